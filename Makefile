@@ -1,0 +1,42 @@
+# Every target sets up what it needs by itself; a set-up that is up to date costs a fraction of a second.
+.DEFAULT_GOAL := help
+.PHONY: help setup test check format demo bench lock clean
+
+BIN := .venv/bin
+CODE := gcom registry chat_gui tests
+INPUT ?=
+PYTHON ?=
+export PYTHON
+
+help: ## print this list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+setup: ## Java, .venv and the locked packages; nothing else needs to be there but Python 3.11 or newer
+	@sh .ci/setup.sh
+
+test: setup ## every test
+	@$(BIN)/python -m pytest
+
+check: setup ## format, lint, types and the fast tests, in under a minute
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -m "not slow"
+
+format: setup ## bring the code into the format that check asks for
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+demo: setup ## members as processes, text through a group for each ordering; INPUT="f1 f2 f3" for other text
+	@$(BIN)/gcom demo $(INPUT)
+
+bench: setup ## throughput beside bare Pyro5 frames
+	@$(BIN)/gcom bench throughput --ordering FIFO --multicast reliable --members 3 --senders 3 --size 100 --seconds 10 --baseline frames
+
+lock: setup ## choose the newest versions that pyproject.toml allows, for every extra, and write them to the lock
+	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --no-header --no-annotate \
+		--no-emit-index-url --no-emit-find-links --all-extras --output-file .ci/requirements.lock pyproject.toml
+
+clean: ## remove what the other targets made, .venv too
+	rm -rf .venv build dist gcom-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

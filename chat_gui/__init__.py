@@ -1,0 +1,1 @@
+"""The desktop chat; empty in this version."""

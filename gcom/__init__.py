@@ -1,0 +1,105 @@
+"""GCom: group communication for Python, on Pyro5.
+
+    import gcom
+
+    with gcom.embedded() as registry, gcom.connect("alice", registry.address) as alice:
+        alice.create("news")
+        with alice.join("news") as news:
+            news.send("hello")
+            print(next(iter(news)).text)
+
+Processes form named groups, found through a registry, and multicast to each other with the guarantees that the group's
+creator picked.
+"""
+
+from __future__ import annotations
+
+from importlib import metadata as _metadata
+from pathlib import Path as _Path
+
+from loguru import logger as _logger
+
+from gcom.core.directory import Entry as GroupInfo
+from gcom.errors import (
+    AlreadyReceiving,
+    BadValue,
+    Detached,
+    GComError,
+    GComTimeout,
+    GroupExists,
+    GroupInUse,
+    LocalError,
+    MalformedFrame,
+    MessageTooLarge,
+    NameTaken,
+    NotAMember,
+    NotInvited,
+    PeerError,
+    RegistryUnavailable,
+    Unavailable,
+    UnknownGroup,
+    VersionMismatch,
+    WouldBlock,
+)
+from gcom.shell.directory import DirectoryClient as Directory
+from gcom.shell.embedded import embedded
+from gcom.shell.group import Departure, Event, Group, Lost, Message, Suspicion, ViewChange
+from gcom.shell.node import Node
+from gcom.values.definition import Definition, Multicast, Netsplit, Ordering
+from gcom.values.view import View
+
+__version__ = _metadata.version("gcom")
+
+# A library keeps quiet unless its application asks: `logger.enable("gcom")`.
+_logger.disable("gcom")
+
+
+def connect(
+    name: str, registry: str | None = None, *, log_dir: str | _Path | None = None, timeout_s: float = 10.0
+) -> Node:
+    """A node of that name, at the registry `HOST:PORT` (default: GCOM_REGISTRY, else 127.0.0.1:7411).
+
+    `log_dir`: where to write delivery logs; `timeout_s`: how long a join waits. Raises BadValue, RegistryUnavailable,
+    VersionMismatch.
+    """
+    return Node(name, registry, log_dir=log_dir, timeout_s=timeout_s)
+
+
+__all__ = [
+    "AlreadyReceiving",
+    "BadValue",
+    "Definition",
+    "Departure",
+    "Detached",
+    "Directory",
+    "Event",
+    "GComError",
+    "GComTimeout",
+    "Group",
+    "GroupExists",
+    "GroupInUse",
+    "GroupInfo",
+    "LocalError",
+    "Lost",
+    "MalformedFrame",
+    "Message",
+    "MessageTooLarge",
+    "Multicast",
+    "NameTaken",
+    "Netsplit",
+    "Node",
+    "NotAMember",
+    "NotInvited",
+    "Ordering",
+    "PeerError",
+    "RegistryUnavailable",
+    "Suspicion",
+    "Unavailable",
+    "UnknownGroup",
+    "VersionMismatch",
+    "View",
+    "ViewChange",
+    "WouldBlock",
+    "connect",
+    "embedded",
+]

@@ -1,0 +1,94 @@
+"""Who may come in: the leader's answer to a Join (DESIGN 8, 9; issue of a name: JGRP-2286).
+
+A name is taken only while its holder answers. So a Join under a taken name waits until the holder was heard after it
+was asked (then it is refused), or is suspected (then it goes in the same view change that takes the holder out).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gcom.core.detector import Detector
+from gcom.core.entry import uninvited
+from gcom.core.frames import JoinRefused
+from gcom.values import limits, names
+from gcom.values.definition import Definition
+from gcom.values.names import Address, Process
+from gcom.values.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Joiner:
+    process: Process
+    address: Address
+    asked_ms: int
+
+
+class Admission:
+    """The joiners that wait at this member; it matters only while it leads."""
+
+    def __init__(self, definition: Definition, process: Process) -> None:
+        self._definition = definition
+        self._process = process
+        self._waiting: dict[Process, Joiner] = {}
+
+    def install(self, view: View) -> None:
+        """Forget who is in now."""
+        self._waiting = {who: joiner for who, joiner in self._waiting.items() if who not in view.members}
+
+    def ask(self, who: Process, address: Address, view: View, detector: Detector, now_ms: int) -> JoinRefused | None:
+        """A Join, perhaps not the first of this process; returns why it is refused, or None: it waits."""
+        name = names.name_of(who)
+        if self._definition.static and name not in self._definition.static:
+            return JoinRefused("NotInvited", uninvited(self._definition, name))
+        joiner = self._waiting.get(who)
+        refusal = self._taken(name, joiner.asked_ms if joiner else now_ms, view, detector)
+        if refusal is None and joiner is None:
+            refusal = self._full(view)
+        if refusal is not None:
+            self._waiting.pop(who, None)
+        elif joiner is None:
+            self._waiting[who] = Joiner(who, address, now_ms)
+        return refusal
+
+    def _taken(self, name: str, asked_ms: int, view: View, detector: Detector) -> JoinRefused | None:
+        holder = self.holder(name, view)
+        if holder is None or (holder != self._process and detector.heard_ms(holder) <= asked_ms):
+            return None
+        text = f"the name {name!r} is taken in group {self._definition.group!r} by {holder}, which answers: use another"
+        return JoinRefused("NameTaken", text)
+
+    def _full(self, view: View) -> JoinRefused | None:
+        if len(view.members) >= limits.MEMBERS_MAX or len(self._waiting) >= limits.JOINS_PENDING_MAX:
+            return JoinRefused(
+                "LocalError", f"group {self._definition.group!r} is full: at most {limits.MEMBERS_MAX} members"
+            )
+        return None
+
+    def holder(self, name: str, view: View) -> Process | None:
+        """The member that has a name."""
+        return next((member for member in view.members if names.name_of(member) == name), None)
+
+    def ready(self, staying: set[Process]) -> list[Joiner]:
+        """Who can be admitted beside those who stay, oldest question first, one a name."""
+        taken = {names.name_of(member) for member in staying}
+        chosen: list[Joiner] = []
+        for joiner in self._waiting.values():
+            name = names.name_of(joiner.process)
+            if name not in taken and len(taken) < limits.MEMBERS_MAX:
+                taken.add(name)
+                chosen.append(joiner)
+        return chosen
+
+    def gathered(self, now_ms: int) -> bool:
+        """Whether those who wait have waited long enough for others to come with them."""
+        return any(now_ms - joiner.asked_ms >= limits.JOIN_GATHER_MS for joiner in self._waiting.values())
+
+    def holders_asked_for(self, view: View) -> list[Process]:
+        """Members whose name a joiner waits for: they are to be heard now."""
+        holders = [self.holder(names.name_of(who), view) for who in self._waiting]
+        return [holder for holder in holders if holder and holder != self._process]
+
+    @property
+    def any(self) -> bool:
+        return bool(self._waiting)

@@ -1,0 +1,253 @@
+"""A view change: consensus on one value, the next view and the cut of the old one (DESIGN 8; docs/protocols/change.md).
+
+Single-decree Paxos (Lamport 2001) whose acceptors are the members of the view that is left and whose ballots are
+(attempt, proposer's rank). PREPARE freezes a member; its PROMISE says what it holds. The proposer's value is the
+highest accepted one, verbatim, or else the union of what the promises hold. A member accepts (CUT_OK) when it holds
+every payload of the cut, so whoever reports an accepted value can supply it. INSTALL follows CUT_OK from a quorum and
+from every participant that the proposer does not suspect.
+
+This machine decides; it stores no payload, keeps no link and watches nobody. It returns what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from gcom.core import frames
+from gcom.core.detector import is_quorum
+from gcom.core.frames import NO_BALLOT, Ballot, Control, Decision
+from gcom.values import limits
+from gcom.values.names import Process
+from gcom.values.view import View
+
+
+class State(Enum):
+    """Where a member stands in the change out of its view."""
+
+    NORMAL = "normal"  # data flows
+    PROMISED = "promised"  # frozen; has said what it holds
+    CUTTING = "cutting"  # knows a value; some payload of its cut may be missing
+    ACCEPTED = "accepted"  # holds the cut and has said so
+
+
+# Every state and what may follow it. A higher ballot takes any state back to PROMISED, an INSTALL to NORMAL.
+TRANSITIONS: dict[State, tuple[State, ...]] = {
+    State.NORMAL: (State.NORMAL, State.PROMISED),
+    State.PROMISED: (State.NORMAL, State.PROMISED, State.CUTTING),
+    State.CUTTING: (State.NORMAL, State.PROMISED, State.CUTTING, State.ACCEPTED),
+    State.ACCEPTED: (State.NORMAL, State.PROMISED),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Put a control item to a member."""
+
+    to: Process
+    item: Control
+
+
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """A promise was made: store nothing new of the view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obtain:
+    """A value is recorded: get its cut's payloads, then call `complete`."""
+
+    decision: Decision
+    holders: dict[Process, tuple[Process, ...]]
+
+
+Out = Say | Freeze | Obtain
+
+
+@dataclass(slots=True)
+class _Proposal:
+    ballot: Ballot
+    promises: dict[Process, frames.Promise]
+    decision: Decision | None = None  # none while promises are collected
+    accepted_by: set[Process] = field(default_factory=set)
+    asked_ms: int = 0
+
+
+class ViewChange:
+    """One member's part, and the proposer's when it is one. `promised` only grows within a view."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.state = State.NORMAL
+        self.promised: Ballot = NO_BALLOT
+        self._view: View | None = None
+        self._accepted: tuple[Ballot, Decision | None] = (NO_BALLOT, None)
+        self._recorded: Decision | None = None
+        self._proposal: _Proposal | None = None
+        self._attempt_seen = 0
+
+    @property
+    def view(self) -> View:
+        assert self._view is not None, "only a member changes its view"
+        return self._view
+
+    @property
+    def proposing(self) -> bool:
+        return self._proposal is not None
+
+    @property
+    def proposer(self) -> Process:
+        """Whose ballot was promised last."""
+        return self.view.members[self.promised[1]]
+
+    def install(self, view: View) -> None:
+        """Begin a view."""
+        self._view = view
+        self.promised, self._accepted = NO_BALLOT, (NO_BALLOT, None)
+        self._recorded, self._proposal, self._attempt_seen = None, None, 0
+        self._become(State.NORMAL)
+
+    def _become(self, state: State) -> None:
+        assert state in TRANSITIONS[self.state], f"{self.state} to {state}"
+        self.state = state
+
+    # the proposer
+
+    def propose(self, held: dict[Process, int], ask: Iterable[Process], now_ms: int) -> list[Out]:
+        """Begin an attempt with a ballot above every one seen."""
+        self._attempt_seen = max(self._attempt_seen, self.promised[0]) + 1
+        ballot = (self._attempt_seen, self.view.rank(self.process))
+        self._proposal = _Proposal(ballot, {self.process: self._promise(ballot, held)}, asked_ms=now_ms)
+        return [Freeze(), *[Say(peer, frames.Prepare(self.view.number, ballot)) for peer in ask]]
+
+    def on_promise(self, source: Process, promise: frames.Promise) -> None:
+        proposal = self._proposal
+        if proposal and proposal.decision is None and promise.ballot == proposal.ballot:
+            proposal.promises[source] = promise
+
+    def promises(self, live: set[Process]) -> dict[Process, frames.Promise] | None:
+        """The promises of the live members, once all of them and a quorum have given theirs and no value is chosen.
+
+        What only a dead process held is in no union: nobody could fetch it.
+        """
+        proposal = self._proposal
+        if proposal is None or proposal.decision is not None:
+            return None
+        given = {peer: promise for peer, promise in proposal.promises.items() if peer in live}
+        if not live <= set(given) or not is_quorum(self.view, set(given)):
+            return None
+        proposal.promises = given
+        return given
+
+    def decide(self, fresh: Decision) -> list[Out]:
+        """Choose the value: the highest accepted among the promises, else `fresh`; put it to all who promised."""
+        proposal = self._proposal
+        assert proposal is not None, "only a proposer decides"
+        assert proposal.decision is None, "a value is chosen once an attempt"
+        best = max(proposal.promises.values(), key=lambda promise: promise.accepted_ballot)
+        proposal.decision = best.accepted or fresh
+        cut = self._cut(proposal, proposal.decision)
+        self._record(cut)
+        others = [peer for peer in proposal.promises if peer != self.process]
+        return [*[Say(peer, cut) for peer in others], Obtain(cut.decision, cut.holders)]
+
+    def _cut(self, proposal: _Proposal, decision: Decision) -> frames.Cut:
+        holders = {
+            sender: tuple(peer for peer, promise in proposal.promises.items() if promise.held.get(sender, 0) >= last)
+            for sender, last in decision.cut.items()
+        }
+        return frames.Cut(self.view.number, proposal.ballot, decision, holders)
+
+    def on_cut_ok(self, source: Process, ok: frames.CutOk) -> None:
+        if self._proposal and self._proposal.decision and ok.ballot == self._proposal.ballot:
+            self._proposal.accepted_by.add(source)
+
+    def decided(self, live: set[Process]) -> Decision | None:
+        """The value, once a quorum and every live participant have accepted it."""
+        proposal = self._proposal
+        if proposal is None or proposal.decision is None:
+            return None
+        participants = live & set(proposal.promises)
+        done = participants <= proposal.accepted_by and is_quorum(self.view, proposal.accepted_by)
+        return proposal.decision if done else None
+
+    def is_stale(self, live: set[Process]) -> bool:
+        """Whether a participant died with the value undecided: only it may have held a part of the cut."""
+        proposal = self._proposal
+        return proposal is not None and proposal.decision is not None and not set(proposal.promises) <= live
+
+    def on_nack(self, nack: frames.Nack) -> None:
+        """Somebody promised to a higher ballot: give this attempt up; the next one begins above it."""
+        self._attempt_seen = max(self._attempt_seen, nack.promised[0])
+        if self._proposal and nack.promised > self._proposal.ballot:
+            self._proposal = None
+
+    def ask_again(self, live: Iterable[Process], now_ms: int) -> list[Out]:
+        """What to put again to live members that have not answered for RESEND_MS."""
+        proposal = self._proposal
+        if proposal is None or now_ms - proposal.asked_ms < limits.RESEND_MS:
+            return []
+        proposal.asked_ms = now_ms
+        if proposal.decision is None:
+            prepare = frames.Prepare(self.view.number, proposal.ballot)
+            return [Say(peer, prepare) for peer in live if peer not in proposal.promises]
+        cut = self._cut(proposal, proposal.decision)
+        return [Say(peer, cut) for peer in live if peer in proposal.promises and peer not in proposal.accepted_by]
+
+    # every member
+
+    def on_prepare(self, source: Process, ballot: Ballot, permitted: bool, held: dict[Process, int]) -> list[Out]:
+        """Promise to the highest ballot seen, if the proposer is `permitted`; an equal one is answered again."""
+        if ballot[1] != self.view.rank(source):
+            return []
+        if ballot < self.promised:
+            return [Say(source, frames.Nack(self.view.number, self.promised))]
+        if not permitted:
+            return []
+        if ballot == self.promised and self.state is not State.PROMISED:
+            return []  # already past the promise in this very ballot
+        self._give_way(ballot)
+        return [Freeze(), Say(source, self._promise(ballot, held))]
+
+    def on_cut(self, source: Process, cut: frames.Cut) -> list[Out]:
+        """Record the value of the very ballot that was promised.
+
+        Stricter than Paxos, which accepts any ballot not below the promise: a process whose promise is not in the union
+        may have delivered more than the cut, and must not be counted as one that agrees with it.
+        """
+        if cut.ballot < self.promised and cut.ballot[1] == self.view.rank(source):
+            return [Say(source, frames.Nack(self.view.number, self.promised))]
+        if cut.ballot != self.promised or source != self.proposer:
+            return []
+        if self.state is State.ACCEPTED:
+            return [Say(source, frames.CutOk(self.view.number, cut.ballot))]
+        self._record(cut)
+        return [Obtain(cut.decision, cut.holders)]
+
+    def complete(self) -> list[Out]:
+        """Every payload of the recorded cut is here: accept."""
+        assert self._recorded is not None, "only a recorded value is accepted"
+        self._become(State.ACCEPTED)
+        self._accepted = (self.promised, self._recorded)
+        if self._proposal and self._proposal.ballot == self.promised:
+            self._proposal.accepted_by.add(self.process)
+            return []
+        return [Say(self.proposer, frames.CutOk(self.view.number, self.promised))]
+
+    def _promise(self, ballot: Ballot, held: dict[Process, int]) -> frames.Promise:
+        assert ballot >= self.promised, "a promise never goes back"
+        self.promised = ballot
+        self._recorded = None
+        self._become(State.PROMISED)
+        return frames.Promise(self.view.number, ballot, held, *self._accepted)
+
+    def _give_way(self, ballot: Ballot) -> None:
+        """A higher ballot than this process's own proposal ends the proposal."""
+        if self._proposal and ballot > self._proposal.ballot:
+            self._proposal = None
+
+    def _record(self, cut: frames.Cut) -> None:
+        assert cut.ballot == self.promised, "only what was promised is recorded"
+        self._recorded = cut.decision
+        self._become(State.CUTTING)

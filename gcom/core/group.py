@@ -1,0 +1,300 @@
+"""One process's stay in one group: the machine that drivers hold (docs/protocols/group.md).
+
+    ENTERING ── first, or installed ──► MEMBER ── its own cut decided by itself ──► LINGERING ── all told ──► ENDED
+        └── refused ──► ENDED              └── left, expelled, without a quorum, gone ──► ENDED
+
+A driver calls `handle`, `receive` and `take`, carries out the effects in order, and asks `woken`, `due_ms` and
+`deadline_ms` what to do next. One call at a time: the driver holds a lock.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import assert_never
+
+from gcom.core import events, frames
+from gcom.core.effects import AskRegistry, Effect, Ended, EntryFailed
+from gcom.core.entry import Approach, Ask, Entering, Failed, First, error_of
+from gcom.core.entry import Out as EntryOut
+from gcom.core.frames import Decision, Frame, Refused, Reply, Status
+from gcom.core.links import Links
+from gcom.core.member import Member
+from gcom.core.proposing import is_started
+from gcom.values import limits
+from gcom.values.definition import Definition
+from gcom.values.names import Address, Process
+from gcom.values.run import Run
+from gcom.values.view import View
+
+
+class Stage(Enum):
+    """Where a process stands with a group."""
+
+    ENTERING = "entering"
+    MEMBER = "member"
+    LINGERING = "lingering"  # out of the view, and still telling others which view goes on
+    ENDED = "ended"
+
+
+# Every stage and what may follow it.
+STAGES: dict[Stage, tuple[Stage, ...]] = {
+    Stage.ENTERING: (Stage.MEMBER, Stage.ENDED),
+    Stage.MEMBER: (Stage.LINGERING, Stage.ENDED),
+    Stage.LINGERING: (Stage.ENDED,),
+    Stage.ENDED: (),
+}
+
+
+class GroupMachine:
+    """From the first question to the registry until the end."""
+
+    def __init__(self, group: str, process: Process, address: Address, create: Definition | None = None) -> None:
+        self.group = group
+        self.process = process
+        self.stage = Stage.ENTERING
+        self.instance = ""
+        self._address = address
+        self._entering = Entering(group, process, address, create)
+        self._links = Links()
+        self._member: Member | None = None
+        self._effects: list[Effect] = []
+        self._ticked_ms = 0
+        self._linger_until_ms = 0
+
+    # the driver's side
+
+    def handle(self, event: events.Event, now_ms: int) -> list[Effect]:
+        """Take one event; returns the effects in the order in which they must be carried out."""
+        if self.stage is Stage.ENTERING:
+            self._handle_entering(event, now_ms)
+        elif self._member is not None and self.stage is Stage.MEMBER:
+            self._handle_member(self._member, event, now_ms)
+        elif self.stage is Stage.LINGERING:
+            self._handle_lingering(event, now_ms)
+        if isinstance(event, events.Tick):
+            self._ticked_ms = now_ms
+        return self._settle(now_ms)
+
+    def receive(self, frame: Frame, now_ms: int) -> tuple[Reply, list[Effect]]:
+        """Take a frame that a peer put to this process; returns the reply to it."""
+        reply = self._on_frame(frame, now_ms)
+        return reply, self._settle(now_ms)
+
+    def take(self, peer: Process, now_ms: int) -> tuple[Frame | None, list[Effect]]:
+        """The next frame for a peer; None: nothing is due, or a call is in flight.
+
+        A frame must be put to the peer and its end reported as Replied or CallFailed.
+        """
+        if not self._links.callable(peer, now_ms):
+            return None, []
+        member = self._member if self.stage is Stage.MEMBER else None
+        runs: list[Run] = member.runs_for(peer) if member else []
+        if not runs and not self._due(peer, now_ms):
+            return None, self._settle(now_ms)
+        control = self._links.begin(peer)
+        frame = Frame(self.group, self.instance, self.process, peer, self._status(peer), control, tuple(runs))
+        return frame, self._settle(now_ms)
+
+    def _due(self, peer: Process, now_ms: int) -> bool:
+        if self.stage is Stage.LINGERING:
+            return bool(self._links[peer].control)
+        return self._links.due(peer, now_ms)
+
+    def woken(self) -> list[Process]:
+        """Peers for which `take` may have something new; opened and closed ones too."""
+        return self._links.woken()
+
+    def due_ms(self, peer: Process) -> int | None:
+        """When to `take` for a peer at the latest; None: it is a peer no more."""
+        return self._links[peer].due_ms if peer in self._links else None
+
+    def address_of(self, peer: Process) -> Address:
+        return self._links[peer].address
+
+    @property
+    def peers(self) -> list[Process]:
+        return self._links.peers
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """When to handle a Tick; None: never again."""
+        if self.stage is Stage.ENDED:
+            return None
+        idle = self._member is not None and self.stage is Stage.MEMBER and not self._member.busy
+        return self._ticked_ms + (limits.HEARTBEAT_MS // 2 if idle else limits.JOIN_GATHER_MS)
+
+    @property
+    def view(self) -> View | None:
+        """The view in force, the last one after the end; None while entering."""
+        return self._member.view if self._member else None
+
+    @property
+    def definition(self) -> Definition | None:
+        return self._member.definition if self._member else None
+
+    @property
+    def pending(self) -> int:
+        """Submitted messages that have no number yet."""
+        return self._member.streams.pending if self._member else 0
+
+    @property
+    def flushed(self) -> bool:
+        """Whether every member holds all that has a number."""
+        return self._member is None or self._member.streams.unconfirmed is None
+
+    @property
+    def waits_for(self) -> str:
+        """Whose answer an entering process awaits, or which member holds up a full window; in words."""
+        if self._member is None:
+            return self._entering.waits_for
+        return self._member.streams.waits_for
+
+    def _settle(self, now_ms: int) -> list[Effect]:
+        """What follows from the end of a stay; returns the effects of the step."""
+        if self._member:
+            self._effects += self._member.effects
+            self._member.effects.clear()
+            if self._member.ended and self.stage is Stage.MEMBER:
+                self._become_lingering(self._member.ended, now_ms)
+        if self.stage is Stage.LINGERING and (self._links.idle or now_ms >= self._linger_until_ms):
+            self._become_ended()
+        effects, self._effects = self._effects, []
+        return effects
+
+    def _become(self, stage: Stage) -> None:
+        assert stage in STAGES[self.stage], f"{self.stage} to {stage}"
+        self.stage = stage
+
+    def _become_lingering(self, ended: Ended, now_ms: int) -> None:
+        self._become(Stage.LINGERING)
+        self._links.keep_only(frames.Install)
+        self._linger_until_ms = now_ms + limits.LINGER_MS if ended.settled else now_ms
+
+    def _become_ended(self) -> None:
+        self._become(Stage.ENDED)
+        for peer in self._links.peers:
+            self._links.close(peer)
+
+    # entering
+
+    def _handle_entering(self, event: events.Event, now_ms: int) -> None:
+        match event:
+            case events.Start():
+                self._entry(self._entering.start(), now_ms)
+            case events.RegistryAnswered(request, answer):
+                self._entry(self._entering.on_answer(request, answer), now_ms)
+            case events.Replied(peer, reply):
+                self._links.replied(peer, now_ms)
+                self._on_entering_reply(peer, reply, now_ms)
+            case events.CallFailed(peer, refused):
+                self._links.failed(peer, now_ms)
+                if peer in self._links and self._links[peer].failures > 1:
+                    self._entry(self._entering.on_unreached(peer, refused, now_ms), now_ms)
+            case events.Tick():
+                self._entry(self._entering.tick(now_ms), now_ms)
+            case events.Leave() | events.Exit():
+                self._become_ended()
+            case events.Submit() | events.Consumed():
+                raise AssertionError("a driver submits and consumes only for a member")
+            case _:
+                assert_never(event)
+
+    def _entry(self, outs: list[EntryOut], now_ms: int) -> None:
+        for out in outs:
+            match out:
+                case Ask(request):
+                    self._effects.append(AskRegistry(request))
+                case Approach(process, address):
+                    self._approach(process, address, now_ms)
+                case First(entry):
+                    members = (self.process,)
+                    started = is_started(entry.definition, members, before=False)
+                    self._enter(Decision(View(1, members, (self._address,), started), members, {}, {}), now_ms)
+                case Failed(error):
+                    self._effects.append(EntryFailed(error))
+                    self._become_ended()
+                case _:
+                    assert_never(out)
+
+    def _approach(self, process: Process, address: Address, now_ms: int) -> None:
+        assert self._entering.entry is not None, "only a group that was found has members to ask"
+        self.instance = self._entering.entry.instance
+        for peer in self._links.peers:
+            if peer != process:
+                self._links.close(peer)
+        self._links.open(process, address, now_ms)
+        self._links.say(process, frames.Join(self._address))
+
+    def _on_entering_reply(self, peer: Process, reply: Reply, now_ms: int) -> None:
+        if isinstance(reply, Refused):
+            if reply.code in ("version", "malformed"):
+                kind = "VersionMismatch" if reply.code == "version" else "PeerError"
+                self._entry([Failed(error_of(kind, reply.text))], now_ms)
+            else:
+                self._entry(self._entering.on_unreached(peer, True, now_ms), now_ms)
+            return
+        for item in reply.control:
+            if self.stage is Stage.ENTERING and isinstance(item, frames.Redirect | frames.JoinRefused):
+                self._entry(self._entering.on_reply(peer, item), now_ms)
+        if peer in self._links:  # the leader may die with the Join: every heartbeat repeats it
+            self._links.say_later(peer, frames.Join(self._address))
+
+    def _enter(self, decision: Decision, now_ms: int) -> None:
+        entry = self._entering.entry
+        assert entry is not None, "a process enters a group that it found"
+        self.instance = entry.instance
+        self._become(Stage.MEMBER)
+        definition = entry.definition
+        self._member = Member(self.group, self.instance, definition, self.process, self._links, decision, now_ms)
+
+    # members
+
+    def _handle_member(self, member: Member, event: events.Event, now_ms: int) -> None:
+        match event:
+            case events.Submit(payloads):
+                member.submit(payloads)
+            case events.Consumed(sender, number, size):
+                member.on_consumed(sender, number, size)
+            case events.Replied(peer, reply):
+                self._links.replied(peer, now_ms)
+                member.on_replied(peer, reply, now_ms)
+            case events.CallFailed(peer, refused):
+                self._links.failed(peer, now_ms)
+                member.on_failed(peer, refused, now_ms)
+            case events.Tick():
+                member.tick(now_ms)
+            case events.Leave():
+                member.leave(now_ms)
+            case events.Exit():
+                member.end("exit")
+            case events.Start() | events.RegistryAnswered():
+                pass  # a Register that was refused or lost is put again with the next renewal
+            case _:
+                assert_never(event)
+
+    def _handle_lingering(self, event: events.Event, now_ms: int) -> None:
+        match event:
+            case events.Replied(peer, _):
+                self._links.replied(peer, now_ms)
+            case events.CallFailed(peer, _):
+                self._links.failed(peer, now_ms)
+            case events.Exit():
+                self._become_ended()
+            case _:
+                pass  # the application's stay is over
+
+    def _on_frame(self, frame: Frame, now_ms: int) -> Reply:
+        if frame.target != self.process or frame.group != self.group or self.stage is Stage.ENDED:
+            return Refused("unknown", f"{frame.target} is not in group {frame.group!r} here")
+        if frame.instance != self.instance:
+            return Refused("unknown", f"{self.process} is in another instance of group {self.group!r}")
+        if self._member and self.stage is Stage.MEMBER:
+            return self._member.receive(frame, now_ms)
+        if self.stage is Stage.ENTERING:
+            admitted = [item.decision for item in frame.control if isinstance(item, frames.Install)]
+            for decision in [decision for decision in admitted if self.process in decision.view.members][:1]:
+                self._enter(decision, now_ms)
+        return Frame(self.group, self.instance, self.process, frame.source, self._status(frame.source))
+
+    def _status(self, peer: Process) -> Status:
+        return self._member.status(peer) if self._member else Status(0)

@@ -1,0 +1,165 @@
+"""What is owed to each peer, and when it may be put to it: one call in flight a peer (DESIGN 3).
+
+Control items go at least once: what a failed call carried is put again, before what came later. A call that fails is
+followed by one redial at once, then by one each heartbeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from gcom.core.frames import Control, Fetch
+from gcom.values import limits
+from gcom.values.names import Address, Process
+
+
+@dataclass(slots=True)
+class Relay:
+    """Runs of `sender` after `after`, up to `last`, that a peer asked for."""
+
+    view: int
+    after: int
+    last: int
+
+
+@dataclass(slots=True)
+class Link:
+    """One peer. `carried` are the items of the call in flight."""
+
+    address: Address
+    due_ms: int  # a heartbeat, or a redial after a failure
+    control: list[Control] = field(default_factory=list)
+    carried: list[Control] = field(default_factory=list)
+    later: Control | None = None  # goes with the next heartbeat
+    relays: dict[Process, Relay] = field(default_factory=dict)  # by sender; asked again, it replaces itself
+    in_flight: bool = False
+    waiting: bool = False  # after a failure: nothing before `due_ms`
+    owed: bool = False  # a status is due at once
+    failures: int = 0
+
+
+class Links:
+    """The links of one group's process."""
+
+    def __init__(self) -> None:
+        self._links: dict[Process, Link] = {}
+        self._woken: dict[Process, None] = {}  # in order; peers for which something became due
+
+    def __contains__(self, peer: Process) -> bool:
+        return peer in self._links
+
+    def __getitem__(self, peer: Process) -> Link:
+        return self._links[peer]
+
+    @property
+    def peers(self) -> list[Process]:
+        return list(self._links)
+
+    def woken(self) -> list[Process]:
+        """Peers with something due since the last time this was asked."""
+        woken, self._woken = list(self._woken), {}
+        return woken
+
+    def open(self, peer: Process, address: Address, now_ms: int) -> None:
+        if peer not in self._links:
+            self._links[peer] = Link(address, now_ms + limits.HEARTBEAT_MS)
+            self.wake(peer)
+
+    def close(self, peer: Process) -> None:
+        if self._links.pop(peer, None):
+            self.wake(peer)
+
+    def wake(self, peer: Process) -> None:
+        self._woken[peer] = None
+
+    def wake_all(self) -> None:
+        self._woken.update(dict.fromkeys(self._links))
+
+    def say(self, peer: Process, item: Control) -> None:
+        """Owe a peer a control item, in place of an older one of its kind: so a queue has a bound, the kinds."""
+        link = self._links.get(peer)
+        if link:
+            link.control = [old for old in link.control if not _replaces(item, old)] + [item]
+            self.wake(peer)
+
+    def forget(self, peers: Iterable[Process], kinds: tuple[type[Control], ...]) -> None:
+        """Owe nothing of these kinds any more: they belong to a view that is over."""
+        for peer in peers:
+            link = self._links[peer]
+            link.control = [item for item in link.control if not isinstance(item, kinds)]
+            link.carried = [item for item in link.carried if not isinstance(item, kinds)]
+
+    def keep_only(self, kind: type[Control]) -> None:
+        """Owe nothing but this kind any more."""
+        for link in self._links.values():
+            link.control = [item for item in link.control if isinstance(item, kind)]
+            link.carried = [item for item in link.carried if isinstance(item, kind)]
+
+    def say_later(self, peer: Process, item: Control) -> None:
+        """Owe a peer an item with its next heartbeat."""
+        self._links[peer].later = item
+
+    def owe_status(self, peers: Iterable[Process]) -> None:
+        for peer in peers:
+            link = self._links.get(peer)
+            if link:
+                link.owed = True
+                self.wake(peer)
+
+    def relay(self, peer: Process, fetch: Fetch) -> None:
+        link = self._links.get(peer)
+        if link:
+            link.relays[fetch.sender] = Relay(fetch.view, fetch.first - 1, fetch.last)
+            self.wake(peer)
+
+    def callable(self, peer: Process, now_ms: int) -> bool:
+        """Whether a call to the peer may begin."""
+        link = self._links.get(peer)
+        return link is not None and not link.in_flight and not (link.waiting and now_ms < link.due_ms)
+
+    def due(self, peer: Process, now_ms: int) -> bool:
+        """Whether something other than data is to be said now."""
+        link = self._links[peer]
+        return bool(link.control or link.relays or link.owed or now_ms >= link.due_ms)
+
+    def begin(self, peer: Process) -> tuple[Control, ...]:
+        """A call begins; returns the control items that it carries."""
+        link = self._links[peer]
+        assert not link.in_flight, "one call in flight a peer"
+        link.in_flight, link.owed, link.waiting = True, False, False
+        if link.later and not any(_replaces(item, link.later) for item in link.control):
+            link.control.append(link.later)
+        link.later = None
+        link.carried = link.control[: limits.CONTROL_ITEMS_TAKEN]
+        del link.control[: limits.CONTROL_ITEMS_TAKEN]
+        return tuple(link.carried)
+
+    def replied(self, peer: Process, now_ms: int) -> None:
+        link = self._links.get(peer)
+        if link:
+            link.in_flight, link.carried, link.failures = False, [], 0
+            link.due_ms = now_ms + limits.HEARTBEAT_MS
+            self.wake(peer)
+
+    def failed(self, peer: Process, now_ms: int) -> None:
+        link = self._links.get(peer)
+        if link:
+            stale = [old for old in link.carried if any(_replaces(new, old) for new in link.control)]
+            link.control[:0] = [item for item in link.carried if item not in stale]
+            link.in_flight, link.carried, link.relays = False, [], {}
+            link.failures += 1
+            link.waiting = True
+            link.due_ms = now_ms if link.failures == 1 else now_ms + limits.HEARTBEAT_MS
+            self.wake(peer)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no control item is owed or under way."""
+        return not any(link.control or link.carried for link in self._links.values())
+
+
+def _replaces(new: Control, old: Control) -> bool:
+    if isinstance(new, Fetch) and isinstance(old, Fetch):
+        return new.sender == old.sender
+    return type(new) is type(old)

@@ -1,0 +1,401 @@
+"""Being a member: routes between data, failure detection, admission and the change to the next view.
+
+The parts do not know each other: `Streams` (data), `ViewChange` (consensus on the next view), `Obtaining` (the cut's
+payloads), `Detector` (who is suspected), `Admission` (who may join), `Links` (what is owed to whom).
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from gcom.core import frames
+from gcom.core.change import Freeze, Obtain, Out, Say, State, ViewChange
+from gcom.core.directory import Register, Unregister
+from gcom.core.effects import AskRegistry, Effect, Ended, Installed, Suspected
+from gcom.core.frames import Control, Decision, Frame, Refused, Reply, Status
+from gcom.core.links import Links
+from gcom.core.obtain import Obtaining, relay
+from gcom.core.proposing import Grounds
+from gcom.core.streams import Streams
+from gcom.values import limits
+from gcom.values.definition import Definition
+from gcom.values.names import Process
+from gcom.values.run import Run
+
+# Belong to one change; owed to nobody once its view is over.
+_OF_A_CHANGE = (frames.Join, frames.Prepare, frames.Promise, frames.Nack, frames.Cut, frames.CutOk, frames.Fetch)
+
+
+class Member:
+    """A process in the view. `ended` is set when its stay is over; nothing is to be called after that but `relayed`."""
+
+    def __init__(
+        self,
+        group: str,
+        instance: str,
+        definition: Definition,
+        process: Process,
+        links: Links,
+        entry: Decision,
+        now_ms: int,
+    ) -> None:
+        self.group = group
+        self.instance = instance
+        self.definition = definition
+        self.process = process
+        self.effects: list[Effect] = []
+        self.ended: Ended | None = None
+        self.leaving = False
+        self.view = entry.view
+        self._decision = entry  # that made the view
+        self._links = links
+        self._change = ViewChange(process)
+        self._obtaining = Obtaining()
+        self._grounds = Grounds(process, definition, entry.view)
+        self._behind: set[Process] = set()  # members that have not installed the view, as far as is known
+        self._promised_ms = self._retry_ms = 0  # a proposer that met a higher ballot waits until then
+        base = {sender: number for sender, number in entry.cut.items() if number}
+        self.streams = Streams(process, definition, entry.view, base)
+        self._begin_view(entry, now_ms)
+        self.effects.append(Installed(entry.view, entry.joined, entry.left, base))
+        self._register(now_ms)
+
+    # data
+
+    def submit(self, payloads: list[bytes | str]) -> None:
+        self.streams.submit(payloads)
+        self._links.wake_all()
+        self._form_alone()
+
+    def _form_alone(self) -> None:
+        """Without a peer there is no frame to wait for."""
+        while not self.streams.multicast.out.peers and self.streams.may_form:
+            self.effects += self.streams.form(limits.RUN_BYTES_MAX)
+
+    def on_consumed(self, sender: Process, number: int, size: int) -> None:
+        if self.streams.on_consumed(sender, number, size):
+            self._links.owe_status([sender])
+        if self.streams.may_form:
+            self._links.wake_all()
+            self._form_alone()
+
+    def runs_for(self, peer: Process) -> list[Run]:
+        """What to put to a peer now: what it asked for, else what follows in this process's stream."""
+        budget = limits.FRAME_BYTES_MAX - limits.FRAME_HEADER_BYTES
+        multicast = self.streams.multicast
+        relayed = relay(self._links[peer].relays, multicast, budget)
+        if relayed or not multicast.open_to(peer):
+            return relayed
+        if self.streams.may_form and not multicast.has_for(peer):
+            self.effects += self.streams.form(budget)
+            self._links.wake_all()
+        return multicast.take(peer, budget)
+
+    # frames
+
+    def status(self, peer: Process) -> Status:
+        return self.streams.status(peer, self.leaving, tuple(self._grounds.detector.suspects))
+
+    def _reply(self, peer: Process, control: tuple[Control, ...] = ()) -> Frame:
+        return Frame(self.group, self.instance, self.process, peer, self.status(peer), control)
+
+    def receive(self, frame: Frame, now_ms: int) -> Reply:
+        """Take a frame of this group; returns the reply."""
+        if frame.source in self.view.members:
+            self._on_member_frame(frame, now_ms)
+            return self._reply(frame.source)
+        for item in frame.control:
+            if isinstance(item, frames.Join):
+                return self._on_join(frame.source, item, now_ms)
+        if self._decision.left.get(frame.source) == "request":
+            # It left with this view, and has not seen it decided yet.
+            self._links.say(frame.source, frames.Install(self._decision))
+            self._relay_fetches(frame)
+        elif 0 < frame.status.view <= self.view.number:
+            text = f"view {self.view.number} of group {self.group!r} goes on without {frame.source}"
+            return Refused("expelled", text)
+        return self._reply(frame.source)
+
+    def _on_member_frame(self, frame: Frame, now_ms: int) -> None:
+        self._on_status(frame.source, frame.status, now_ms)
+        for run in frame.runs:
+            self.effects += self.streams.receive(run, now_ms)
+            self._obtaining.heard(run.sender, now_ms)
+        if frame.status.view == self.view.number:
+            self.streams.on_sent(frame.source, frame.status.sent, now_ms)
+        self._relay_fetches(frame)
+        for item in frame.control:
+            if not self.ended:
+                self._on_control(frame.source, item, now_ms)
+        self._advance(now_ms)
+
+    def _relay_fetches(self, frame: Frame) -> None:
+        for item in frame.control:
+            if isinstance(item, frames.Fetch):
+                self._links.relay(frame.source, item)
+
+    def _on_join(self, source: Process, join: frames.Join, now_ms: int) -> Reply:
+        if self.leaving and len(self.view.members) == 1:
+            return Refused("unknown", f"{self.process} is leaving group {self.group!r}")
+        leader = next(member for member in self.view.members if not self._grounds.detector.suspected(member))
+        if leader != self.process:
+            return self._reply(source, (frames.Redirect(leader, self.view.address(leader)),))
+        refusal = self._grounds.admission.ask(source, join.address, self.view, self._grounds.detector, now_ms)
+        self._links.owe_status(self._grounds.admission.holders_asked_for(self.view))
+        self._advance(now_ms)
+        return self._reply(source, (refusal,) if refusal else ())
+
+    def _on_status(self, peer: Process, status: Status, now_ms: int) -> None:
+        same = status.view == self.view.number
+        self._grounds.detector.heard(peer, now_ms, status.suspects if same else ())
+        self.streams.multicast.on_status(peer, status)
+        self._grounds.frozen = self.streams.multicast.some_frozen
+        if status.view < self.view.number:
+            self._links.say(peer, frames.Install(self._decision))
+        if same:
+            self._installed_by(peer)
+            if status.leaving:
+                self._grounds.leavers[peer] = None
+        if self.streams.may_form or self.streams.multicast.has_for(peer):
+            self._links.wake(peer)
+            self._form_alone()
+
+    def _installed_by(self, peer: Process) -> None:
+        self._behind.discard(peer)
+        if not self._behind & self._grounds.live:
+            self.streams.multicast.release_previous()
+
+    def _on_control(self, source: Process, item: Control, now_ms: int) -> None:
+        match item:
+            case frames.Install(decision):
+                self._on_install(decision, now_ms)
+            case frames.Fetch() | frames.Join() | frames.Redirect() | frames.JoinRefused():
+                pass  # a fetch is relayed for the whole frame; the others are late: that process is in already
+            case _:
+                if item.view == self.view.number:
+                    self._on_change(source, item, now_ms)
+
+    def _on_change(self, source: Process, item: Control, now_ms: int) -> None:
+        match item:
+            case frames.Prepare(_, ballot):
+                held = self.streams.multicast.holdings()
+                self._carry_out(
+                    self._change.on_prepare(source, ballot, self._grounds.permits(source), held),
+                    now_ms,
+                )
+            case frames.Promise():
+                self._change.on_promise(source, item)
+            case frames.Nack():
+                self._change.on_nack(item)
+                self._retry_ms = now_ms + limits.RESEND_MS * (1 + self._rank)
+            case frames.Cut():
+                self._carry_out(self._change.on_cut(source, item), now_ms)
+            case frames.CutOk():
+                self._change.on_cut_ok(source, item)
+
+    def on_replied(self, peer: Process, reply: Reply, now_ms: int) -> None:
+        """A call to a peer was answered."""
+        if peer not in self.view.members:
+            return
+        if isinstance(reply, Frame):
+            self._on_status(peer, reply.status, now_ms)
+            self.streams.multicast.on_replied(peer)
+        elif reply.code == "expelled":
+            self.end("expelled")
+        elif reply.code == "unknown":
+            self._suspect([peer] if self._grounds.detector.suspect(peer, "gone") else [])
+        self._advance(now_ms)
+
+    def on_failed(self, peer: Process, refused: bool, now_ms: int) -> None:
+        """A call to a peer failed."""
+        if peer in self.view.members:
+            self.streams.multicast.on_failed(peer)
+            self._suspect([peer] if self._grounds.detector.failed(peer, refused) else [])
+            self._advance(now_ms)
+
+    # the change to the next view
+
+    @property
+    def busy(self) -> bool:
+        """Whether a change is under way or wanted."""
+        return self._change.state is not State.NORMAL or self._grounds.any
+
+    def _suspect(self, peers: list[Process]) -> None:
+        suspects = self._grounds.detector.suspects
+        self.effects += [Suspected(peer, self.view.number, suspects[peer]) for peer in peers]
+        if peers:
+            self._links.owe_status(self._grounds.live - {self.process})
+
+    def _advance(self, now_ms: int) -> None:
+        while not self.ended and self._step(now_ms):
+            pass
+
+    def _step(self, now_ms: int) -> bool:
+        """One step of this process as a proposer; whether there may be another."""
+        promises = self._change.promises(self._grounds.live)
+        if promises is not None:
+            self._carry_out(self._change.decide(self._grounds.fresh(promises)), now_ms)
+            return True
+        decision = self._change.decided(self._grounds.live)
+        if decision is not None:
+            self._install_everywhere(decision, now_ms)
+            return True
+        stale = self._change.is_stale(self._grounds.live) and self._grounds.has_quorum
+        if stale or (not self._change.proposing and self._should_propose(now_ms)):
+            ask = [member for member in self._others if member in self._grounds.live]
+            held = self.streams.multicast.holdings()
+            self._carry_out(self._change.propose(held, ask, now_ms), now_ms)
+            return True
+        return False
+
+    def _should_propose(self, now_ms: int) -> bool:
+        """The lowest rank that a quorum does not suspect proposes, once all members are in the view that is left."""
+        if not self._grounds.any or now_ms < self._retry_ms or self._behind & self._grounds.live:
+            return False
+        if self._change.state is not State.NORMAL and not self._may_supersede(now_ms):
+            return False
+        return self._grounds.may_propose(now_ms)
+
+    def _may_supersede(self, now_ms: int) -> bool:
+        """Whether a promise that this process made needs not be waited for.
+
+        1. C is paused; B and A suspect it, B (next in rank) promises to itself. 2. C runs again, A hears it and takes
+        its suspicion back before B's PREPARE comes. 3. A does not promise, and B stays frozen. So who may propose does
+        so when a change has stalled; the higher ballot takes the frozen ones along.
+        """
+        gone = self._change.proposer not in self._grounds.live - {self.process}
+        return gone or now_ms - self._promised_ms >= limits.STALL_MS * (1 + self._rank)
+
+    def _carry_out(self, outs: list[Out], now_ms: int) -> None:
+        for out in outs:
+            match out:
+                case Say(to, item):
+                    self._links.say(to, item)
+                case Freeze():
+                    self.streams.multicast.freeze()
+                    self._grounds.detector.sticky = True
+                    self._promised_ms = now_ms
+                    if not self._obtaining.decided:
+                        self._obtaining.clear()
+                case Obtain(decision, holders):
+                    self._obtaining.want(decision, holders, decided=False)
+                    self._obtain(now_ms)
+                case _:
+                    assert_never(out)
+
+    def _obtain(self, now_ms: int) -> None:
+        """Ask for what the wanted cut still misses; once it misses nothing, accept or install."""
+        wanted = self._obtaining.wanted
+        if wanted is None or self.ended:
+            return
+        missing = self.streams.multicast.missing(wanted.cut, now_ms)
+        if missing:
+            live = [member for member in self._others if member in self._grounds.live]
+            for say in self._obtaining.ask(missing, self.view.number, live, now_ms):
+                self._links.say(say.to, say.item)
+        elif self._obtaining.decided:
+            self._install(wanted, now_ms)
+        else:
+            self._obtaining.clear()
+            self._carry_out(self._change.complete(), now_ms)
+
+    def _install_everywhere(self, decision: Decision, now_ms: int) -> None:
+        """This process's proposal is decided: tell all who take part, and those who come."""
+        for joiner in decision.joined:
+            self._links.open(joiner, decision.view.address(joiner), now_ms)
+        for peer in sorted({*self._grounds.live, *decision.joined} - {self.process}):
+            self._links.say(peer, frames.Install(decision))
+        self._on_install(decision, now_ms)
+
+    def _on_install(self, decision: Decision, now_ms: int) -> None:
+        if decision.view.number != self.view.number + 1:
+            return
+        takes_part = self.process in decision.view.members or decision.left.get(self.process) == "request"
+        if not takes_part or not self.streams.multicast.within(decision.cut):
+            self.end("expelled")
+            return
+        self._carry_out([Freeze()], now_ms)
+        self._obtaining.want(decision, dict.fromkeys(decision.cut, self._others), decided=True)
+        self._obtain(now_ms)
+
+    def _install(self, decision: Decision, now_ms: int) -> None:
+        self.effects += self.streams.close(decision)
+        if self.process not in decision.view.members:
+            self._finish(Ended(self.view.number, "request", decision.view.number))
+            return
+        self.streams.install(decision)
+        self._begin_view(decision, now_ms)
+        view = decision.view
+        self.effects.append(Installed(view, decision.joined, decision.left))
+        if self.leaving and len(view.members) == 1:
+            self._leave_alone()
+            return
+        self._register(now_ms)
+        self._form_alone()
+
+    def _begin_view(self, decision: Decision, now_ms: int) -> None:
+        view = self.view = decision.view
+        self._decision = decision
+        self._obtaining.clear()
+        self._change.install(view)
+        self._grounds.install(view, now_ms)
+        self._rank = view.rank(self.process)
+        self._others = tuple(member for member in view.members if member != self.process)
+        self._behind = set(self._others)
+        self._installed_ms = now_ms
+        self._rewire(now_ms)
+
+    def _rewire(self, now_ms: int) -> None:
+        """Links to the members, and to those who left in peace until the next view; to nobody else."""
+        leavers = {member for member, reason in self._decision.left.items() if reason == "request"}
+        for peer in self._links.peers:
+            if peer not in self._others and peer not in leavers:
+                self._links.close(peer)
+        for peer in self._others:
+            self._links.open(peer, self.view.address(peer), now_ms)
+        self._links.forget(self._links.peers, _OF_A_CHANGE)
+        self._links.owe_status(self._others)
+
+    # leaving, and time
+
+    def leave(self, now_ms: int) -> None:
+        """Ask to go: every status says so, and the leader takes it into the next change."""
+        self.leaving = True
+        if len(self.view.members) == 1:
+            self._leave_alone()
+            return
+        self._grounds.leavers[self.process] = None
+        self._links.owe_status(self.view.members)
+        self._advance(now_ms)
+
+    def _leave_alone(self) -> None:
+        """The last member takes the group along."""
+        self.effects.append(AskRegistry(Unregister(self.group, self.instance, self.view.number)))
+        self._finish(Ended(self.view.number, "request"))
+
+    def end(self, reason: str) -> None:
+        """The stay is over without a cut: say what of this process's messages may not have arrived."""
+        self._finish(Ended(self.view.number, reason, None, self.streams.unconfirmed))
+
+    def _finish(self, ended: Ended) -> None:
+        self.ended = ended
+        self.effects.append(ended)
+
+    def _register(self, now_ms: int) -> None:
+        self._registered_ms = now_ms
+        if self.view.leader == self.process:
+            self.effects.append(AskRegistry(Register(self.definition, self.instance, self.view)))
+
+    def tick(self, now_ms: int) -> None:
+        self._suspect(self._grounds.detector.tick(now_ms))
+        if not self._grounds.detector.has_quorum(now_ms):
+            self.end("quorum")
+            return
+        if now_ms - self._installed_ms >= 2 * limits.SILENCE_MS:
+            self._suspect([peer for peer in sorted(self._behind) if self._grounds.detector.suspect(peer, "stuck")])
+        self.effects += self.streams.give_up_overdue(now_ms)
+        self._carry_out(self._change.ask_again(sorted(self._grounds.live), now_ms), now_ms)
+        self._obtain(now_ms)
+        if now_ms - self._registered_ms >= limits.RENEW_MS:
+            self._register(now_ms)
+        self._advance(now_ms)

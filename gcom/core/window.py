@@ -1,0 +1,146 @@
+"""One sender's stream of runs, as its sender and as its receivers keep it (JGroups NAKACK4's fixed window).
+
+One structure serves three ends: resending, flow control, and the union of a view change. A run stays in a store until
+it is *stable*: held by every member of the view. Cursors and acks move by whole runs, so cutting a run never happens.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from dataclasses import dataclass
+
+from gcom.values import limits
+from gcom.values.names import Process
+from gcom.values.run import Run
+
+
+class RunStore:
+    """Contiguous runs of one sender, each kept until it is dropped.
+
+    Everything up to `floor` was dropped or came before; floor <= last.
+    """
+
+    def __init__(self, floor: int) -> None:
+        self.floor = floor
+        self.last = floor
+        self._runs: list[Run] = []
+        self._lasts: list[int] = []  # of each run, for bisection
+
+    def append(self, run: Run) -> None:
+        assert run.first == self.last + 1, "runs of a store are contiguous"
+        self._runs.append(run)
+        self._lasts.append(run.last)
+        self.last = run.last
+
+    def after(self, number: int, bytes_max: int) -> list[Run]:
+        """The runs after `number`, as many as fit; none if the first alone does not."""
+        assert number >= self.floor, "what was dropped cannot be had again"
+        found: list[Run] = []
+        for run in self._runs[bisect_right(self._lasts, number) :]:
+            bytes_max -= len(run.encoded) + 5
+            if bytes_max < 0:
+                break
+            found.append(run)
+        return found
+
+    def drop(self, number: int) -> None:
+        """Forget the runs up to `number`."""
+        count = bisect_right(self._lasts, number)
+        if count:
+            self.floor = self._lasts[count - 1]
+            del self._runs[:count], self._lasts[:count]
+
+    def truncate(self, number: int) -> None:
+        """Forget the runs after `number`, which are in no cut."""
+        count = bisect_right(self._lasts, number)
+        del self._runs[count:], self._lasts[count:]
+        self.last = self._lasts[-1] if count else self.floor
+
+
+@dataclass(slots=True)
+class Peer:
+    """What the sender of a stream knows about one receiver of it; consumed <= held in RELIABLE."""
+
+    cursor: int  # put to the peer
+    held: int  # acknowledged by the peer's core
+    consumed: int  # behind the peer's application
+    view: int = 0  # installed at the peer, by its last status
+    frozen: bool = False
+
+
+class Flow:
+    """How much of this process's stream is still in front of some application; the window that `send` waits for."""
+
+    def __init__(self, number: int) -> None:
+        self._waiting: deque[tuple[int, int]] = deque()  # (last, bytes) of each run not yet consumed by all
+        self._bytes = 0
+        self._number = number
+        self._floor = number
+
+    def add(self, run: Run) -> None:
+        self._waiting.append((run.last, len(run.encoded)))
+        self._bytes += len(run.encoded)
+        self._number = run.last
+
+    def consumed(self, floor: int) -> None:
+        """Every member has consumed 1…floor."""
+        self._floor = max(self._floor, floor)
+        while self._waiting and self._waiting[0][0] <= self._floor:
+            self._bytes -= self._waiting.popleft()[1]
+
+    @property
+    def room(self) -> int:
+        """Messages that may be numbered now."""
+        if self._bytes >= limits.WINDOW_BYTES_MAX:
+            return 0
+        return max(0, limits.WINDOW_MESSAGES_MAX - (self._number - self._floor))
+
+
+class Outgoing:
+    """This process's own stream in the view: numbers, cursors, acks, credit."""
+
+    def __init__(self, process: Process, number: int) -> None:
+        self.process = process
+        self.number = number  # last assigned
+        self.store = RunStore(number)
+        self.flow = Flow(number)
+        self.peers: dict[Process, Peer] = {}
+        self.self_consumed = number
+
+    def add(self, run: Run) -> None:
+        assert run.first == self.number + 1, "numbers are dense"
+        self.number = run.last
+        self.store.append(run)
+        self.flow.add(run)
+
+    def install(self, peers: list[Process], view: int) -> None:
+        """Begin a view: all that was sent before is settled, so every cursor stands at the last number."""
+        self.store = RunStore(self.number)
+        old = self.peers
+        self.peers = {peer: self._carried(old.get(peer)) for peer in peers}
+        self._update_flow()
+        assert all(peer.view <= view or peer.cursor == self.number for peer in self.peers.values())
+
+    def _carried(self, peer: Peer | None) -> Peer:
+        if peer is None:
+            return Peer(self.number, self.number, self.number)
+        return Peer(self.number, self.number, peer.consumed, peer.view)
+
+    def on_status(self, peer: Peer, held: int, consumed: int) -> None:
+        """An ack and credit from a peer in the same view."""
+        peer.held = max(peer.held, min(held, self.number))
+        peer.consumed = max(peer.consumed, min(consumed, self.number))
+        self._update_flow()
+
+    def on_self_consumed(self, number: int) -> None:
+        self.self_consumed = max(self.self_consumed, number)
+        self._update_flow()
+
+    def _update_flow(self) -> None:
+        self.flow.consumed(min([self.self_consumed, *[peer.consumed for peer in self.peers.values()]]))
+
+    @property
+    def stable(self) -> int:
+        """Held by all of the view."""
+        return min([self.number, *[peer.held for peer in self.peers.values()]])

@@ -1,0 +1,102 @@
+"""Everything that GCom raises on purpose.
+
+    GComError
+    ├── LocalError              you misused GCom; the call changed nothing
+    │   ├── BadValue            a value that is not allowed (also a ValueError)
+    │   │   └── MessageTooLarge
+    │   ├── UnknownGroup        the directory has no group of that name
+    │   ├── GroupExists         the name is taken by a group with another definition
+    │   ├── GroupInUse          a group with members cannot be removed
+    │   ├── NameTaken           a living member has that name
+    │   ├── NotInvited          a static group does not list that name
+    │   ├── NotAMember          this group was left, or its node closed
+    │   ├── AlreadyReceiving    a group has one receiver: a loop or a listener
+    │   └── WouldBlock          a send inside a callback met a full window
+    ├── PeerError               a peer misbehaved
+    │   ├── MalformedFrame      bytes that are no frame of ours
+    │   └── VersionMismatch     a peer that speaks another protocol version
+    └── Unavailable             retrying may help
+        ├── RegistryUnavailable
+        ├── Detached            this process lost its group: expelled, or without a quorum
+        └── GComTimeout         a blocking call ran out of time (also a TimeoutError)
+
+Each message names the value at fault, what is allowed, and what to do next.
+"""
+
+from __future__ import annotations
+
+
+class GComError(Exception):
+    """The root; nothing raises it directly."""
+
+
+class LocalError(GComError):
+    """The caller misused GCom."""
+
+
+class BadValue(LocalError, ValueError):
+    """A value that is not allowed."""
+
+
+class MessageTooLarge(BadValue):
+    """A message over `limits.MESSAGE_BYTES_MAX`."""
+
+
+class UnknownGroup(LocalError):
+    """The directory has no group of that name."""
+
+
+class GroupExists(LocalError):
+    """The name is taken by a group with another definition."""
+
+
+class GroupInUse(LocalError):
+    """A group with members cannot be removed."""
+
+
+class NameTaken(LocalError):
+    """A living member of the group has that name."""
+
+
+class NotInvited(LocalError):
+    """A static group does not list that name."""
+
+
+class NotAMember(LocalError):
+    """The group was left, or its node closed."""
+
+
+class AlreadyReceiving(LocalError):
+    """A group has one receiver at a time."""
+
+
+class WouldBlock(LocalError):
+    """A send inside a callback met a full window; waiting there could wait for ever."""
+
+
+class PeerError(GComError):
+    """A peer misbehaved."""
+
+
+class MalformedFrame(PeerError):
+    """Bytes that are no frame of ours."""
+
+
+class VersionMismatch(PeerError):
+    """A peer that speaks another protocol version."""
+
+
+class Unavailable(GComError):
+    """Retrying may help."""
+
+
+class RegistryUnavailable(Unavailable):
+    """No registry answers at the address."""
+
+
+class Detached(Unavailable):
+    """This process lost its group: expelled, or without a quorum."""
+
+
+class GComTimeout(Unavailable, TimeoutError):
+    """A blocking call ran out of time."""

@@ -1,0 +1,146 @@
+"""Client of a registry's directory.
+
+A request may be asked again when the connection breaks: the directory answers the repetition of each as it answered
+the first time (gcom/core/directory.py), except that a `Remove` carried out twice finds no group.
+"""
+
+from __future__ import annotations
+
+import os
+from time import monotonic
+
+from gcom import errors
+from gcom.core.directory import (
+    Answer,
+    Create,
+    Entries,
+    Entry,
+    ListGroups,
+    Lookup,
+    Refusal,
+    Remove,
+    Request,
+)
+from gcom.core.directory_codec import decode_answer, encode_request
+from gcom.shell import pyro
+from gcom.values import names
+from gcom.values.definition import Definition
+from gcom.values.names import Address
+
+REGISTRY_DEFAULT = "127.0.0.1:7411"
+REGISTRY_VARIABLE = "GCOM_REGISTRY"
+_IDLE_MAX = 2  # connections kept between requests
+
+
+def registry_address(text: str | None = None) -> Address:
+    """`text`, else GCOM_REGISTRY, else the default; raises BadValue if that is no address."""
+    found = names.address(text or os.environ.get(REGISTRY_VARIABLE) or REGISTRY_DEFAULT)
+    if names.split_address(found)[1] == 0:
+        raise errors.BadValue(f"registry address {found!r} has no port: {REGISTRY_DEFAULT} is the usual one")
+    return found
+
+
+class DirectoryClient:
+    """Asks the registry at `address`; any thread may ask, none waits for another.
+
+    Every method raises RegistryUnavailable within `timeout_s` seconds if there is no registry, and VersionMismatch if
+    it speaks another protocol version.
+    """
+
+    def __init__(self, address: Address, timeout_s: float = 2.5) -> None:
+        self.address = address
+        self._timeout_s = timeout_s
+        self._idle: list[pyro.Caller] = []  # append and pop are atomic
+        self._closed = False
+
+    def ask(self, request: Request) -> Answer:
+        """The directory's answer; a refusal is an answer."""
+        deadline = monotonic() + self._timeout_s
+        try:
+            data = self._call(encode_request(request), deadline)
+            answer = decode_answer(data)
+        except pyro.Refused as error:
+            raise errors.RegistryUnavailable(f"no registry at {self.address}: {self._how_to_start()}") from error
+        except (pyro.Lost, pyro.TimedOut) as error:
+            raise errors.RegistryUnavailable(
+                f"no answer from the registry: {error}; if it does not run, {self._how_to_start()}"
+            ) from error
+        except errors.VersionMismatch as error:
+            raise errors.VersionMismatch(f"registry {self.address}: {error}") from error
+        except errors.PeerError as error:
+            raise errors.RegistryUnavailable(f"what answers at {self.address} is no gcom-registry: {error}") from error
+        if isinstance(answer, Refusal) and answer.code == "VersionMismatch":
+            raise errors.VersionMismatch(f"registry {self.address}: {answer.text}")
+        return answer
+
+    def groups(self) -> tuple[Entry, ...]:
+        """All groups, sorted by name."""
+        found: list[Entry] = []
+        more = True
+        while more:
+            page = _accepted(self.ask(ListGroups(found[-1].definition.group if found else "")))
+            if not isinstance(page, Entries) or (page.more and not page.groups):
+                raise errors.PeerError(f"registry {self.address} answered a list with {type(page).__name__}")
+            found += page.groups
+            more = page.more
+        return tuple(found)
+
+    def lookup(self, group: str) -> Entry:
+        """Raises UnknownGroup."""
+        return self._entry(Lookup(names.group_name(group)))
+
+    def create(self, definition: Definition) -> Entry:
+        """The group, made or already there; raises GroupExists if it is there with another definition."""
+        return self._entry(Create(definition))
+
+    def remove(self, group: str) -> None:
+        """Raises UnknownGroup, or GroupInUse if it has members."""
+        _accepted(self.ask(Remove(names.group_name(group))))
+
+    def close(self) -> None:
+        """Drop the connections; requests in progress go on."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+    def _entry(self, request: Request) -> Entry:
+        answer = _accepted(self.ask(request))
+        if not isinstance(answer, Entry):
+            raise errors.PeerError(f"registry {self.address} answered a {type(request).__name__} with {answer!r:.80}")
+        return answer
+
+    def _call(self, data: bytes, deadline: float) -> bytes:
+        try:
+            caller = self._idle.pop()
+        except IndexError:
+            caller = pyro.Caller(self.address, pyro.DIRECTORY)
+        kept = caller.connected
+        try:
+            answer = caller.call(data, max(0.001, deadline - monotonic()))
+        except (pyro.Lost, pyro.Refused):
+            if not kept:
+                raise
+            # The connection was kept from an earlier request, and the registry was restarted since.
+            answer = caller.call(data, max(0.001, deadline - monotonic()))
+        self._keep(caller)
+        return answer
+
+    def _keep(self, caller: pyro.Caller) -> None:
+        if self._closed or len(self._idle) >= _IDLE_MAX:
+            caller.close()
+        else:
+            self._idle.append(caller)
+
+    def _how_to_start(self) -> str:
+        host, port = names.split_address(self.address)
+        return f"start one with: gcom-registry --port {port}" + ("" if host == "127.0.0.1" else f" --host {host}")
+
+
+def _accepted(answer: Answer) -> Answer:
+    """Raise what a refusal says, as the exception of that name."""
+    if not isinstance(answer, Refusal):
+        return answer
+    kind = getattr(errors, answer.code, None)
+    if not (isinstance(kind, type) and issubclass(kind, errors.GComError)):
+        raise errors.PeerError(f"the registry refused ({answer.code}): {answer.text}")
+    raise kind(answer.text)

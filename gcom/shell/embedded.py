@@ -1,0 +1,46 @@
+"""A registry inside this process, for tests, notebooks and programs that have no other."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from gcom.values.names import Address
+
+
+class _Registry(Protocol):
+    address: Address
+
+    def close(self) -> None: ...
+
+
+class Embedded:
+    """A running registry. Close it, or leave its `with` block, to stop it; the groups in it go on without it."""
+
+    def __init__(self, registry: _Registry) -> None:
+        self._registry = registry
+        self.address: Address = registry.address
+
+    def close(self) -> None:
+        self._registry.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def embedded(host: str = "127.0.0.1", port: int = 0) -> Embedded:
+    """Start a registry in this process; port 0 takes any free one.
+
+    Raises BadValue for an address that may not be served, Unavailable for one that is taken.
+    """
+    # The one import that points up (docs/ARCHITECTURE.md): only a program that embeds a registry loads it.
+    from registry.server import RegistryServer
+
+    server = RegistryServer(host, port)
+    server.start()
+    return Embedded(server)

@@ -1,0 +1,121 @@
+"""One sender thread a peer address, with one persistent connection (DESIGN 3).
+
+The next frame forms while the last call is in flight, so batching needs no timer. The thread takes turns between the
+groups that this node shares with the peer's node.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import Condition, Thread
+from typing import TYPE_CHECKING
+
+from loguru import logger
+
+from gcom.core import codec
+from gcom.core.events import CallFailed, Replied
+from gcom.core.frames import Frame
+from gcom.errors import PeerError
+from gcom.shell import pyro
+from gcom.values.names import Address, Process
+
+if TYPE_CHECKING:
+    from gcom.shell.node import Node
+    from gcom.shell.stay import Stay
+
+CALL_TIMEOUT_S = 2.5  # longer than SILENCE_MS: a paused peer is suspected before its call is given up
+IDLE_WAIT_S = 1.0  # a thread with nothing to wait for looks again
+
+
+class Link:
+    """Serves the peers at one address until none is left. Its fields are guarded by the node's lock."""
+
+    def __init__(self, node: Node, address: Address) -> None:
+        self.address = address
+        self.waiting = False
+        self._node = node
+        self._turns: deque[tuple[Stay, Process]] = deque()
+        self._ready = Condition(node.lock)
+        self._caller = pyro.Caller(address, pyro.NODE)
+        self._closed = False
+        self._thread = Thread(target=self._run, name=f"gcom link {address}", daemon=True)
+        self._thread.start()
+
+    def serve(self, stay: Stay, peer: Process) -> None:
+        """Take turns for this peer, too, and wake up. Holds the node's lock."""
+        if (stay, peer) not in self._turns:
+            self._turns.append((stay, peer))
+        self.wake()
+
+    def wake(self) -> None:
+        """Something may be due. Holds the node's lock."""
+        if self.waiting:
+            self._ready.notify()
+
+    def close(self) -> None:
+        """End the thread, and a call in progress. Holds the node's lock."""
+        self._closed = True
+        self._ready.notify_all()
+        self._caller.close()
+
+    def join(self, timeout_s: float) -> None:
+        self._thread.join(timeout_s)
+
+    def _run(self) -> None:
+        try:
+            while (taken := self._next()) is not None:
+                self._put(*taken)
+        except Exception:  # outermost: of this thread; without it a defect would only show as silence
+            logger.exception("the link to {} ended by a defect", self.address)
+        finally:
+            self._caller.close()
+
+    def _next(self) -> tuple[Stay, Process, Frame] | None:
+        """Wait for a frame to put; None: this link is over."""
+        with self._node.lock:
+            while not self._closed:
+                taken = self._take()
+                if taken is not None:
+                    return taken
+                if not self._turns and self._node.forget(self):
+                    return None
+                self.waiting = True
+                self._node.waiting_links += 1
+                self._ready.wait(self._patience_s())
+                self._node.waiting_links -= 1
+                self.waiting = False
+        return None
+
+    def _take(self) -> tuple[Stay, Process, Frame] | None:
+        for _ in range(len(self._turns)):
+            stay, peer = self._turns[0]
+            self._turns.rotate(-1)
+            if stay.machine.due_ms(peer) is None or stay.machine.address_of(peer) != self.address:
+                self._turns.remove((stay, peer))
+                continue
+            frame = stay.take(peer)
+            if frame is not None:
+                return stay, peer, frame
+        return None
+
+    def _patience_s(self) -> float:
+        dues = [stay.machine.due_ms(peer) for stay, peer in self._turns]
+        times = [due for due in dues if due is not None]
+        if not times:
+            return IDLE_WAIT_S
+        return max(0.001, (min(times) - self._node.now_ms()) / 1000)
+
+    def _put(self, stay: Stay, peer: Process, frame: Frame) -> None:
+        """Call the peer; the call's end is an event, whatever it is."""
+        stay.log_before_frame()
+        event: Replied | CallFailed
+        try:
+            event = Replied(peer, codec.decode_reply(self._caller.call(codec.encode(frame), CALL_TIMEOUT_S)))
+        except pyro.Refused:
+            event = CallFailed(peer, refused=True)
+        except (pyro.Lost, pyro.TimedOut):
+            event = CallFailed(peer, refused=False)
+        except PeerError as error:
+            self._node.count_misbehaviour(peer, error)
+            event = CallFailed(peer, refused=False)
+        stay.handle(event)

@@ -1,0 +1,294 @@
+"""A process that takes part in groups: one Pyro5 server, one lock, and a few threads around the pure machines.
+
+Threads: one worker a connection (Pyro5's), one a peer (gcom/shell/link.py), one timer, one for the registry, and one
+that flushes delivery logs when there are any. The lock is never held across a call, a callback, or a wait for a disk.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Condition, Event, Lock, Thread
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from loguru import logger
+
+from gcom.core import codec, events
+from gcom.core.directory import Answer, Entry, Lookup, Request
+from gcom.core.frames import Refused
+from gcom.core.group import GroupMachine, Stage
+from gcom.errors import GComError, GComTimeout, LocalError, NotAMember, PeerError, VersionMismatch
+from gcom.shell import pyro
+from gcom.shell.directory import DirectoryClient, registry_address
+from gcom.shell.group import Group
+from gcom.shell.link import Link
+from gcom.shell.stay import Stay
+from gcom.trace.writer import DeliveryLog
+from gcom.values import limits, names
+from gcom.values.definition import Definition
+from gcom.values.names import Address, Process
+
+FLUSH_S = 0.05  # delivery lines reach the operating system within 100 ms
+
+
+class Node:
+    """One named process. Made by `gcom.connect`; use it in a `with` block, or close it.
+
+    Safe to use from any number of threads.
+    """
+
+    def __init__(
+        self, name: str, registry: str | None = None, *, log_dir: str | Path | None = None, timeout_s: float = 10.0
+    ) -> None:
+        self.name = names.member_name(name)
+        self.directory = DirectoryClient(registry_address(registry))
+        self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
+        self.timeout_s = timeout_s
+        self.lock = Lock()
+        self._log_dir = Path(log_dir) if log_dir is not None else None
+        self._logs: dict[Process, DeliveryLog] = {}
+        self._entered: set[str] = set()
+        self._process = self._new_process()
+        self._stays: dict[tuple[str, Process], Stay] = {}
+        self._links: dict[Address, Link] = {}
+        self.waiting_links = 0
+        self._requests: SimpleQueue[tuple[Stay, Request] | None] = SimpleQueue()
+        self._ticking = Condition(self.lock)
+        self._closing = Event()
+        self._misbehaved: dict[Process, int] = {}
+        self._server = pyro.Server("127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(self._receive)})
+        self._server.start()
+        self.address: Address = self._server.address
+        self._threads = [Thread(target=self._guarded, args=(work,), daemon=True) for work in self._works()]
+        for thread in self._threads:
+            thread.start()
+
+    def _works(self) -> list[Callable[[], None]]:
+        return [self._tick, self._serve_registry, *([self._flush_logs] if self._log_dir else [])]
+
+    # groups
+
+    def create(
+        self,
+        group: str,
+        ordering: str = "FIFO",
+        multicast: str = "RELIABLE",
+        static: tuple[str, ...] = (),
+        safe: bool = False,
+        netsplit: str = "PRIMARY",
+    ) -> Entry:
+        """Make an empty group; it is kept until it is removed or its last member leaves.
+
+        An equal definition that is there already is no error. Raises BadValue, GroupExists, RegistryUnavailable.
+        """
+        return self.directory.create(Definition.parse(group, ordering, multicast, static, safe, netsplit))
+
+    def groups(self) -> tuple[Entry, ...]:
+        """The groups that the registry knows, sorted by name."""
+        return self.directory.groups()
+
+    def info(self, group: str) -> Entry:
+        """What the registry knows of a group; raises UnknownGroup."""
+        return self.directory.lookup(group)
+
+    def remove(self, group: str) -> None:
+        """Forget an empty group; raises UnknownGroup, GroupInUse."""
+        self.directory.remove(group)
+
+    def join(
+        self, group: str, *, create: Definition | None = None, receive: bool = True, timeout_s: float | None = None
+    ) -> Group:
+        """Become a member; with `create`, make the group first if it is not there.
+
+        `receive=False`: deliveries are dropped, for a process that only sends. Raises UnknownGroup, GroupExists,
+        NameTaken, NotInvited, VersionMismatch, RegistryUnavailable, GComTimeout.
+        """
+        names.group_name(group)
+        if create is not None and create.group != group:
+            raise LocalError(f"the definition is of group {create.group!r}, not {group!r}")
+        with self.lock:
+            stay = self._new_stay(group, create, receive)
+            stay.step(events.Start())
+            self._ticking.notify()
+            try:
+                self._await_entry(stay, group, self.timeout_s if timeout_s is None else timeout_s)
+            finally:
+                if stay.machine.view is None:
+                    stay.step(events.Exit())
+                    self._drop(stay)
+        return Group(self, stay)
+
+    def _new_stay(self, group: str, create: Definition | None, receive: bool) -> Stay:
+        if self._closing.is_set():
+            raise NotAMember(f"the node {self.name!r} is closed")
+        if any(stay.machine.group == group and not stay.ended for stay in self._stays.values()):
+            raise LocalError(f"{self.name!r} is in group {group!r} already: leave it first")
+        if group in self._entered:
+            self._process = self._new_process()  # a process enters an instance once; its other groups keep theirs
+        self._entered.add(group)
+        machine = GroupMachine(group, self._process, self.address, create)
+        stay = Stay(self, machine, self._logs.get(self._process), receive)
+        self._stays[group, self._process] = stay
+        return stay
+
+    def _await_entry(self, stay: Stay, group: str, timeout_s: float) -> None:
+        deadline = monotonic() + timeout_s
+        while stay.machine.view is None:
+            if stay.failure is not None:
+                raise stay.failure
+            if not stay.wait(deadline):
+                raise GComTimeout(
+                    f"{self.name!r} is not in group {group!r} after {timeout_s:.3g} s: it waited for "
+                    f"{stay.machine.waits_for}; try again, or give it more time"
+                )
+
+    def _drop(self, stay: Stay) -> None:
+        self._stays.pop((stay.machine.group, stay.machine.process), None)
+
+    def _new_process(self) -> Process:
+        process = names.process(self.name, secrets.token_hex(4))
+        if self._log_dir is not None:
+            self._logs[process] = DeliveryLog(
+                self._log_dir,
+                process,
+                wall_ns=time.time_ns(),
+                clock_us=lambda: time.monotonic_ns() // 1000,
+                on_trouble=lambda text: logger.warning("{}", text),
+            )
+        return process
+
+    # what stays and links need; the lock is held
+
+    @staticmethod
+    def now_ms() -> int:
+        """Milliseconds of the monotonic clock: the time that every machine of this node is told."""
+        return time.monotonic_ns() // 1_000_000
+
+    @property
+    def idle(self) -> bool:
+        """Whether some link waits for work, or there is none."""
+        return self.waiting_links > 0 or not self._links
+
+    def link(self, address: Address) -> Link:
+        """The link to an address, made when first needed."""
+        found = self._links.get(address)
+        if found is None:
+            found = self._links[address] = Link(self, address)
+        return found
+
+    def forget(self, link: Link) -> bool:
+        """A link has no peer left; its thread ends."""
+        self._links.pop(link.address, None)
+        return True
+
+    def ask_registry(self, stay: Stay, request: Request) -> None:
+        """Have the registry thread put a request; the answer comes back to the stay."""
+        self._requests.put((stay, request))
+
+    def count_misbehaviour(self, peer: Process, error: PeerError) -> None:
+        """Said once a peer, counted each time."""
+        count = self._misbehaved[peer] = self._misbehaved.get(peer, 0) + 1
+        if count == 1:
+            logger.warning("{} answered what is no reply of ours: {}", peer, error)
+
+    # threads
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception:  # outermost: of this thread; without it a defect would only show as silence
+            logger.exception("a thread of node {} ended by a defect", self.name)
+
+    def _receive(self, data: bytes) -> bytes:
+        """The exposed endpoint. MalformedFrame goes on to the server, which counts it and answers so."""
+        try:
+            frame = codec.decode(data)
+        except VersionMismatch as error:
+            return codec.encode(Refused("version", str(error)))
+        with self.lock:
+            stay = self._stays.get((frame.group, frame.target))
+        if stay is None:
+            return codec.encode(Refused("unknown", f"{frame.target} is not in group {frame.group!r} here"))
+        return codec.encode(stay.receive(frame))
+
+    def _tick(self) -> None:
+        with self.lock:
+            while not self._closing.is_set():
+                now = self.now_ms()
+                for stay in list(self._stays.values()):
+                    deadline = stay.machine.deadline_ms
+                    if deadline is not None and deadline <= now:
+                        stay.step(events.Tick())
+                    if stay.machine.stage is Stage.ENDED:
+                        self._drop(stay)
+                self._ticking.wait(self._until_next_tick_s())
+
+    def _until_next_tick_s(self) -> float | None:
+        deadlines = [stay.machine.deadline_ms for stay in self._stays.values()]
+        times = [deadline for deadline in deadlines if deadline is not None]
+        return max(0.001, (min(times) - self.now_ms()) / 1000) if times else None
+
+    def _serve_registry(self) -> None:
+        while (item := self._requests.get()) is not None:
+            stay, request = item
+            answer: Answer | None = None
+            failure: GComError | None = None
+            try:
+                answer = self.directory.ask(request)
+            except GComError as error:
+                failure = error
+            stay.on_registry(request, answer, failure)
+
+    def _flush_logs(self) -> None:
+        while not self._closing.wait(FLUSH_S):
+            for log in list(self._logs.values()):
+                log.flush()
+
+    # the end
+
+    def close(self, timeout_s: float = 5.0) -> None:
+        """Leave every group, as far as `timeout_s` seconds allow, and stop. May be called again."""
+        deadline = monotonic() + timeout_s
+        with self.lock:
+            stays = list(self._stays.values())
+        for stay in stays:
+            Group(self, stay).leave(max(0.0, deadline - monotonic()))
+        self._await_lingerers(deadline)
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        with self.lock:
+            links = list(self._links.values())
+            for link in links:
+                link.close()
+            self._ticking.notify_all()
+        self._requests.put(None)
+        self._server.close()
+        for thread in self._threads:
+            thread.join(1.0)
+        for link in links:
+            link.join(1.0)
+        for log in self._logs.values():
+            log.close()
+        self.directory.close()
+
+    def _await_lingerers(self, deadline: float) -> None:
+        """A leader that left still tells the others which view goes on."""
+        with self.lock:
+            while any(stay.machine.stage is Stage.LINGERING for stay in self._stays.values()):
+                if monotonic() >= deadline:
+                    return
+                self._ticking.wait(limits.JOIN_GATHER_MS / 1000)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,44 @@
+"""All that touches Pyro5: settings, the hardened daemon, and one call to a peer.
+
+Stock Pyro5 trusts its peers further than GCom may: the peer picks the serializer (marshal among them), the handshake
+is deserialised before anybody looks at it, compressed data grows without bound, a client that says nothing can hold
+the accept loop, and an answer may be any exception of the peer's choosing. So this module speaks Pyro5's wire protocol
+(version 502, `Pyro5.protocol`) with its own reader, used on both sides:
+
+  * every message is judged by its 40 byte header before its body is read: size, flags, serializer, annotations;
+  * bodies are msgpack, read as plain values; nothing from a peer ever becomes an object, and no exception is rebuilt;
+  * a connection that has not said CONNECT within `HANDSHAKE_S` is closed; one that comes when the pool is full is
+    told so without being read, thus the accept loop waits for nobody.
+
+A stock Pyro5 proxy with SERIALIZER = "msgpack" can call a `Server`, and a `Caller` can call a stock daemon that has
+msgpack. One call is two sends and four reads in all, without correlation ids or metadata calls.
+"""
+
+from __future__ import annotations
+
+from gcom.errors import BadValue
+
+try:
+    import Pyro5  # noqa: F401 - only to see whether it can be imported
+except ValueError as error:  # it reads every PYRO_* variable then, and refuses those that it does not know
+    raise BadValue(f"Pyro5 does not accept this environment: {error}; unset that variable and start again") from error
+
+from gcom.shell.pyro.caller import Caller, Lost, Refused, TimedOut
+from gcom.shell.pyro.server import Endpoint, Server, settings
+from gcom.shell.pyro.wire import MESSAGE_BYTES_MAX
+
+NODE = "gcom.node"  # the object that every node serves
+DIRECTORY = "gcom.directory"  # the object that a registry serves
+
+__all__ = [
+    "DIRECTORY",
+    "MESSAGE_BYTES_MAX",
+    "NODE",
+    "Caller",
+    "Endpoint",
+    "Lost",
+    "Refused",
+    "Server",
+    "TimedOut",
+    "settings",
+]

@@ -1,0 +1,129 @@
+"""The calling side: one call to a peer, whose answer is bytes or one of four exceptions."""
+
+from __future__ import annotations
+
+import socket
+from time import monotonic
+from typing import Any
+
+from Pyro5 import protocol
+
+from gcom.errors import PeerError, Unavailable
+from gcom.shell.pyro.wire import MSGPACK, POOL_FULL, Bad, Message, pack, plain, read, remaining, shut, write
+from gcom.values import names
+from gcom.values.names import Address
+
+CONNECT_S = 3.0  # a dial takes this long at most, whatever the call's own timeout
+
+
+class Refused(Unavailable):
+    """Nobody listens at the address."""
+
+
+class Lost(Unavailable):
+    """The connection broke; whether the peer carried out the call is unknown."""
+
+
+class TimedOut(Unavailable):
+    """No answer in time; whether the peer carried out the call is unknown."""
+
+
+class Caller:
+    """One persistent connection to one object, used by one thread at a time; dialled when needed.
+
+    Pyro5's own Proxy is not used: it would let the peer choose how its answer is deserialised.
+    """
+
+    def __init__(self, address: Address, object_id: str) -> None:
+        self.address = address
+        self._object_id = object_id
+        self._sock: socket.socket | None = None
+        self._seq = 0
+        self._closed = False
+
+    @property
+    def connected(self) -> bool:
+        """Whether the next call finds a connection that once worked."""
+        return self._sock is not None
+
+    def call(self, data: bytes, timeout_s: float) -> bytes:
+        """The peer's answer to `data`. After any failure the connection is dropped, and the next call dials anew.
+
+        Raises Refused, Lost or TimedOut; PeerError for any answer that is not bytes.
+        """
+        done = False
+        try:
+            answer = self._exchange(data, monotonic() + timeout_s)
+            done = True
+        except ConnectionRefusedError as error:
+            raise Refused(f"nobody listens at {self.address}") from error
+        except TimeoutError as error:
+            raise TimedOut(f"{self.address} did not answer within {timeout_s:.3g} s") from error
+        except (EOFError, OSError) as error:
+            raise Lost(f"the connection to {self.address} broke: {error}") from error
+        except Bad as bad:
+            raise PeerError(f"{self.address} gave no answer of ours: {bad}") from bad
+        finally:
+            if not done:
+                self._drop()
+        return answer
+
+    def close(self) -> None:
+        """Drop the connection for good. Another thread may call this, to end a call in progress."""
+        self._closed = True
+        sock = self._sock
+        if sock is not None:
+            shut(sock)
+            sock.close()
+
+    def _exchange(self, data: bytes, deadline: float) -> bytes:
+        sock = self._sock or self._dial(deadline)
+        self._seq = (self._seq + 1) & 0xFFFF
+        sock.settimeout(remaining(deadline))
+        write(sock, protocol.MSG_INVOKE, 0, self._seq, pack((self._object_id, "receive", (data,), {})))
+        reply = read(sock, deadline)
+        if (reply.kind, reply.seq) != (protocol.MSG_RESULT, self._seq):
+            raise Bad("out of step")
+        answer = _reply(reply)
+        if reply.flags & protocol.FLAGS_EXCEPTION or type(answer) is not bytes:
+            raise Bad("exception", _words(answer))
+        return answer
+
+    def _dial(self, deadline: float) -> socket.socket:
+        deadline = min(deadline, monotonic() + CONNECT_S)
+        if self._closed:
+            raise EOFError("closed by this side")
+        sock = socket.create_connection(names.split_address(self.address), remaining(deadline))
+        self._sock = sock  # from here on close() reaches it
+        if self._closed:
+            raise EOFError("closed by this side")
+        if sock.getsockname() == sock.getpeername():
+            # Dialling a free port of our own range may connect a socket to itself.
+            raise ConnectionRefusedError("connected to itself")
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        write(sock, protocol.MSG_CONNECT, 0, 0, pack({"handshake": "hello", "object": self._object_id}))
+        reply = read(sock, deadline)
+        if reply.kind != protocol.MSG_CONNECTOK:
+            answer = _reply(reply)
+            raise EOFError(POOL_FULL) if answer == POOL_FULL else Bad("rejected", _words(answer))
+        return sock
+
+    def _drop(self) -> None:
+        sock, self._sock = self._sock, None
+        if sock is not None:
+            sock.close()
+
+
+def _reply(reply: Message) -> Any:
+    if reply.serializer != MSGPACK:
+        raise Bad("serializer", "its answer is not msgpack")
+    return plain(reply.body)
+
+
+def _words(answer: Any) -> str:
+    """What a peer said instead of an answer, fit to be shown: its exception stays data."""
+    match answer:
+        case {"__class__": str() as name, "args": [text, *_]}:
+            answer = f"{name.rpartition('.')[2]}: {text}"
+    shown = str(answer)[:300]
+    return shown if shown.isprintable() else repr(shown)

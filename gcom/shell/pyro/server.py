@@ -1,0 +1,355 @@
+"""The serving side: a Pyro5 daemon whose two ways in, handshake and request, are ours."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+from loguru import logger
+from Pyro5 import config, errors, protocol, serializers
+from Pyro5 import server as pyro_server
+
+from gcom.errors import BadValue, GComError, Unavailable
+from gcom.shell.pyro.wire import MESSAGE_BYTES_MAX, MSGPACK, POOL_FULL, Bad, Message, pack, plain, read, shut, write
+from gcom.values import limits
+from gcom.values.names import Address
+
+HANDSHAKE_S = 3.0  # a stranger has this long to introduce itself
+WORKERS_MAX = 300  # connections at once: members of several full groups, and as many strangers
+REPORT_S = 10.0  # refusals are told at most this often
+ACCEPT_PAUSE_S = 0.05  # after accept failed for want of descriptors or threads
+
+
+def settings(workers: int = WORKERS_MAX) -> None:
+    """Set the process's Pyro5 configuration, which is global; the environment has no say in it."""
+    config.reset(use_environment=False)
+    config.SERVERTYPE = "thread"
+    config.THREADPOOL_SIZE = workers
+    config.THREADPOOL_SIZE_MIN = min(4, workers)
+    config.SERIALIZER = "msgpack"
+    config.MAX_MESSAGE_SIZE = MESSAGE_BYTES_MAX
+    config.SOCK_NODELAY = True
+    config.COMPRESSION = False
+    config.ITER_STREAMING = False
+    config.DETAILED_TRACEBACK = False
+    config.COMMTIMEOUT = 0.0
+    config.MAX_RETRIES = 0
+    config.POLLTIMEOUT = 0.5  # how late a closed server notices on a system where closing wakes nobody
+    config.LOGWIRE = False
+    config.SSL = False
+
+
+class Endpoint:
+    """The object behind an id: one method, `receive(bytes) -> bytes`, two-way."""
+
+    def __init__(self, handler: Callable[[bytes], bytes]) -> None:
+        self._handler = handler
+
+    @pyro_server.expose  # type: ignore[untyped-decorator]
+    def receive(self, frame: bytes) -> bytes:
+        if type(frame) is not bytes:
+            raise Bad("argument", "receive takes one bytes frame")
+        if len(frame) > limits.FRAME_BYTES_MAX:
+            raise Bad("argument", f"a frame of {len(frame)} bytes is too large: at most {limits.FRAME_BYTES_MAX}")
+        try:
+            return self._handler(frame)
+        except GComError:
+            raise  # the frame is refused
+        except Exception:  # outermost: of a peer's call. The peer is told; that we have a fault is told here
+            logger.exception("a frame from a peer met a fault of this process")
+            raise
+
+
+class _Refusals:
+    """Counts what was refused, and says so now and then, in our words alone: a peer's text never reaches the log."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._told: Counter[str] = Counter()
+        self._told_at = -REPORT_S
+        self._lock = threading.Lock()
+
+    def add(self, reason: str) -> None:
+        with self._lock:
+            self.counts[reason] += 1
+            now = monotonic()
+            if now - self._told_at < REPORT_S:
+                return
+            fresh, self._told, self._told_at = self.counts - self._told, self.counts.copy(), now
+        words = ", ".join(f"{count} {reason}" for reason, count in sorted(fresh.items()))
+        logger.warning("refused from the network since the last report: {}", words)
+
+
+class _NoInterface:
+    """In the place of Pyro5's DaemonObject, which would list to anybody what the daemon serves."""
+
+    def __init__(self, daemon: object) -> None:
+        pass
+
+
+class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
+    """Pyro5's daemon with its two ways in replaced; Pyro5's worker pool calls them, one worker a connection."""
+
+    def __init__(self, host: str, port: int, refusals: _Refusals, handshake_s: float) -> None:
+        self._refusals = refusals
+        self._handshake_s = handshake_s
+        self._open: set[Any] | None = set()  # connections; None once closed
+        self._open_lock = threading.Lock()
+        super().__init__(host, port, interface=_NoInterface)
+
+    def _handshake(self, conn: Any, denied_reason: str | None = None) -> bool:
+        """Whether the connection may call. Never raises, never takes longer than `handshake_s`."""
+        if denied_reason:
+            self._deny(conn.sock)
+            return False
+        if not self._track(conn):
+            return False
+        try:
+            self._introduce(conn.sock)
+        except Bad as bad:
+            self._refusals.add(bad.reason)
+        except TimeoutError:
+            self._refusals.add("silent")
+        except (EOFError, OSError):
+            pass  # it went away
+        else:
+            return True
+        self.clientDisconnect(conn)
+        return False
+
+    def _introduce(self, sock: socket.socket) -> None:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        hello = read(sock, monotonic() + self._handshake_s)
+        try:
+            answer = self._welcome(hello)
+        except Bad as bad:
+            write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *_rejection(str(bad), hello.serializer))
+            raise
+        write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, answer)
+        sock.settimeout(None)
+
+    def _welcome(self, hello: Message) -> bytes:
+        if hello.kind != protocol.MSG_CONNECT:
+            raise Bad("no introduction")
+        if hello.serializer != MSGPACK:
+            raise Bad("serializer", 'only msgpack is spoken here: set Pyro5.config.SERIALIZER = "msgpack"')
+        match plain(hello.body):
+            case {"object": str() as name} if name in self.objectsById:
+                return pack({"handshake": "hello", "meta": _exposed(self.objectsById[name])})
+        raise Bad("unknown object", "no such object here")
+
+    def _deny(self, sock: socket.socket) -> None:
+        """Tell without waiting; the accept loop calls this. A few bytes always fit a new connection's buffer."""
+        self._refusals.add("pool full")
+        with contextlib.suppress(OSError):
+            sock.setblocking(False)
+            write(sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(POOL_FULL))
+
+    def handleRequest(self, conn: Any) -> None:
+        """One request of a connection. Raises a Pyro5 error to end it, for Pyro5's worker to close."""
+        try:
+            request = read(conn.sock)
+            self._serve(conn.sock, request)
+        except Bad as bad:
+            self._refusals.add(bad.reason)
+            raise errors.SecurityError(bad.reason) from bad
+        except (EOFError, OSError) as error:
+            raise errors.ConnectionClosedError("gone") from error
+
+    def _serve(self, sock: socket.socket, request: Message) -> None:
+        if request.kind == protocol.MSG_PING:
+            return write(sock, protocol.MSG_PING, 0, request.seq, b"pong", request.serializer)
+        if request.kind != protocol.MSG_INVOKE or request.serializer != MSGPACK:
+            raise Bad("serializer" if request.kind == protocol.MSG_INVOKE else "message type")
+        if request.flags & protocol.FLAGS_ONEWAY:
+            raise Bad("oneway")  # a thread a call, without order or bound, and nobody to tell
+        flags, answer = self._answer(request)
+        return write(sock, protocol.MSG_RESULT, flags, request.seq, answer)
+
+    def _answer(self, request: Message) -> tuple[int, bytes]:
+        """The outermost frame of a call: whatever goes wrong in it becomes an answer, and the connection goes on."""
+        try:
+            answer = _dump(self._call(request))
+            if len(answer) > MESSAGE_BYTES_MAX:
+                raise Bad("answer too large", "the answer is too large: ask for less")
+        except Bad as bad:
+            self._refusals.add(bad.reason)
+            return protocol.FLAGS_EXCEPTION, _failure(errors.SecurityError(str(bad)))
+        except GComError as refusal:  # a frame that its handler refused
+            self._refusals.add(type(refusal).__name__)
+            return protocol.FLAGS_EXCEPTION, _failure(errors.PyroError(f"{type(refusal).__name__}: {refusal}"))
+        except errors.PyroError as error:
+            return protocol.FLAGS_EXCEPTION, _failure(error)
+        except Exception as error:  # outermost: a worker's own loop is Pyro5's, and ends at any exception
+            self._refusals.add("failed call")
+            return protocol.FLAGS_EXCEPTION, _failure(errors.PyroError(f"the call failed: {type(error).__name__}"))
+        return 0, answer
+
+    def _call(self, request: Message) -> Any:
+        if request.flags & protocol.FLAGS_BATCH:
+            raise Bad("batch", "batches are not served: make single calls")
+        match plain(request.body):
+            case [str() as name, str() as method, [*positional], dict() as named] if name in self.objectsById:
+                found = getattr(self.objectsById[name], method, None) if method[:1] != "_" else None
+                if getattr(found, "_pyroExposed", False) is not True or not callable(found):
+                    raise Bad("unknown method", "no such method here")
+                return found(*positional, **named)
+            case [str(), str(), [*_], dict()]:
+                raise Bad("unknown object", "no such object here")
+        raise Bad("malformed call", "not a call: object, method, positional and named arguments")
+
+    def _track(self, conn: Any) -> bool:
+        with self._open_lock:
+            if self._open is not None:
+                self._open.add(conn)
+            return self._open is not None
+
+    def clientDisconnect(self, conn: Any) -> None:
+        """Pyro5's hook: a connection ended."""
+        with self._open_lock:
+            if self._open is not None:
+                self._open.discard(conn)
+
+    def disconnect(self) -> None:
+        """End every connection and admit no more; calls in progress find nobody to answer."""
+        with self._open_lock:
+            ending, self._open = self._open or set(), None
+        for conn in ending:
+            shut(conn.sock)
+
+
+class Server:
+    """Serves `objects`, by id, at host:port until closed. Port 0 takes any free one.
+
+    Raises BadValue for an address that may not be served, Unavailable for one that is taken.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        objects: dict[str, object],
+        workers: int = WORKERS_MAX,
+        handshake_s: float = HANDSHAKE_S,
+    ) -> None:
+        settings(workers)
+        self._refusals = _Refusals()
+        self._daemon = _bind(_loopback(host), port, lambda ip, port: _Daemon(ip, port, self._refusals, handshake_s))
+        self._daemon.objectsById = dict(objects)
+        self.address: Address = self._daemon.locationStr
+        self._closing = threading.Event()
+        self._close_lock = threading.Lock()
+        self._thread = threading.Thread(target=self._accept, name=f"gcom accept {self.address}", daemon=True)
+
+    @property
+    def refused(self) -> Counter[str]:
+        """How often what was refused, by reason."""
+        return self._refusals.counts
+
+    def start(self) -> None:
+        """Begin to accept; connections made since the construction have waited."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening, end every connection. Waits for no call in progress; may be called from one, and again."""
+        with self._close_lock:
+            if self._closing.is_set():
+                return
+            self._closing.set()
+        transport = self._daemon.transportServer
+        transport.shutting_down = True
+        shut(transport.sock)
+        self._daemon.disconnect()
+        if self._thread.ident is not None:
+            self._thread.join(timeout=1)
+        transport.sock.close()  # only now: to close it sooner would keep the accept loop from noticing
+        _end_pool(transport)
+
+    def _accept(self) -> None:
+        transport = self._daemon.transportServer
+        while not self._closing.is_set():
+            try:
+                transport.events([transport.sock])
+            except Exception:  # outermost: nothing that a client or the system does may end the accept loop
+                if not self._closing.is_set():
+                    self._refusals.add("accept failed")
+                    self._closing.wait(ACCEPT_PAUSE_S)
+
+
+def _bind(host: str, port: int, make: Callable[[str, int], _Daemon]) -> _Daemon:
+    if type(port) is not int or not 0 <= port <= 65535:
+        raise BadValue(f"port {port!r} is not 0 to 65535")
+    where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    try:
+        _try_listening(host, port)
+        daemon = make(host, port)
+        daemon.sock.listen(128)  # Pyro5 swallows a failed listen, which a race for the port may cause
+    except PermissionError as error:
+        raise BadValue(f"address {where} may not be used by this user: choose a port from 1024 on, or 0") from error
+    except OSError as error:
+        raise Unavailable(
+            f"address {where} cannot be used: {error.strerror}; stop what uses it, or choose another"
+        ) from error
+    return daemon
+
+
+def _try_listening(host: str, port: int) -> None:
+    """Raises OSError if the address cannot be used. Pyro5 would say so too, but leave its socket open."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen()
+
+
+def _loopback(host: str) -> str:
+    """The loopback IP address that `host` means; raises BadValue for any other."""
+    try:
+        found = "127.0.0.1" if host == "localhost" else host
+        if ipaddress.ip_address(found).is_loopback:
+            return found
+    except ValueError as error:
+        raise BadValue(f"host {host!r} is not an IP address: bind 127.0.0.1") from error
+    raise BadValue(
+        f"host {host!r} is reachable from other machines; that needs mutual TLS, which is not in this version: "
+        "bind 127.0.0.1"
+    )
+
+
+def _end_pool(transport: Any) -> None:
+    """What Pyro5's own close does, without its waits: workers end when their connection has."""
+    transport.housekeeper.stop.set()
+    transport.pool.closed = True
+    for worker in (*transport.pool.idle, *transport.pool.busy):
+        worker.process(None)
+    transport._selector.close()
+    transport.sock = transport.housekeeper = None
+
+
+def _exposed(it: object) -> dict[str, list[str]]:
+    """What a stock proxy wants to know of an object when it connects."""
+    members = pyro_server._get_exposed_members(it)
+    return {name: sorted(found) for name, found in members.items()}
+
+
+def _rejection(text: str, serializer: int) -> tuple[bytes, int]:
+    """A text in the serializer that the peer speaks. Writing is harmless in any of them; only reading is not."""
+    writer = serializers.serializers_by_id.get(serializer)
+    return (writer.dumps(text), serializer) if writer else (pack(text), MSGPACK)
+
+
+def _dump(value: object) -> bytes:
+    """An answer; objects of Pyro5's own, such as URIs, in the form that a stock proxy reads."""
+    dumped: bytes = pack(value) if type(value) is bytes else serializers.serializers["msgpack"].dumps(value)
+    return dumped
+
+
+def _failure(error: Any) -> bytes:
+    """An exception in the form that a stock proxy reads: its class and text, never a traceback."""
+    name = f"Pyro5.errors.{type(error).__name__}"
+    return pack({"__class__": name, "__exception__": True, "args": [str(error)[:1000]], "attributes": {}})

@@ -1,0 +1,112 @@
+"""Pyro5's messages on a socket, for both sides: written by us, and read by us with every bound checked first.
+
+A message is a 40 byte header, annotations, and a body in the serializer that the header names. `Pyro5.protocol` has
+the layout. Ours carry no annotations and no correlation id, and their bodies are msgpack.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import msgpack
+from Pyro5 import protocol, serializers
+
+MESSAGE_BYTES_MAX = 1024 * 1024  # one Pyro5 message: four frames, so our bound is met before Pyro5's
+ANNOTATION_BYTES_MAX = 1024  # read and dropped: GCom uses none, a stock proxy's few are harmless
+MSGPACK = serializers.MsgpackSerializer.serializer_id
+POOL_FULL = "no free worker: too many connections"  # what a full server says instead of a welcome
+
+_HEADER = struct.Struct("!4sHBBHHII16sHH")
+_MAGIC = 0x4DC5
+_NO_CORRELATION = bytes(16)
+
+
+class Bad(Exception):
+    """A message that is refused. `reason` is counted, `text` may be told to the peer."""
+
+    def __init__(self, reason: str, text: str = "") -> None:
+        super().__init__(text or reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    kind: int
+    serializer: int
+    flags: int
+    seq: int
+    body: memoryview
+
+
+def write(sock: socket.socket, kind: int, flags: int, seq: int, body: bytes, serializer: int = MSGPACK) -> None:
+    head = (b"PYRO", protocol.PROTOCOL_VERSION, kind, serializer, flags, seq, len(body), 0, _NO_CORRELATION, 0, _MAGIC)
+    sock.sendall(_HEADER.pack(*head) + body)
+
+
+def read(sock: socket.socket, deadline: float | None = None) -> Message:
+    """One message, its header judged before its body is read. Raises Bad, EOFError, TimeoutError or OSError."""
+    header = _read_exactly(sock, _HEADER.size, deadline)
+    tag, version, kind, serializer, flags, seq, size, annotations, _, _, magic = _HEADER.unpack(header)
+    if (tag, version, magic) != (b"PYRO", protocol.PROTOCOL_VERSION, _MAGIC):
+        raise Bad("not Pyro5")
+    if annotations > ANNOTATION_BYTES_MAX:
+        raise Bad("annotations")
+    if size > MESSAGE_BYTES_MAX:
+        raise Bad("too large")
+    if flags & (protocol.FLAGS_COMPRESSED | protocol.FLAGS_KEEPSERIALIZED):
+        raise Bad("compressed" if flags & protocol.FLAGS_COMPRESSED else "blob")
+    body = _read_exactly(sock, annotations + size, deadline)
+    return Message(kind, serializer, flags, seq, memoryview(body)[annotations:])
+
+
+def _read_exactly(sock: socket.socket, size: int, deadline: float | None) -> bytearray:
+    """`deadline` bounds the whole read, so that a peer cannot stretch it by sending a byte now and then."""
+    data = bytearray(size)
+    got, rest = 0, memoryview(data)
+    while got < size:
+        if deadline is not None:
+            sock.settimeout(remaining(deadline))
+        count = sock.recv_into(rest[got:], size - got, socket.MSG_WAITALL)
+        if not count:
+            raise EOFError("the connection was closed")
+        got += count
+    return data
+
+
+def remaining(deadline: float) -> float:
+    left = deadline - monotonic()
+    if left <= 0:
+        raise TimeoutError("out of time")
+    return left
+
+
+def plain(body: memoryview) -> Any:
+    """msgpack as plain values. Small bounds on the containers: a nest of large empty ones would cost gigabytes."""
+    try:
+        return msgpack.unpackb(body, object_hook=_plain_map, max_array_len=1024, max_map_len=64, max_ext_len=0)
+    except (ValueError, msgpack.exceptions.UnpackException) as error:
+        raise Bad("not msgpack") from error
+
+
+def _plain_map(value: dict[Any, Any]) -> Any:
+    """A URI, the one class that a stock client of the name server sends, becomes its text; others stay maps."""
+    match value:
+        case {"__class__": "Pyro5.core.URI", "state": [protocol_name, name, None, host, int() as port]}:
+            return f"{protocol_name}:{name}@{host}:{port}"
+    return value
+
+
+def pack(value: object) -> bytes:
+    packed: bytes = msgpack.packb(value)
+    return packed
+
+
+def shut(sock: socket.socket) -> None:
+    """Wake whoever waits on the socket; closing alone would not."""
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)

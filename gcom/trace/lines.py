@@ -1,0 +1,133 @@
+"""The lines of a delivery log, version 1, except `close` (DELIVERY_LOG.md, Records).
+
+Lines of sends and deliveries are formatted by hand, with names escaped once: they are nearly all lines, and a general
+encoder costs three times as much. The rest is rare and goes through `json`.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import NamedTuple, assert_never
+
+from gcom.core.effects import Ended, Installed, Skip, Suspected
+from gcom.trace.state import Stay
+from gcom.values.definition import Definition
+from gcom.values.names import Process, name_of
+
+VERSION = 1
+_ABSENT: dict[str, object] = {"safe": False, "netsplit": "PRIMARY", "base": {}}  # what a view without the field has
+_LEAVING = ("request", "exit")  # reasons of one's own will; all others put the process out
+
+
+class Numbered(NamedTuple):
+    """`Sent` without its payloads, which would stay in memory until the flush."""
+
+    view: int
+    first: int
+    last: int
+    clock: dict[Process, int]
+
+
+class Delivered(NamedTuple):
+    """`Deliver` without its payloads."""
+
+    view: int
+    sent_view: int
+    sender: Process
+    first: int
+    last: int
+
+
+Event = Numbered | Delivered | Skip | Installed | Suspected | Ended
+
+
+def opening(at: int, process: Process, segment: int, wall_ns: int, state: dict[str, dict[str, object]] | None) -> str:
+    """The first line of a segment; `state` is None in the first."""
+    fields: dict[str, object] = {
+        "type": "open",
+        "at": at,
+        "version": VERSION,
+        "member": name_of(process),
+        "incarnation": process.partition("#")[2],
+        "process": process,
+        "segment": segment,
+        "wall_ns": wall_ns,
+    }
+    return _compact(fields if state is None else {**fields, "state": state})
+
+
+def line(at: int, us: int, definition: Definition, stay: Stay, event: Event) -> str:
+    """The line of an event at position `at`, `us` after the segment's opening; `stay` is brought up to date."""
+    kind, rest = _body(definition, stay, event)
+    return f'{{"type":"{kind}","at":{at},"t":{us},{stay.head},{rest}}}'
+
+
+def _body(definition: Definition, stay: Stay, event: Event) -> tuple[str, str]:
+    match event:
+        case Delivered():
+            return "deliver", _deliver(stay, event)
+        case Numbered():
+            return "send", _send(stay, event)
+        case Skip():
+            return "skip", _skip(stay, event)
+        case Installed():
+            return "view", _view(definition, stay, event)
+        case Suspected():
+            return "suspect", f'"view":{event.view},"process":{_quoted(event.process)},"reason":{_quoted(event.reason)}'
+        case Ended():
+            return "leave" if event.reason in _LEAVING else "detach", _end(event)
+        case _:
+            assert_never(event)
+
+
+def _deliver(stay: Stay, event: Delivered) -> str:
+    view, sent_view, sender, first, last = event
+    stay.deliver(sender, first, last)
+    return f'"view":{view},"sent_view":{sent_view},"sender":{_quoted(sender)},{_numbers(first, last)}'
+
+
+def _send(stay: Stay, event: Numbered) -> str:
+    view, first, last, clock = event
+    told = stay.send(last, clock)
+    entries = ",".join([f"{_quoted(who)}:{heard}" for who, heard in told.items()])
+    return f'"view":{view},{_numbers(first, last)},"clock":{{{entries}}}'
+
+
+def _skip(stay: Stay, event: Skip) -> str:
+    last = event.first + event.count - 1
+    stay.settle(event.sender, event.first, last)
+    return f'"view":{event.view},"sender":{_quoted(event.sender)},{_numbers(event.first, last)}'
+
+
+def _view(definition: Definition, stay: Stay, event: Installed) -> str:
+    view = event.view
+    stay.install(view.number, view.members, event.base or {})
+    fields: dict[str, object] = {
+        "view": view.number,
+        "members": view.members,
+        "leader": view.leader,
+        "ordering": definition.ordering,
+        "multicast": definition.multicast,
+    }
+    optional = {"safe": definition.safe, "netsplit": definition.netsplit, "base": event.base or {}}
+    fields.update({name: value for name, value in optional.items() if value != _ABSENT[name]})
+    return _compact(fields)[1:-1]
+
+
+def _end(event: Ended) -> str:
+    settled = "" if event.settled is None else f'"settled":{event.settled},'
+    return f'"view":{event.view},{settled}"reason":{_quoted(event.reason)}'
+
+
+def _numbers(first: int, last: int) -> str:
+    return f'"number":{first},"count":{last - first + 1}' if last > first else f'"number":{first}'
+
+
+@lru_cache(maxsize=4096)
+def _quoted(text: str) -> str:
+    return json.dumps(text)
+
+
+def _compact(fields: dict[str, object]) -> str:
+    return json.dumps(fields, separators=(",", ":"))

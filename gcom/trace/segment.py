@@ -1,0 +1,90 @@
+"""One file of a delivery log: a dot-file while it is written, then sealed (DELIVERY_LOG.md, Files).
+
+Sealed means: complete, on the disk, and named without the dot, in this order; so a reader that ignores dot-files never
+sees half a file. When the disk refuses, the file is cut back to its last whole line: it never claims what did not
+happen, nor half of what did.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+_UNSAFE = re.compile(rb"[^A-Za-z0-9.-]")
+
+
+class Segment:
+    """Segment `number` in `folder`. Lines wait until `write`. Methods that touch the disk raise OSError."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self.number = number
+        self.records = 0
+        self.size = 0
+        self._lines: list[str] = []
+        self._written = 0
+        self._crc = 0
+        self._folder = folder
+        self._name = f"{number:06}.jsonl"
+        self._file = os.open(folder / f".{self._name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+
+    def append(self, line: str) -> None:
+        """Add a line, given without its end; ASCII, so that its length is its size."""
+        self._lines.append(line)
+        self.records += 1
+        self.size += len(line) + 1
+
+    def write(self) -> None:
+        """Give the operating system all lines; on an error, take back the half line and raise."""
+        if not self._lines:
+            return
+        data = "\n".join([*self._lines, ""]).encode("ascii")
+        self._lines.clear()
+        done = 0
+        try:
+            while done < len(data):
+                done += os.write(self._file, data[done:])
+        except OSError:
+            self._cut_back(data[:done])
+            raise
+        self._written += len(data)
+        self._crc = zlib.crc32(data, self._crc)
+
+    def seal(self, at: int, reason: str) -> None:
+        """Write the `close` line and what waits before it, and name the file as complete."""
+        self.write()
+        fields = f'"type":"close","at":{at},"records":{self.records},"crc32":{self._crc},"reason":"{reason}"'
+        self.append(f"{{{fields}}}")
+        self.write()
+        os.fsync(self._file)
+        os.rename(self._folder / f".{self._name}", self._folder / self._name)
+        _sync_folder(self._folder)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close the file as it is; a second time does nothing."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            with suppress(OSError):  # the disk has refused already
+                os.close(file)
+
+    def _cut_back(self, written: bytes) -> None:
+        whole = written.rfind(b"\n") + 1
+        with suppress(OSError):  # if even this fails, a half line stays, and readers drop it
+            os.ftruncate(self._file, self._written + whole)
+
+
+def folder_name(text: str) -> str:
+    """`text` as the name of a folder: percent-encoded outside [A-Za-z0-9.-], never with a dot in front."""
+    encoded = _UNSAFE.sub(lambda match: b"%%%02X" % match[0][0], text.encode()).decode()
+    return "%2E" + encoded[1:] if encoded.startswith(".") else encoded
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

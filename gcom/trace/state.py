@@ -1,0 +1,103 @@
+"""What a process has done in one group, as far as its log says: the `state` of a segment that follows another.
+
+A segment must be judged alone when the one before it is gone, so its first line repeats what the lost lines added up
+to. The writer keeps that sum up to date as it encodes, in constant time for a run that continues its sender's stream.
+"""
+
+from __future__ import annotations
+
+import json
+
+from gcom.values.names import Process
+
+
+class Settled:
+    """The numbers of one sender that are delivered, skipped, or in the base: 1…`prefix`, and ranges `beyond` it.
+
+    `beyond` is sorted, and no two of its (first, last) touch. It is short: a gap is filled or given up soon.
+    """
+
+    __slots__ = ("beyond", "prefix")
+
+    def __init__(self) -> None:
+        self.prefix = 0
+        self.beyond: list[tuple[int, int]] = []
+
+    def add(self, first: int, last: int) -> None:
+        if first > self.prefix + 1:
+            self.beyond = _merged(sorted([*self.beyond, (first, last)]))
+            return
+        self.prefix = max(self.prefix, last)
+        while self.beyond and self.beyond[0][0] <= self.prefix + 1:
+            self.prefix = max(self.prefix, self.beyond.pop(0)[1])
+
+
+class Stay:
+    """One process in one instance of a group.
+
+    `heard` is the highest number delivered from each other process, `told` what its sends have said of that. They
+    differ between a delivery and the next send. `told_all` is false until a send of this segment has carried all.
+    """
+
+    def __init__(self, process: Process, group: str, instance: str) -> None:
+        self.instance = instance
+        self.head = f'"group":{json.dumps(group)},"instance":{json.dumps(instance)}'
+        self.view = 0
+        self.number = 0
+        self.settled: dict[Process, Settled] = {}
+        self.heard: dict[Process, int] = {}
+        self.told: dict[Process, int] = {}
+        self.told_all = True
+        self._process = process
+        self._members: tuple[Process, ...] = ()
+
+    def install(self, view: int, members: tuple[Process, ...], base: dict[Process, int]) -> None:
+        self.view = view
+        for sender, number in base.items():
+            self.deliver(sender, 1, number)
+        self._members = members
+
+    def send(self, last: int, clock: dict[Process, int]) -> dict[Process, int]:
+        """Note a send; returns the clock that its line carries."""
+        self.number = last
+        self.told.update(clock)
+        if self.told_all:
+            return clock
+        self.told_all = True
+        return self._of_members(self.told)
+
+    def deliver(self, sender: Process, first: int, last: int) -> None:
+        self.settle(sender, first, last)
+        if sender != self._process and last > self.heard.get(sender, 0):
+            self.heard[sender] = last
+
+    def settle(self, sender: Process, first: int, last: int) -> None:
+        if sender not in self.settled:
+            self.settled[sender] = Settled()
+        self.settled[sender].add(first, last)
+
+    def state(self) -> dict[str, object]:
+        """As DELIVERY_LOG.md says; `serial` is 0 while no order has serials."""
+        beyond = {who: [[a, b - a + 1] for a, b in done.beyond] for who, done in self.settled.items() if done.beyond}
+        return {
+            "instance": self.instance,
+            "view": self.view,
+            "number": self.number,
+            "delivered": {who: done.prefix for who, done in self.settled.items()},
+            "beyond": beyond,
+            "clock": self._of_members(self.heard),
+            "serial": 0,
+        }
+
+    def _of_members(self, numbers: dict[Process, int]) -> dict[Process, int]:
+        return {who: number for who, number in numbers.items() if who in self._members}
+
+
+def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged = ranges[:1]
+    for first, last in ranges[1:]:
+        if first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged

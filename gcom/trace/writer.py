@@ -1,0 +1,223 @@
+"""The delivery log of one process, version 1: what the audit reads (DELIVERY_LOG.md).
+
+Two halves. `record` runs where the event happens, inside the caller's critical section: it takes the event's positions
+and appends a small tuple, once a run, never once a message. `flush` runs elsewhere and later: it turns tuples into
+lines and hands them to the operating system. Two promises join them: `flush_before_frame` before any frame leaves, so
+that nobody knows of a send or a view that our log may not; and a flush within 100 ms for the rest. No thread is here.
+
+At a full buffer the event that fills it flushes by itself. At a full or failing disk the log ends at its last whole
+line, says so once, and messages go on: what is written stays true, and the audit sees a process with an unknown tail.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import Literal, NamedTuple
+
+from gcom.core.effects import Deliver, Effect, Ended, Installed, Sent, Skip, Suspected
+from gcom.trace.lines import Delivered, Event, Numbered, line, opening
+from gcom.trace.segment import Segment, folder_name
+from gcom.trace.state import Stay
+from gcom.values.definition import Definition
+from gcom.values.names import Process, name_of
+
+SEGMENT_BYTES = 64 * 1024 * 1024
+SEGMENT_AGE_US = 600 * 1_000_000  # a quiet member's lines become readable for readers of sealed segments, too
+WAITING_MAX = 100_000  # records; at the bound the event that fills the buffer writes it out itself
+
+
+class _Record(NamedTuple):
+    at: int
+    next_at: int
+    us: int
+    definition: Definition
+    instance: str
+    event: Event
+
+
+class DeliveryLog:
+    """One per process, for all of its groups. Nothing here raises for the disk's sake: `on_trouble` is told, once.
+
+    `wall_ns` is the time of day when `clock_us`, a monotonic clock, is read first: here. `on_trouble` is called by
+    whoever met the trouble: the constructor, a flush, or a `record` that filled the buffer, so it must not wait.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        process: Process,
+        *,
+        wall_ns: int,
+        clock_us: Callable[[], int],
+        on_trouble: Callable[[str], None],
+        segment_bytes: int = SEGMENT_BYTES,
+        segment_age_us: int | None = SEGMENT_AGE_US,
+    ) -> None:
+        self._process = process
+        self._clock_us = clock_us
+        self._on_trouble = on_trouble
+        self._segment_bytes = segment_bytes
+        self._segment_age_us = segment_age_us
+        self._started_us = self._opened_us = clock_us()
+        self._wall_ns = wall_ns
+        # The caller's half.
+        self._waiting: deque[_Record] = deque()
+        self._next_at = 1
+        self._urgent_at = 0  # the last position that must be written before a frame leaves
+        # The flusher's half, under the lock.
+        self._lock = Lock()
+        self._encoded_at = 1  # the first position that is not encoded
+        self._written_at = 1  # the first position that is not written
+        self._stays: dict[str, Stay] = {}
+        self._folder = directory / folder_name(name_of(process)) / folder_name(process.partition("#")[2])
+        self._segment: Segment | None = None
+        self._ended = False
+        self._guard(self._begin)
+
+    def record(self, definition: Definition, instance: str, effect: Effect) -> None:
+        """Log an effect at the next positions; effects that are no event of the log are passed over.
+
+        The caller calls this in the order of events, in the critical section that performs them.
+        """
+        if self._ended:
+            return
+        event: Event
+        at = next_at = self._next_at
+        match effect:
+            case Deliver():
+                run = effect.run
+                next_at += len(run.payloads)
+                event = Delivered(effect.view, run.view, run.sender, run.first, run.first + next_at - at - 1)
+            case Sent():
+                run = effect.run
+                next_at += len(run.payloads)
+                event = Numbered(run.view, run.first, run.first + next_at - at - 1, run.clock)
+                self._urgent_at = at
+            case Skip():
+                next_at += effect.count
+                event = effect
+            case Installed():
+                next_at += 1
+                event = effect
+                self._urgent_at = at
+            case Suspected() | Ended():
+                next_at += 1
+                event = effect
+            case _:
+                return
+        self._next_at = next_at
+        self._waiting.append(_Record(at, next_at, self._clock_us(), definition, instance, event))
+        if len(self._waiting) >= WAITING_MAX:
+            self.flush()
+
+    def flush_before_frame(self) -> None:
+        """Return once every send and view recorded so far has reached the operating system; at once if none waits."""
+        if self._urgent_at >= self._written_at:
+            self.flush()
+
+    def flush(self) -> None:
+        """Return once everything recorded so far has reached the operating system. Any thread may call it."""
+        self._guard(self._catch_up)
+
+    def close(self, reason: Literal["exit", "rotate"] = "exit") -> None:
+        """Write what is due and seal the log; later records and a second close do nothing.
+
+        `exit` says that nothing is missing and that every group was left, or that all sent in it is delivered
+        everywhere. A caller that cannot say so passes `rotate`, which claims no end.
+        """
+        self._guard(lambda: self._finish(reason))
+
+    def _guard(self, work: Callable[[], None]) -> None:
+        trouble = None
+        with self._lock:
+            if self._ended:
+                return
+            try:
+                work()
+            except OSError as error:
+                trouble = error
+                self._end()
+        if trouble is not None:
+            self._on_trouble(
+                f"the delivery log in {self._folder} ends here: {trouble.strerror or trouble}. Messages go on "
+                "without it; to log again, make room or pick a folder that can be written, and start this member anew."
+            )
+
+    def _end(self) -> None:
+        self._ended = True
+        self._waiting.clear()
+        self._urgent_at = 0
+        if self._segment is not None:
+            self._segment.abandon()
+            self._segment = None
+
+    def _begin(self) -> None:
+        self._folder.parent.mkdir(parents=True, exist_ok=True)
+        # An incarnation writes one log: a folder that is there belongs to another writer.
+        self._folder.mkdir()
+        self._open(0, self._started_us, None)
+
+    def _catch_up(self) -> None:
+        self._write_waiting()
+        now_us = self._clock_us()
+        if self._is_old(now_us):  # nothing may happen for long, and what there is should be readable
+            self._rotate(now_us)
+
+    def _write_waiting(self) -> None:
+        for _ in range(len(self._waiting)):
+            self._encode(self._waiting.popleft())
+        self._open_one.write()
+        self._written_at = self._encoded_at
+
+    def _finish(self, reason: str) -> None:
+        self._write_waiting()
+        self._open_one.seal(self._encoded_at, reason)
+        self._end()
+
+    @property
+    def _open_one(self) -> Segment:
+        assert self._segment is not None, "a log without a segment has ended"
+        return self._segment
+
+    def _encode(self, record: _Record) -> None:
+        # By what is recorded, not by when it is flushed, so that flushes move no line into another segment.
+        if self._is_full() or self._is_old(record.us):
+            self._rotate(record.us)
+        stay = self._stay(record.definition.group, record.instance)
+        us = max(0, record.us - self._opened_us)  # recorded just before the segment was opened, written after
+        self._open_one.append(line(record.at, us, record.definition, stay, record.event))
+        self._encoded_at = record.next_at
+        if isinstance(record.event, Ended):
+            del self._stays[record.definition.group]
+
+    def _stay(self, group: str, instance: str) -> Stay:
+        stay = self._stays.get(group)
+        if stay is None or stay.instance != instance:
+            stay = self._stays[group] = Stay(self._process, group, instance)
+        return stay
+
+    def _is_full(self) -> bool:
+        return self._open_one.records > 1 and self._open_one.size >= self._segment_bytes
+
+    def _is_old(self, now_us: int) -> bool:
+        age_us = self._segment_age_us
+        return self._open_one.records > 1 and age_us is not None and now_us - self._opened_us >= age_us
+
+    def _rotate(self, now_us: int) -> None:
+        """Seal, which waits for the disk, and go on in a new segment that can be judged alone."""
+        segment = self._open_one
+        segment.seal(self._encoded_at, "rotate")
+        self._written_at = self._encoded_at
+        self._open(segment.number + 1, now_us, {group: stay.state() for group, stay in self._stays.items()})
+        for stay in self._stays.values():
+            stay.told_all = False
+
+    def _open(self, number: int, now_us: int, state: dict[str, dict[str, object]] | None) -> None:
+        self._segment = Segment(self._folder, number)
+        self._opened_us = now_us
+        wall_ns = self._wall_ns + (now_us - self._started_us) * 1000
+        self._segment.append(opening(self._encoded_at, self._process, number, wall_ns, state))
+        self._segment.write()

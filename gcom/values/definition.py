@@ -1,0 +1,95 @@
+"""What the creator of a group picked; every member obeys the same (gcom.txt §4.1.12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from gcom.errors import BadValue
+from gcom.values import limits, names
+
+_E = TypeVar("_E", bound=StrEnum)
+
+
+class Ordering(StrEnum):
+    """In which order members deliver."""
+
+    NONORDERED = "NONORDERED"  # as messages arrive
+    FIFO = "FIFO"  # each sender's in the order it sent them
+
+
+class Multicast(StrEnum):
+    """How far a message that some member delivered is sure to reach the others."""
+
+    BASIC = "BASIC"  # one copy to each; a loss is reported, not repaired
+    RELIABLE = "RELIABLE"  # members that stay together deliver the same set
+
+
+class Netsplit(StrEnum):
+    """What a side of a split network may do."""
+
+    PRIMARY = "PRIMARY"  # only a side with a quorum of the last view goes on
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A group's properties. `static` names its only possible members; empty means anybody may join."""
+
+    group: str
+    ordering: Ordering = Ordering.FIFO
+    multicast: Multicast = Multicast.RELIABLE
+    static: tuple[str, ...] = ()
+    safe: bool = False
+    netsplit: Netsplit = Netsplit.PRIMARY
+
+    @classmethod
+    def parse(
+        cls,
+        group: str,
+        ordering: str = "FIFO",
+        multicast: str = "RELIABLE",
+        static: Iterable[str] = (),
+        safe: bool = False,
+        netsplit: str = "PRIMARY",
+    ) -> Definition:
+        """A definition from a user's or a peer's words, in any case; raises BadValue naming what is allowed."""
+        invited = tuple(sorted({names.member_name(name) for name in static}))
+        if len(invited) > limits.MEMBERS_MAX:
+            raise BadValue(f"{len(invited)} static members are too many: at most {limits.MEMBERS_MAX}")
+        if safe is not False:
+            raise BadValue("safe delivery is not in this version: leave it out")
+        return cls(
+            names.group_name(group),
+            _choice(Ordering, "ordering", ordering),
+            _choice(Multicast, "multicast", multicast),
+            invited,
+            safe,
+            _choice(Netsplit, "netsplit", netsplit),
+        )
+
+    def differences(self, other: Definition) -> str:
+        """In words, where `other` differs from this one; empty if nowhere."""
+        fields = ("ordering", "multicast", "static", "safe", "netsplit")
+        rows = [(name, getattr(self, name), getattr(other, name)) for name in fields]
+        return ", ".join(
+            f"{name} is {_words(mine)}, not {_words(theirs)}" for name, mine, theirs in rows if mine != theirs
+        )
+
+
+def _choice(kind: type[_E], what: str, text: object) -> _E:
+    allowed = ", ".join(kind)
+    if not isinstance(text, str) or text.upper() not in kind.__members__:
+        raise BadValue(f"{what} {text!r} is not one of {allowed}")
+    return kind[text.upper()]
+
+
+def _words(value: object) -> str:
+    return (
+        ",".join(value) or "dynamic"
+        if isinstance(value, tuple)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+    )

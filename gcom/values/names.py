@@ -1,0 +1,68 @@
+"""Names of people's choosing, and the identities made from them.
+
+A *process* of a group is `name#incarnation` and never equal to another by its address: a member that comes back is a
+new process (DESIGN 4; research on identity reuse: JGRP-2286, Pekko's uid).
+"""
+
+from __future__ import annotations
+
+import re
+
+from gcom.errors import BadValue
+
+Process = str  # `name#incarnation`
+Address = str  # `host:port`
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
+_GROUP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_INCARNATION = re.compile(r"[0-9a-z]{1,16}")
+_ADDRESS = re.compile(r"([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:]{2,39}\]):([0-9]{1,5})")
+_NAME_RULE = "a letter or digit, then up to {} letters, digits, dots, underscores or hyphens"
+
+
+def member_name(text: object) -> str:
+    """Return `text` if it may name a member; raises BadValue."""
+    if not isinstance(text, str) or not _NAME.fullmatch(text):
+        raise BadValue(f"member name {text!r} is not allowed: " + _NAME_RULE.format(31))
+    return text
+
+
+def group_name(text: object) -> str:
+    """Return `text` if it may name a group; raises BadValue."""
+    if not isinstance(text, str) or not _GROUP.fullmatch(text):
+        raise BadValue(f"group name {text!r} is not allowed: " + _NAME_RULE.format(62))
+    return text
+
+
+def address(text: object) -> Address:
+    """Return `text` if it is `HOST:PORT`; raises BadValue."""
+    match = _ADDRESS.fullmatch(text) if isinstance(text, str) else None
+    if not isinstance(text, str) or not match or int(match[2]) > 65535:
+        raise BadValue(f"address {text!r} is not HOST:PORT, as in 127.0.0.1:7411")
+    return text
+
+
+def split_address(text: Address) -> tuple[str, int]:
+    """Host and port of a valid address; brackets of an IPv6 host are dropped."""
+    host, _, port = address(text).rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def process(name: str, incarnation: str) -> Process:
+    """The identity of one incarnation of a member."""
+    if not _INCARNATION.fullmatch(incarnation):
+        raise BadValue(f"incarnation {incarnation!r} is not 1 to 16 of 0-9 and a-z")
+    return f"{member_name(name)}#{incarnation}"
+
+
+def is_process(text: object) -> bool:
+    """Whether something from a peer is a well-formed process id."""
+    if not isinstance(text, str):
+        return False
+    name, mark, incarnation = text.partition("#")
+    return bool(mark and _NAME.fullmatch(name) and _INCARNATION.fullmatch(incarnation))
+
+
+def name_of(who: Process) -> str:
+    """`alice` of `alice#7f3a`."""
+    return who.partition("#")[0]

@@ -1,0 +1,39 @@
+"""The agreed membership of a group's instance (Chockler, Keidar, Vitenberg 2001, §3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gcom.values import names
+from gcom.values.names import Address, Process
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """View `number` of an instance. `members` are in rank order, oldest first; the first is the leader.
+
+    `addresses` are in the order of `members`. `started` is false only in a static group that never had all its names.
+    """
+
+    number: int
+    members: tuple[Process, ...]
+    addresses: tuple[Address, ...]
+    started: bool = True
+
+    @property
+    def leader(self) -> Process:
+        """The oldest member."""
+        return self.members[0]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The members' names, without their incarnations."""
+        return tuple(names.name_of(member) for member in self.members)
+
+    def rank(self, who: Process) -> int:
+        """0 is the oldest; raises ValueError for a stranger."""
+        return self.members.index(who)
+
+    def address(self, who: Process) -> Address:
+        """Where a member listens; raises ValueError for a stranger."""
+        return self.addresses[self.members.index(who)]

@@ -1,0 +1,111 @@
+"""The command `gcom-registry`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib import metadata
+from queue import SimpleQueue
+from typing import Annotated, NoReturn
+
+import typer
+from loguru import logger
+
+from gcom.errors import BadValue, Unavailable
+
+PORT_DEFAULT = "7411"
+EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def main() -> None:
+    """The entry point of the script."""
+    app(prog_name="gcom-registry")
+
+
+def version() -> str:
+    try:
+        return metadata.version("gcom")
+    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
+        return "0+checkout"
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        _say(f"gcom-registry {version()}")
+        raise typer.Exit
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Loopback address to listen on.")] = "127.0.0.1",
+    port: Annotated[str, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")] = PORT_DEFAULT,
+    show_version: Annotated[  # noqa: ARG001 - its callback does it
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Run a registry: the directory in which groups are found, and a Pyro5 name server.
+
+    It prints one line when it is ready, and stops on Ctrl-C or SIGTERM. Groups go on while it is away.
+
+    \b
+    Examples:
+      gcom-registry                 listen on 127.0.0.1:7411
+      gcom-registry --port 0        listen on any free port, and print which
+      GCOM_REGISTRY=127.0.0.1:7500 gcom groups
+                                    ask the one that runs on port 7500
+    """
+    stop: SimpleQueue[int] = SimpleQueue()  # its put, unlike Event.set, may interrupt its own get
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda caught, _frame: stop.put(caught))
+    _log_to_stderr()
+    sys.exit(_serve(host, port, stop))
+
+
+def _serve(host: str, port: str, stop: SimpleQueue[int]) -> int:
+    """Serve until a signal comes; the exit status."""
+    try:
+        # Here, not above: it imports Pyro5, which refuses environments with an unknown PYRO_* variable.
+        from registry.server import RegistryServer
+
+        server = RegistryServer(host, _number(port))
+    except BadValue as error:
+        _complain(str(error), EXIT_USAGE)
+    except Unavailable as error:
+        _complain(f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
+    server.start()
+    _say(f"gcom-registry {version()} {server.address} ready")
+    caught = stop.get()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
+    server.close()
+    return EXIT_INTERRUPTED if caught == signal.SIGINT else 0
+
+
+def _number(port: str) -> int:
+    """The command line's own words for it do not name the value."""
+    if not port.isascii() or not port.isdigit():
+        raise BadValue(f"port {port!r} is not 0 to 65535")
+    return int(port)
+
+
+def _say(line: str) -> None:
+    """To standard output, which may be closed: a service that nobody reads goes on."""
+    try:
+        print(line, flush=True)
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+
+
+def _complain(text: str, status: int) -> NoReturn:
+    print(f"gcom-registry: {text}", file=sys.stderr)
+    sys.exit(status)
+
+
+def _log_to_stderr() -> None:
+    logger.remove()
+    if sys.stderr is not None:
+        logger.add(sys.stderr, level="WARNING", format="gcom-registry: {message}", diagnose=False)
+    logger.enable("gcom")

@@ -1,0 +1,70 @@
+"""What every test has in common: a record of WARNING or above that nobody announced fails the test it appears in.
+
+A warning is a promise to the operator that something deserves a look; one that appears in a test that did not mean to
+provoke it is either a fault or a false alarm, and both want mending. A test that does mean it says so beforehand:
+
+    def test_a_frame_that_is_not_ours_is_refused(expect_log: Callable[[str], None]) -> None:
+        expect_log("refused a frame")
+
+Then records that hold that text pass, and there must be at least one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import hypothesis
+import loguru
+import pytest
+from loguru import logger
+
+# A deadline in wall time would make a property's verdict depend on what else the machine does.
+hypothesis.settings.register_profile("gcom", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("gcom")
+
+
+class LogWatch:
+    """Keeps the records of WARNING and above of one test; records may come from any thread."""
+
+    def __init__(self) -> None:
+        self.records: list[str] = []
+        self.expected: list[str] = []
+        self._remove = logger.remove
+        self._handler = self._add()
+
+    def _add(self) -> int:
+        logger.enable("gcom")
+        return logger.add(self._take, level="WARNING", format="{level} {name}: {message}", catch=False)
+
+    def _take(self, message: loguru.Message) -> None:
+        self.records.append(str(message).strip())
+
+    def remove(self, handler: int | None = None) -> None:
+        """Stand in for `logger.remove`: a command that sets up its own logging must not blind the watch."""
+        self._remove(handler)
+        if handler is None:
+            self._handler = self._add()
+
+    def close(self) -> list[str]:
+        """Stop watching and return what is wrong: records nobody announced, announcements nothing answered."""
+        self._remove(self._handler)
+        unexpected = [record for record in self.records if not any(text in record for text in self.expected)]
+        unanswered = [text for text in self.expected if not any(text in record for record in self.records)]
+        return [f"unexpected log: {record}" for record in unexpected] + [f"no log holds: {text}" for text in unanswered]
+
+
+@pytest.fixture(autouse=True)
+def log_watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWatch]:
+    """Watch the log for the time of a test, its other fixtures' set-up and tear-down included."""
+    watch = LogWatch()
+    monkeypatch.setattr(logger, "remove", watch.remove)
+    yield watch
+    monkeypatch.undo()
+    if wrong := watch.close():
+        pytest.fail("\n".join(wrong), pytrace=False)
+
+
+@pytest.fixture
+def expect_log(log_watch: LogWatch) -> Callable[[str], None]:
+    """Announce the text of a record of WARNING or above that this test provokes on purpose."""
+    return log_watch.expected.append

@@ -1,0 +1,304 @@
+"""Reads a log folder as DELIVERY_LOG.md says: sealed segments and dot-files, torn tails, damage, gaps.
+
+Written from that document alone; it shares nothing with the writer that it judges.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.events import (
+    Coverage,
+    Deliver,
+    Elect,
+    End,
+    Event,
+    Gap,
+    History,
+    Opened,
+    Process,
+    Send,
+    Skip,
+    State,
+    View,
+)
+
+Key = tuple[str, str]  # group, instance
+Record = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Segment:
+    opening: Record
+    records: list[Record | None]  # None: a line that is no record
+    closing: Record | None
+    torn: bool
+    damage: str = ""
+
+
+@dataclass(slots=True)
+class ProcessLog:
+    """All that one process wrote. Among `items` are its records, and gaps and openings as records of our own."""
+
+    process: Process
+    items: list[Record] = field(default_factory=list)
+    torn: bool = False
+    exited: bool = False
+
+    @property
+    def has_gap(self) -> bool:
+        return any(item["type"] == "gap" for item in self.items)
+
+    @property
+    def coverage(self) -> Coverage:
+        if self.has_gap:
+            return "lost"
+        if self.torn:
+            return "torn"
+        return "closed" if self.exited else "open"
+
+
+@dataclass(slots=True)
+class Logs:
+    processes: dict[Process, ProcessLog] = field(default_factory=dict)
+    groups: dict[Key, list[History]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    unknown_types: Counter[str] = field(default_factory=Counter)
+
+
+def read(folder: Path) -> Logs:
+    """All logs under `folder`, split into one history for each process and (group, instance)."""
+    logs = Logs()
+    segments: dict[Process, list[Segment]] = {}
+    for path in sorted(folder.glob("*/*/*.jsonl"), key=lambda path: (path.parent, path.name.lstrip("."))):
+        segment = _read_segment(path)
+        if segment is None:
+            logs.notes.append(f"{path.relative_to(folder)} has no whole first line")
+        else:
+            segments.setdefault(segment.opening["process"], []).append(segment)
+    for process in sorted(segments):
+        ordered = sorted(segments[process], key=lambda segment: int(segment.opening["segment"]))
+        logs.processes[process] = _joined(process, ordered, logs)
+    _split(logs)
+    return logs
+
+
+def _read_segment(path: Path) -> Segment | None:
+    *lines, tail = path.read_bytes().split(b"\n")
+    records = [_parsed(line) for line in lines]
+    if not records or records[0] is None or records[0].get("type") != "open":
+        return None
+    opening, rest = records[0], records[1:]
+    closing = rest.pop() if rest and rest[-1] is not None and rest[-1].get("type") == "close" else None
+    segment = Segment(opening, rest, closing, torn=tail != b"")
+    if closing is not None and (tail or closing["records"] != len(lines) - 1):
+        segment.damage = "another number of lines than its close says"
+    elif closing is not None and closing["crc32"] != zlib.crc32(b"".join(line + b"\n" for line in lines[:-1])):
+        segment.damage = "another checksum than its close says"
+    elif opening["version"] != 1:
+        segment.damage = f"version {opening['version']}"
+    return segment
+
+
+def _parsed(line: bytes) -> Record | None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) and "type" in record and "at" in record else None
+
+
+def _joined(process: Process, segments: list[Segment], logs: Logs) -> ProcessLog:
+    """One process's segments as one sequence of items, with a gap wherever positions or segments are missing."""
+    log = ProcessLog(process)
+    expected = 1
+    for index, segment in enumerate(segments):
+        opening, closing = segment.opening, segment.closing
+        where = f"{process} segment {opening['segment']}"
+        if segment.damage:
+            logs.notes.append(f"{where} is not read: {segment.damage}")
+            log.items.append({"type": "gap", "at": expected})
+            continue
+        if opening["segment"] != index:
+            log.items.append({"type": "gap", "at": expected})
+        expected = _check_position(log, logs, opening["at"], expected)
+        log.items.append({"type": "opened", "at": opening["at"], "state": opening.get("state")})
+        for record in segment.records:
+            expected = _append(log, logs, record, expected)
+        if closing is not None:
+            expected = _check_position(log, logs, closing["at"], expected)
+    last = segments[-1]
+    log.torn = last.torn
+    log.exited = last.closing is not None and last.closing["reason"] == "exit"
+    return log
+
+
+def _append(log: ProcessLog, logs: Logs, record: Record | None, expected: int) -> int:
+    if record is None:
+        logs.notes.append(f"{log.process} has a line that is no record, near position {expected}")
+        log.items.append({"type": "gap", "at": expected})
+        return expected
+    expected = _check_position(log, logs, record["at"], expected)
+    if record["type"] == "lost":
+        log.items.append({"type": "gap", "at": expected})
+        log.items.append({"type": "opened", "at": expected, "state": record.get("state")})
+    else:
+        log.items.append(record)
+    return expected + int(record.get("count", 1))
+
+
+def _check_position(log: ProcessLog, logs: Logs, at: int, expected: int) -> int:
+    if at != expected:
+        what = "positions are missing" if at > expected else "two writers"
+        logs.notes.append(f"{log.process} goes on at position {at} instead of {expected}: {what}")
+        log.items.append({"type": "gap", "at": expected})
+    return at
+
+
+def _split(logs: Logs) -> None:
+    for log in logs.processes.values():
+        for key in _keys(log, logs):
+            logs.groups.setdefault(key, []).append(_history(log, key))
+    for histories in logs.groups.values():
+        _add_missing(histories, logs)
+
+
+def _keys(log: ProcessLog, logs: Logs) -> list[Key]:
+    keys: dict[Key, None] = {}
+    for item in log.items:
+        if "group" in item:
+            keys[item["group"], item.get("instance", "")] = None
+        for group, state in (item.get("state") or {}).items() if item["type"] == "opened" else ():
+            keys[group, state.get("instance", "")] = None
+        if item["type"] not in _KNOWN:
+            logs.unknown_types[item["type"]] += 1
+    return list(keys)
+
+
+def _add_missing(histories: list[History], logs: Logs) -> None:
+    """A member whose log is not there, or is silent about the group but has a gap, is one gap."""
+    members = {
+        who for history in histories for event in history.events if isinstance(event, View) for who in event.members
+    }
+    for who in sorted(members - {history.process for history in histories}):
+        log = logs.processes.get(who)
+        if log is None or log.has_gap:
+            histories.append(History(who, "lost", [Gap(0, state=False)]))
+
+
+def _history(log: ProcessLog, key: Key) -> History:
+    history = History(log.process, log.coverage)
+    present = ended = False
+    for index, item in enumerate(log.items):
+        if item["type"] == "gap":
+            state = _state_after(log.items, index + 1)
+            has_state = state is not None and _state_of(state, key) is not None
+            if ended or (state is not None and not present and not has_state):
+                continue  # it was not in the group then
+            history.events.append(Gap(item["at"], has_state))
+            if state is not None and not has_state:
+                history.events.append(End(item["at"], seen=False))
+                ended = True
+        elif item["type"] == "opened":
+            state = _state_of(item["state"] or {}, key)
+            present = present or state is not None
+            history.events.append(Opened(item["at"], _parse_state(state) if state is not None else None))
+        elif (item.get("group"), item.get("instance", "")) == key:
+            present = True
+            ended = ended or item["type"] in ("leave", "detach")
+            history.events.extend(_explode(item))
+    return history
+
+
+def _state_after(items: list[Record], index: int) -> Record | None:
+    """What the opening that follows a gap says of all groups; None if none follows at once."""
+    while index < len(items) and items[index]["type"] == "gap":
+        index += 1
+    if index < len(items) and items[index]["type"] == "opened":
+        state: Record | None = items[index]["state"]
+        return state
+    return None
+
+
+def _state_of(state: Record, key: Key) -> Record | None:
+    of_group: Record | None = state.get(key[0])
+    return of_group if of_group is not None and of_group.get("instance", "") == key[1] else None
+
+
+def _parse_state(state: Record) -> State:
+    settled = {(who, number) for who, last in state["delivered"].items() for number in range(1, last + 1)}
+    for who, ranges in state["beyond"].items():
+        settled |= {(who, number) for first, count in ranges for number in range(first, first + count)}
+    return State(state["view"], state["number"], frozenset(settled), state["clock"], state.get("serial", 0))
+
+
+def _explode(item: Record) -> Iterator[Event]:
+    reader = _READERS.get(item["type"])
+    if reader is not None:
+        for offset in range(item.get("count", 1)):
+            yield reader(item, item["at"] + offset, offset)
+
+
+def _view(item: Record, at: int, _: int) -> Event:
+    return View(
+        at,
+        item["view"],
+        tuple(item["members"]),
+        item["leader"],
+        item["ordering"],
+        item["multicast"],
+        item.get("safe", False),
+        item.get("netsplit", "PRIMARY"),
+        item.get("base", {}),
+        item.get("base_serial", 0),
+    )
+
+
+def _send(item: Record, at: int, offset: int) -> Event:
+    return Send(at, item["view"], item["number"] + offset, item["clock"], _digest(item, offset))
+
+
+def _deliver(item: Record, at: int, offset: int) -> Event:
+    serial = item["serial"] + offset if "serial" in item else None
+    number = item["number"] + offset
+    return Deliver(at, item["view"], item["sent_view"], item["sender"], number, serial, _digest(item, offset))
+
+
+def _skip(item: Record, at: int, offset: int) -> Event:
+    message = (item["sender"], item["number"] + offset) if "sender" in item else None
+    return Skip(at, item["view"], message, item["serial"] + offset if "serial" in item else None)
+
+
+def _leave(item: Record, at: int, _: int) -> Event:
+    return End(at, item.get("settled"))
+
+
+def _detach(_item: Record, at: int, _: int) -> Event:
+    return End(at)
+
+
+def _elect(item: Record, at: int, _: int) -> Event:
+    return Elect(at, item["view"], item["leader"])
+
+
+def _digest(item: Record, offset: int) -> int | None:
+    digests: list[int] | None = item.get("digests")
+    return digests[offset] if digests is not None else None
+
+
+_READERS = {
+    "view": _view,
+    "send": _send,
+    "deliver": _deliver,
+    "skip": _skip,
+    "leave": _leave,
+    "detach": _detach,
+    "elect": _elect,
+}
+_KNOWN = {*_READERS, "suspect", "gap", "opened"}

@@ -1,0 +1,454 @@
+"""The Rules table, one small function a rule; each takes a group's histories and counts cases one by one.
+
+Nothing here is clever on purpose: dictionaries, lists, and loops over loops. What a state across a gap tells is
+certain, yet each gap is an unknown case of every rule that reads the sequence it is in.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+from typing import Literal
+
+from tests.oracle.events import Deliver, Elect, Gap, History, Message, Opened, Process, Send, Skip, View
+from tests.oracle.replay import Next, Section, sections, walk
+
+Verdict = Literal["PASS", "FAIL", "UNKNOWN", "VACUOUS"]
+
+
+@dataclass(slots=True)
+class Tally:
+    """A rule's cases: how many were judged, what was wrong, and what could not be judged."""
+
+    evaluated: int = 0
+    violations: list[str] = field(default_factory=list)
+    unknowns: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.violations:
+            return "FAIL"
+        if self.unknowns:
+            return "UNKNOWN"
+        return "PASS" if self.evaluated else "VACUOUS"
+
+    def wrong_or_unknown(self, certain: bool, sentence: str) -> None:
+        (self.violations if certain else self.unknowns).append(sentence)
+
+    def add_gaps(self, histories: list[History], *, told: bool = True) -> None:
+        """One unknown case a gap; with `told` false, only a gap without state."""
+        for history in histories:
+            gaps = [event for event in history.events if isinstance(event, Gap) and (told or not event.state)]
+            self.unknowns += [f"{history.process} has a gap at position {gap.at}" for gap in gaps]
+
+
+Rule = Callable[[list[History]], Tally]
+
+
+def no_creation(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories)
+    highest = {history.process: _highest_sent(history) for history in histories}
+    closed = _closed(histories)
+    for history in histories:
+        who = history.process
+        for place, event in walk(history):
+            if isinstance(event, Send) and place.number is not None and event.number != place.number + 1:
+                tally.violations.append(f"{who} sent {event.number} after {place.number}")
+            elif isinstance(event, Deliver):
+                tally.evaluated += 1
+                known = highest.get(event.sender, 0)
+                if event.sender == who and place.number is not None and event.number > place.number:
+                    tally.violations.append(f"{who} delivered its own {event.number} before it sent that")
+                elif event.number > known:
+                    said = f"{who} delivered {event.message}; known to be sent are {known}"
+                    tally.wrong_or_unknown(event.sender in closed, said)
+    return tally
+
+
+def _highest_sent(history: History) -> int:
+    numbers = [event.number for event in history.events if isinstance(event, Send)]
+    states = [event.state for event in history.events if isinstance(event, Opened) and event.state is not None]
+    return max([*numbers, *[state.number for state in states]], default=0)
+
+
+def _closed(histories: list[History]) -> set[Process]:
+    return {history.process for history in histories if history.closed}
+
+
+def no_duplication(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories)
+    for history in histories:
+        for place, event in walk(history):
+            if isinstance(event, Deliver):
+                tally.evaluated += 1
+                if event.message in place.settled:
+                    tally.violations.append(
+                        f"{history.process} delivered {event.message}, settled before, at {event.at}"
+                    )
+    return tally
+
+
+def integrity(histories: list[History]) -> Tally:
+    tally = Tally()
+    sends = _sends(histories)
+    closed = _closed(histories)
+    for history in histories:
+        for event in history.events:
+            if not isinstance(event, Deliver) or event.digest is None:
+                continue
+            send = sends.get(event.message)
+            if send is None and event.sender not in closed:
+                tally.unknowns.append(f"the send of {event.message} is outside coverage")
+            elif send is not None and send.digest is not None:
+                tally.evaluated += 1
+                if send.digest != event.digest:
+                    tally.violations.append(
+                        f"{history.process} delivered {event.message} with another payload than was sent"
+                    )
+    return tally
+
+
+def _sends(histories: list[History]) -> dict[Message, Send]:
+    sends: dict[Message, Send] = {}
+    for history in histories:
+        for event in history.events:
+            if isinstance(event, Send):
+                sends.setdefault((history.process, event.number), event)
+    return sends
+
+
+def self_delivery(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories)
+    for section in _sections(histories):
+        if section.next in ("none", "unknown") or not section.covered:
+            continue
+        for message in section.sends:
+            tally.evaluated += 1
+            if message not in section.settled:
+                tally.violations.append(
+                    f"{section.process} sent {message} in view {section.view} and did not settle it"
+                )
+    return tally
+
+
+def agreement(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories)
+    safe = any(event.safe for history in histories for event in history.events if isinstance(event, View))
+    everyone = _sections(histories)
+    for (view, _), members in _classes(histories).items():
+        heard = [section for section in everyone if section.view == view] if safe else members
+        if len(heard) < 2:
+            continue
+        tally.evaluated += 1
+        demanded = list(dict.fromkeys(message for section in heard for message in section.delivered))
+        for section in members:
+            missing = [message for message in demanded if message not in section.settled] if section.covered else []
+            for message in missing:
+                tally.violations.append(
+                    f"{section.process} did not settle {message} in view {view}; others delivered it"
+                )
+    return tally
+
+
+def _sections(histories: list[History]) -> list[Section]:
+    return [section for history in histories for section in sections(history)]
+
+
+def _classes(histories: list[History]) -> dict[tuple[int, Next], list[Section]]:
+    classes: dict[tuple[int, Next], list[Section]] = defaultdict(list)
+    for section in _sections(histories):
+        if section.next not in ("none", "unknown"):
+            classes[section.view, section.next].append(section)
+    return classes
+
+
+def _classes_of_two(histories: list[History]) -> list[list[Section]]:
+    return [members for members in _classes(histories).values() if len(members) > 1]
+
+
+def fifo(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories)
+    for history in histories:
+        first_since_gap: dict[Process, int] | None = None  # None: no gap yet
+        for place, event in walk(history):
+            if isinstance(event, Gap):
+                first_since_gap = {}
+            if not isinstance(event, Deliver):
+                continue
+            tally.evaluated += 1
+            before = (event.sender, event.number - 1)
+            in_order = event.number == 1 or before in place.settled
+            since_gap = first_since_gap is not None and event.number <= first_since_gap.setdefault(
+                event.sender, event.number
+            )
+            if not in_order:
+                said = f"{history.process} delivered {event.message} before {before}"
+                tally.wrong_or_unknown(not since_gap, said)
+    return tally
+
+
+def causal(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories)
+    known, closed = _heard_before_send(histories), _closed(histories)
+    for history in histories:
+        for place, event in walk(history):
+            if not isinstance(event, Deliver) or place.view is None:
+                continue
+            heard = known.get(event.message)
+            if heard is None:
+                if event.sender not in closed:
+                    tally.unknowns.append(f"what {event.sender} knew when it sent {event.message} is outside coverage")
+                continue
+            for other in place.members:
+                needed = (other, heard.get(other, 0))
+                if other == event.sender or needed[1] == 0:
+                    continue
+                tally.evaluated += 1
+                if needed not in place.settled:
+                    said = f"{history.process} delivered {event.message}, which depends on {needed}, before that"
+                    tally.wrong_or_unknown(place.certain, said)
+    return tally
+
+
+def _heard_before_send(histories: list[History]) -> dict[Message, dict[Process, int] | None]:
+    """Each message's dependencies, rebuilt from its sender's deliveries; None if a gap hides them."""
+    heard: dict[Message, dict[Process, int] | None] = {}
+    for history in histories:
+        for place, event in walk(history):
+            if isinstance(event, Send):
+                heard.setdefault((history.process, event.number), dict(place.heard) if place.certain else None)
+    return heard
+
+
+def clock(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories, told=False)
+    for history in histories:
+        for place, event in walk(history):
+            if not isinstance(event, Send) or place.view is None or not place.certain:
+                continue
+            tally.evaluated += 1
+            logged = {**place.told, **event.clock}
+            for other in place.members:
+                said, true = logged.get(other, 0), place.heard.get(other, 0)
+                if other != history.process and said != true:
+                    tally.violations.append(
+                        f"{history.process} sent {event.number} with {said} for {other}, having delivered {true}"
+                    )
+    return tally
+
+
+def total(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories)
+    orders = [_delivered_once(history) for history in histories]
+    tally.evaluated = sum(len(set(one) & set(other)) > 1 for one, other in combinations(orders, 2))
+    cycle = _cycle(orders)
+    if cycle:
+        tally.violations.append("the orders of delivery contradict each other: " + " before ".join(map(str, cycle)))
+    return tally
+
+
+def _delivered_once(history: History) -> list[Message]:
+    return list(dict.fromkeys(event.message for event in history.events if isinstance(event, Deliver)))
+
+
+def _cycle(orders: list[list[Message]]) -> list[Message]:
+    """Take away what nothing comes before, again and again; what is left holds a cycle."""
+    before: dict[Message, set[Message]] = {message: set() for order in orders for message in order}
+    after: dict[Message, set[Message]] = {message: set() for message in before}
+    for order in orders:
+        for one, other in pairwise(order):
+            before[other].add(one)
+            after[one].add(other)
+    free = [message for message, earlier in before.items() if not earlier]
+    while free:
+        done = free.pop()
+        del before[done]
+        for other in after[done]:
+            before[other].remove(done)
+            if not before[other]:
+                free.append(other)
+    return _way_back(before)
+
+
+def _way_back(before: dict[Message, set[Message]]) -> list[Message]:
+    """Where each has something before it, going back meets itself; returned in order of delivery."""
+    path: list[Message] = []
+    step = min(before, default=None)
+    while step is not None and step not in path:
+        path.append(step)
+        step = min(before[step])
+    return [*path[path.index(step) :], step][::-1] if step is not None else []
+
+
+def total_gap_free(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories)
+    for members in _classes_of_two(histories):
+        tally.evaluated += 1
+        for one, other in combinations([section for section in members if section.covered], 2):
+            if one.delivered != other.delivered:
+                tally.violations.append(
+                    f"in view {one.view} {one.process} and {other.process} delivered different sequences, "
+                    f"{_first_difference(one.delivered, other.delivered)}"
+                )
+    return tally
+
+
+def _first_difference(one: list[Message], other: list[Message]) -> str:
+    place = next(
+        (i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
+    )
+    return f"from the {place + 1}th: {one[place : place + 1]} and {other[place : place + 1]}"
+
+
+def serial_unique(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories)
+    by_serial: dict[int, Message] = {}
+    by_message: dict[Message, int] = {}
+    for history in histories:
+        for event in history.events:
+            if not isinstance(event, (Deliver, Skip)) or event.serial is None or event.message is None:
+                continue
+            tally.evaluated += 1
+            if by_serial.setdefault(event.serial, event.message) != event.message:
+                tally.violations.append(f"serial {event.serial} is both {by_serial[event.serial]} and {event.message}")
+            if by_message.setdefault(event.message, event.serial) != event.serial:
+                tally.violations.append(f"{event.message} has serials {by_message[event.message]} and {event.serial}")
+    return tally
+
+
+def serial_contiguous(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories, told=False)
+    for history in histories:
+        for place, event in walk(history):
+            if isinstance(event, (Deliver, Skip)) and event.serial is not None and place.serial is not None:
+                tally.evaluated += 1
+                if event.serial != place.serial + 1:
+                    tally.violations.append(f"{history.process} went from serial {place.serial} to {event.serial}")
+    return tally
+
+
+def sending_view(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories)
+    sends = _sends(histories)
+    closed = _closed(histories)
+    for history in histories:
+        for place, event in walk(history):
+            if not isinstance(event, Deliver):
+                continue
+            tally.evaluated += 1
+            send = sends.get(event.message)
+            in_force = [place.view] if place.certain or place.view is not None else []
+            views = {event.view, event.sent_view, *in_force, *([send.view] if send is not None else [])}
+            if len(views) > 1:
+                tally.violations.append(
+                    f"{history.process} delivered {event.message} with views {sorted(map(str, views))}"
+                )
+            elif send is None and event.sender not in closed:
+                tally.unknowns.append(f"the send of {event.message} is outside coverage")
+    return tally
+
+
+def view_agreement(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories)
+    agreed: dict[int, tuple[object, ...]] = {}
+    for history in histories:
+        who = history.process
+        for place, event in walk(history):
+            if not isinstance(event, View):
+                continue
+            tally.evaluated += 1
+            if agreed.setdefault(event.view, _substance(event)) != _substance(event):
+                tally.violations.append(f"view {event.view} at {who} differs from what another installed")
+            if who not in event.members or event.leader not in event.members:
+                tally.violations.append(
+                    f"{who} or the leader {event.leader} is no member of view {event.view} of {who}"
+                )
+            if place.last_view and event.view != place.last_view + 1:
+                tally.violations.append(f"{who} installed view {event.view} after {place.last_view}")
+    return tally
+
+
+def _substance(view: View) -> tuple[object, ...]:
+    members = tuple(sorted(set(view.members)))
+    return (members, view.leader, view.ordering, view.multicast, view.safe, view.netsplit)
+
+
+def virtual_synchrony(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories)
+    for members in _classes_of_two(histories):
+        tally.evaluated += 1
+        for one, other in combinations([section for section in members if section.covered], 2):
+            unlike = set(one.delivered) ^ set(other.delivered)
+            if unlike:
+                tally.violations.append(
+                    f"in view {one.view} only one of {one.process} and {other.process} delivered {min(unlike)}"
+                )
+    _check_starts(tally, _sections(histories))
+    return tally
+
+
+def _check_starts(tally: Tally, all_sections: list[Section]) -> None:
+    """All who install a view have by then the same highest settled number of each sender in it."""
+    by_view: dict[int, list[Section]] = defaultdict(list)
+    for section in all_sections:
+        if section.start is not None:
+            by_view[section.view].append(section)
+    for view, installers in by_view.items():
+        tally.evaluated += len(installers) > 1
+        for one, other in combinations(installers, 2):
+            if one.start != other.start:
+                tally.violations.append(
+                    f"{one.process} and {other.process} installed view {view} after different messages: "
+                    f"{one.start} and {other.start}"
+                )
+
+
+def one_leader(histories: list[History]) -> Tally:
+    tally = Tally()
+    tally.add_gaps(histories)
+    leaders: dict[int, set[Process]] = defaultdict(set)
+    for history in histories:
+        for event in history.events:
+            if isinstance(event, (View, Elect)):
+                leaders[event.view].add(event.leader)
+    for view, named in leaders.items():
+        tally.evaluated += 1
+        if len(named) > 1:
+            tally.violations.append(f"view {view} has the leaders {', '.join(sorted(named))}")
+    return tally
+
+
+RULES: dict[str, Rule] = {
+    "NO_CREATION": no_creation,
+    "NO_DUPLICATION": no_duplication,
+    "INTEGRITY": integrity,
+    "SELF_DELIVERY": self_delivery,
+    "AGREEMENT": agreement,
+    "FIFO": fifo,
+    "CAUSAL": causal,
+    "CLOCK": clock,
+    "TOTAL": total,
+    "TOTAL_GAP_FREE": total_gap_free,
+    "SERIAL_UNIQUE": serial_unique,
+    "SERIAL_CONTIGUOUS": serial_contiguous,
+    "SENDING_VIEW": sending_view,
+    "VIEW_AGREEMENT": view_agreement,
+    "VIRTUAL_SYNCHRONY": virtual_synchrony,
+    "ONE_LEADER": one_leader,
+}

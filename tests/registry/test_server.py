@@ -1,0 +1,194 @@
+"""The registry in this process: its name server for stock Pyro5 clients, its directory for ours."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import Pyro5.api
+import pytest
+from Pyro5.errors import NamingError, PyroError
+
+from gcom.core.directory import Claim, Create, Entry, Lookup, Refusal, Register
+from gcom.core.directory_codec import decode_answer
+from gcom.errors import PeerError, VersionMismatch
+from gcom.shell import pyro
+from gcom.shell.directory import DirectoryClient
+from gcom.values import limits, names
+from gcom.values.definition import Definition
+from gcom.values.view import View
+from registry import naming
+from registry.server import RegistryServer
+
+NEWS = Definition.parse("news")
+HOME = "127.0.0.1:1001"
+PRINTER = "PYRO:printer@127.0.0.1:9"
+
+
+@pytest.fixture
+def registry() -> Iterator[RegistryServer]:
+    it = RegistryServer()
+    it.start()
+    yield it
+    it.close()
+
+
+@pytest.fixture
+def name_server(registry: RegistryServer) -> Iterator[Pyro5.api.Proxy]:
+    host, port = names.split_address(registry.address)
+    with Pyro5.api.locate_ns(host, port, broadcast=False) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def client(registry: RegistryServer) -> Iterator[DirectoryClient]:
+    it = DirectoryClient(registry.address)
+    yield it
+    it.close()
+
+
+def test_the_directory_is_listed(registry: RegistryServer, name_server: Pyro5.api.Proxy) -> None:
+    directory = f"PYRO:gcom.directory@{registry.address}"
+    assert name_server.list() == {
+        "Pyro.NameServer": f"PYRO:Pyro.NameServer@{registry.address}",
+        "gcom.directory": directory,
+    }
+    assert name_server.lookup("gcom.directory") == Pyro5.api.URI(directory)
+
+
+def test_names_of_others_are_served(name_server: Pyro5.api.Proxy) -> None:
+    name_server.register("printer", PRINTER, metadata=["room:7"])
+    name_server.register("plotter", Pyro5.api.URI(PRINTER))
+    assert str(name_server.lookup("printer")) == str(name_server.lookup("plotter")) == PRINTER
+    assert name_server.yplookup(meta_any=["room:7"])["printer"][0] == PRINTER
+    assert name_server.count() == 4
+    assert set(name_server.list(prefix="p")) == {"printer", "plotter"}
+    with pytest.raises(NamingError, match="already"):
+        name_server.register("printer", PRINTER, safe=True)
+    assert name_server.remove("printer") == 1
+    with pytest.raises(NamingError, match="unknown name: printer"):
+        name_server.lookup("printer")
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("register", ("gcom.directory", PRINTER)),
+        ("register", ("gcom.other", PRINTER)),
+        ("register", ("Pyro.NameServer", PRINTER)),
+        ("register", ("", PRINTER)),
+        ("register", ("x" * 201, PRINTER)),
+        ("register", ("x", "no uri")),
+        ("register", ("x", "PYRO:" + "x" * 500 + "@h:1")),
+        ("register", ("x", 7)),
+        ("register", (7, PRINTER)),
+        ("register", ("x", PRINTER, False, ["t"] * 9)),
+        ("register", ("x", PRINTER, False, "text")),
+        ("register", ("x", PRINTER, False, [7])),
+        ("set_metadata", ("gcom.directory", ["x"])),
+        ("remove", ("gcom.directory",)),
+        ("remove", (None, None, ".*")),
+        ("list", (None, "(a+)+$")),
+    ],
+)
+def test_what_callers_may_not_do(
+    registry: RegistryServer, name_server: Pyro5.api.Proxy, method: str, arguments: tuple[object, ...]
+) -> None:
+    before = name_server.list()
+    with pytest.raises(PyroError):
+        getattr(name_server, method)(*arguments)
+    assert name_server.list() == before
+    assert registry.refused == {}
+
+
+def test_removing_by_prefix_spares_the_system(name_server: Pyro5.api.Proxy) -> None:
+    name_server.register("gcom-ish", PRINTER)
+    name_server.register("go", PRINTER)
+    assert name_server.remove(prefix="g") == 2
+    assert name_server.remove(prefix="Pyro") == 0
+    assert name_server.remove() == 0
+    assert set(name_server.list()) == {"Pyro.NameServer", "gcom.directory"}
+
+
+def test_the_name_server_is_bounded(name_server: Pyro5.api.Proxy, expect_log: Callable[[str], None]) -> None:
+    expect_log("answer too large")
+    for number in range(naming.ENTRIES_MAX - 2):
+        name_server.register(
+            f"{number:04}" + "x" * 196, "PYRO:" + "x" * 480 + "@h:1", False, [f"{tag}" + "t" * 99 for tag in range(8)]
+        )
+    with pytest.raises(NamingError, match="holds its 1000 names"):
+        name_server.register("more", PRINTER)
+    assert len(name_server.list()) == naming.ENTRIES_MAX
+    with pytest.raises(PyroError, match="too large"):
+        name_server.list(return_metadata=True)
+    assert len(name_server.list(prefix="00", return_metadata=True)) == 100
+
+
+def test_a_group_goes_from_creation_to_its_first_member(client: DirectoryClient) -> None:
+    made = client.create(NEWS)
+    assert (made.view, made.alive) == (0, False)
+    claimed = client.ask(Claim("news", made.instance, 0, "alice#1", HOME))
+    assert claimed == Entry(NEWS, made.instance, 1, ("alice#1",), (HOME,), alive=True) == client.lookup("news")
+
+
+def test_racing_claims_have_one_winner(registry: RegistryServer, client: DirectoryClient) -> None:
+    made = client.create(NEWS)
+    answers: list[object] = []
+    gate = threading.Barrier(8, timeout=10)
+
+    def claim(number: int) -> None:
+        own = DirectoryClient(registry.address)
+        gate.wait()
+        answers.append(own.ask(Claim("news", made.instance, 0, f"m{number}#1", HOME)))
+        own.close()
+
+    threads = [threading.Thread(target=claim, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert sum(isinstance(answer, Entry) for answer in answers) == 1
+    assert sum(isinstance(answer, Refusal) and answer.code == "Stale" for answer in answers) == 7
+
+
+def test_a_hundred_full_groups_are_listed_in_pages(client: DirectoryClient) -> None:
+    members = tuple(f"member-with-a-longish-name-{number:02}#abcdefgh" for number in range(limits.MEMBERS_MAX))
+    view = View(1, members, tuple(HOME for _ in members))
+    for number in range(100):
+        client.ask(Register(Definition.parse(f"g{number:03}"), "k2", view))
+    assert [entry.definition.group for entry in client.groups()] == [f"g{number:03}" for number in range(100)]
+
+
+def test_instances_are_never_minted_twice(client: DirectoryClient) -> None:
+    first = client.create(NEWS)
+    client.remove("news")
+    assert client.create(NEWS).instance != first.instance
+
+
+def test_bytes_that_are_no_request_are_refused(registry: RegistryServer, expect_log: Callable[[str], None]) -> None:
+    expect_log("MalformedFrame")
+    caller = pyro.Caller(registry.address, pyro.DIRECTORY)
+    with pytest.raises(PeerError, match="MalformedFrame"):
+        caller.call(b"\xc1", 5)
+    caller.close()
+    assert registry.refused == {"MalformedFrame": 1}
+
+
+def test_a_client_of_another_version_is_told_both(registry: RegistryServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PROTOCOL_VERSION", 2)
+    from gcom.core.directory_codec import encode_request
+
+    data = encode_request(Lookup("news"))
+    monkeypatch.undo()
+    caller = pyro.Caller(registry.address, pyro.DIRECTORY)
+    answer = decode_answer(caller.call(data, 5))
+    caller.close()
+    assert isinstance(answer, Refusal)
+    assert (answer.code, "protocol 2, this side 1" in answer.text) == ("VersionMismatch", True)
+    monkeypatch.setattr(limits, "PROTOCOL_VERSION", 2)
+    with pytest.raises(VersionMismatch, match="protocol 1, this side 2"):
+        decode_answer(b"\x95\x01\xa7refusal\xa1x\xa1y\xa1z")
+
+
+def test_creating_again_gives_the_same_group(client: DirectoryClient) -> None:
+    assert client.ask(Create(NEWS)) == client.create(NEWS) == client.lookup("news")

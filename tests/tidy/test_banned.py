@@ -1,0 +1,132 @@
+"""What the house does not do: run what a peer sent, swallow every error, sleep or patch time in tests, leave a stub."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tidy.source import FOLDERS, PACKAGES, ROOT, Source, sources
+
+UNSAFE_MODULES = frozenset(["pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "jsonpickle"])
+UNSAFE_CALLS = frozenset(("eval", "exec", "__import__"))
+OUTERMOST = "# outermost:"
+UNFINISHED = re.compile(r"\b(?:TO{0}DO|FIX{0}ME|X{3}|NotImplemented{0}Error)\b".replace("{0}", ""))
+PROSE = (".py", ".md", ".toml", ".sh", ".yml", ".yaml", ".cfg")
+CODE = sources(*FOLDERS)
+SHIPPED = sources(*PACKAGES, ".ci")
+TESTS = sources("tests")
+
+
+def by_path(source: Source) -> str:
+    return str(source.path)
+
+
+def texts() -> list[Path]:
+    """Every text file of the project but this one, which has to spell the words out."""
+    found = [path for folder in (*FOLDERS, "docs") for path in (ROOT / folder).rglob("*") if path.suffix in PROSE]
+    top = [path for path in ROOT.iterdir() if path.suffix in PROSE or path.name == "Makefile"]
+    return sorted(path for path in found + top if path != Path(__file__))
+
+
+def catches_everything(handler: ast.ExceptHandler) -> bool:
+    """Tell whether a handler is bare or names `Exception` or its base, alone or in a tuple."""
+    named = ast.walk(handler.type) if handler.type else []
+    names = {node.id for node in named if isinstance(node, ast.Name)}
+    return handler.type is None or bool(names & {"Exception", "BaseException"})
+
+
+def swallowed(source: Source) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ExceptHandler) and catches_everything(node) and not is_outermost(source, node):
+            yield f"{source.at(node)} catches everything; only a thread's outermost loop may, with `{OUTERMOST} why`"
+
+
+def is_outermost(source: Source, handler: ast.ExceptHandler) -> bool:
+    return OUTERMOST in source.lines[handler.lineno - 1]
+
+
+def unsafe(source: Source) -> Iterator[str]:
+    for found in source.imports():
+        if found.module.partition(".")[0] in UNSAFE_MODULES:
+            yield f"{source.path}:{found.line} imports {found.module}"
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in UNSAFE_CALLS:
+            yield f"{source.at(node)} calls {node.func.id}"
+
+
+def plays_with_time(source: Source) -> Iterator[str]:
+    """Find sleeps, by whatever name, and replacements of anything in the module `time`."""
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Attribute(attr="sleep") | ast.Name(id="sleep") | ast.alias(name="sleep"):
+                yield f"{source.at(node)} sleeps: wait until a condition holds, with a limit"
+            case ast.Call(func=ast.Attribute(attr="setattr" | "patch" | "object"), args=[first, *_]) if is_time(first):
+                yield f"{source.at(node)} patches time: the core takes `now_ms`"
+
+
+def is_time(node: ast.expr) -> bool:
+    match node:
+        case ast.Name(id="time"):
+            return True
+        case ast.Constant(value=str(text)):
+            return text.split(".")[0] == "time" or ".time." in text
+    return False
+
+
+@pytest.mark.parametrize("source", CODE, ids=by_path)
+def test_nothing_runs_what_it_was_sent(source: Source) -> None:
+    assert list(unsafe(source)) == []
+
+
+@pytest.mark.parametrize("source", SHIPPED, ids=by_path)
+def test_errors_are_caught_by_name(source: Source) -> None:
+    assert list(swallowed(source)) == []
+
+
+@pytest.mark.parametrize("source", TESTS, ids=by_path)
+def test_tests_wait_for_conditions(source: Source) -> None:
+    assert list(plays_with_time(source)) == []
+
+
+@pytest.mark.parametrize("path", texts(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_is_left_unfinished(path: Path) -> None:
+    lines = enumerate(path.read_text("utf-8").splitlines(), 1)
+    assert [f"{path}:{number} {line}" for number, line in lines if UNFINISHED.search(line)] == []
+
+
+def test_the_lock_names_no_place_to_fetch_from() -> None:
+    lines = (ROOT / ".ci" / "requirements.lock").read_text().splitlines()
+    assert not [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[A-Za-z0-9.+!]+(?: ; .+)?", line)]
+
+
+@pytest.mark.parametrize(
+    ("check", "code", "count"),
+    [
+        (swallowed, "try:\n    pass\nexcept Exception:\n    pass", 1),
+        (swallowed, "try:\n    pass\nexcept (OSError, BaseException) as error:\n    pass", 1),
+        (swallowed, "try:\n    pass\nexcept:\n    pass", 1),
+        (swallowed, "try:\n    pass\nexcept Exception:  # outermost: a thread must not end unseen\n    pass", 0),
+        (swallowed, "try:\n    pass\nexcept OSError:\n    pass", 0),
+        (unsafe, "def f():\n    from pickle import loads", 1),
+        (unsafe, "eval('1')", 1),
+        (unsafe, "import re\nre.compile('1')", 0),
+        (plays_with_time, "import time as t\nt.sleep(1)", 1),
+        (plays_with_time, "from time import sleep", 1),
+        (plays_with_time, "monkeypatch.setattr(time, 'monotonic', f)", 1),
+        (plays_with_time, "monkeypatch.setattr('gcom.shell.node.time.monotonic', f)", 1),
+        (plays_with_time, "condition.wait(timeout=1)", 0),
+    ],
+)
+def test_the_checks_themselves(check: object, code: str, count: int) -> None:
+    assert callable(check)
+    assert len(list(check(Source(Path("example.py"), code)))) == count
+
+
+@pytest.mark.parametrize("word", ["TO" + "DO", "FIX" + "ME", "X" * 3, "NotImplemented" + "Error"])
+def test_unfinished_words_are_known(word: str) -> None:
+    assert UNFINISHED.search(f"# {word}: later")
+    assert not UNFINISHED.search(word + "ED")

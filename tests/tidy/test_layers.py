@@ -1,0 +1,140 @@
+"""Imports point down only (docs/ARCHITECTURE.md): the table below is that page's picture, and every file obeys it.
+
+A core that cannot reach a clock, a socket or a random number is what makes one seed give one run.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.tidy.source import PACKAGES, Import, Source, sources
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PURE = _words("__future__ abc bisect collections dataclasses enum functools heapq itertools operator re typing zlib")
+STDLIB = frozenset(sys.stdlib_module_names)
+CLOCKS_AND_CHANCE = _words("time datetime random secrets uuid")
+THREADS = _words("threading queue asyncio concurrent multiprocessing subprocess signal")
+SOCKETS = _words("socket socketserver select selectors ssl")
+SIMULATED = PURE | _words("contextlib hashlib json pathlib random string")
+REGISTRY_INSIDE = ("gcom", "gcom.shell.embedded")  # `gcom.embedded()` starts one in-process
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What one layer may import: our own modules by name, outside ones by their first name."""
+
+    name: str
+    ours: tuple[str, ...]
+    outside: frozenset[str] = field(default=STDLIB)
+
+    def holds(self, module: str) -> bool:
+        """Tell whether a module is of this layer; the root's own file is no prefix of the rest."""
+        return module == self.name or (self.name != "gcom" and module.startswith(f"{self.name}."))
+
+
+VALUES = ("gcom.errors", "gcom.values")
+BELOW_SHELL = (*VALUES, "gcom.core", "gcom.trace")
+PROGRAMS = (*BELOW_SHELL, "gcom", "gcom.shell", "gcom.sim", "gcom.demo", "gcom.bench")
+LAYERS = (
+    Layer("gcom.errors", (), PURE),
+    Layer("gcom.values", VALUES, PURE),
+    Layer("gcom.core.codec", (*VALUES, "gcom.core"), PURE | {"msgpack"}),
+    Layer("gcom.core.directory_codec", (*VALUES, "gcom.core"), PURE | {"msgpack"}),
+    Layer("gcom.core", (*VALUES, "gcom.core"), PURE),
+    Layer("gcom.trace", (*VALUES, "gcom.core.effects", "gcom.trace"), STDLIB - SOCKETS - THREADS | {"threading"}),
+    Layer("gcom.sim", (*BELOW_SHELL, "gcom.sim"), SIMULATED),
+    Layer("gcom.shell.pyro", (*BELOW_SHELL, "gcom.shell"), STDLIB | {"Pyro5", "serpent", "msgpack", "loguru"}),
+    Layer("gcom.shell", (*BELOW_SHELL, "gcom.shell"), STDLIB | {"Pyro5", "loguru"}),
+    Layer("gcom.demo", (*BELOW_SHELL, "gcom", "gcom.shell", "gcom.bench", "gcom.demo"), STDLIB | {"loguru", "rich"}),
+    Layer("gcom.bench.frames", ("gcom.bench",), STDLIB | {"Pyro5", "msgpack"}),  # the baseline is bare Pyro5
+    Layer("gcom.bench", (*BELOW_SHELL, "gcom", "gcom.shell", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
+    Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
+    Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | {"pyspark", "pyarrow", "pandas", "numpy"}),
+    Layer("gcom", (*VALUES, "gcom.core.directory", "gcom.shell"), STDLIB | {"loguru"}),
+    Layer("registry", (*BELOW_SHELL, "gcom.shell", "registry"), STDLIB | {"Pyro5", "loguru", "rich", "typer"}),
+    Layer("chat_gui", ("gcom", "gcom.errors", "chat_gui"), STDLIB | {"PySide6", "loguru"}),
+)
+MODULES = sources(*PACKAGES)
+NAMES = {source.module for source in MODULES}
+
+
+def layer_of(module: str) -> Layer:
+    """Return the first layer that holds a module; there must be one."""
+    found = next((layer for layer in LAYERS if layer.holds(module)), None)
+    assert found is not None, f"{module} is of no layer: give it one in {__file__} and in docs/ARCHITECTURE.md"
+    return found
+
+
+def allowed(source: Source, found: Import) -> bool:
+    """Tell whether a file may have that import."""
+    module = found.module.removesuffix(".*")
+    first = module.partition(".")[0]
+    if first == "sqlite3":
+        return "storage" in source.module.split(".")
+    if first == "registry" and source.module in REGISTRY_INSIDE:
+        return found.inside
+    layer = layer_of(source.module)
+    return ours(layer, module) if first in PACKAGES else first in layer.outside
+
+
+def ours(layer: Layer, module: str) -> bool:
+    """Tell whether the layer may import our module; `from gcom import connect` is an import of `gcom` itself."""
+    target = module if module in NAMES else module.rpartition(".")[0]
+    return any(target == name or (name != "gcom" and target.startswith(f"{name}.")) for name in layer.ours)
+
+
+@pytest.mark.parametrize("source", MODULES, ids=lambda source: source.module)
+def test_imports_point_down(source: Source) -> None:
+    wrong = [found for found in source.imports() if not allowed(source, found)]
+    assert not wrong, "\n".join(f"{source.path}:{found.line} may not import {found.module}" for found in wrong)
+
+
+def test_the_packages_are_there() -> None:
+    assert set(PACKAGES) | {"gcom.values", "gcom.core", "gcom.shell", "gcom.sim", "gcom.trace", "gcom.cli"} <= NAMES
+
+
+@pytest.mark.parametrize("module", ["gcom.values.x", "gcom.core.x", "gcom.core.codec", "gcom.sim.x"])
+@pytest.mark.parametrize("banned", sorted(CLOCKS_AND_CHANCE - {"random"} | THREADS | SOCKETS | {"os", "logging"}))
+def test_the_table_keeps_the_core_pure(module: str, banned: str) -> None:
+    assert banned not in layer_of(module).outside
+
+
+@pytest.mark.parametrize(
+    ("module", "statement", "verdict"),
+    [
+        ("gcom/core/window.py", "import time", False),
+        ("gcom/core/window.py", "def f() -> None:\n    import random", False),
+        ("gcom/core/window.py", "import msgpack", False),
+        ("gcom/core/codec.py", "import msgpack", True),
+        ("gcom/core/window.py", "from gcom.values import limits", True),
+        ("gcom/core/window.py", "from gcom.trace import writer", False),
+        ("gcom/core/window.py", "from gcom import errors", True),
+        ("gcom/core/window.py", "import gcom", False),
+        ("gcom/core/window.py", "from . import effects", False),
+        ("gcom/values/view.py", "from gcom.core.effects import Sent", False),
+        ("gcom/trace/writer.py", "from gcom.core.effects import Sent", True),
+        ("gcom/trace/writer.py", "from gcom.core.directory import Request", False),
+        ("gcom/sim/world.py", "import random", True),
+        ("gcom/sim/world.py", "import Pyro5.api", False),
+        ("gcom/shell/node.py", "import Pyro5.api", True),
+        ("gcom/shell/embedded.py", "import registry", False),
+        ("gcom/shell/embedded.py", "def f() -> None:\n    from registry import server", True),
+        ("gcom/shell/node.py", "def f() -> None:\n    from registry import server", False),
+        ("gcom/cli/app.py", "import Pyro5.api", False),
+        ("gcom/cli/app.py", "from gcom import connect", True),
+        ("gcom/bench/run.py", "import sqlite3", False),
+        ("chat_gui/window.py", "from gcom.shell import node", False),
+        ("chat_gui/window.py", "from PySide6 import QtWidgets", True),
+    ],
+)
+def test_the_check_itself(module: str, statement: str, verdict: bool) -> None:
+    source = Source(Path(module), statement)
+    assert all(allowed(source, found) for found in source.imports()) is verdict

@@ -1,0 +1,76 @@
+"""Runs and segments are an encoding only: however a history is cut, the oracle says the same of it."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.oracle import GroupReport, Report, judge
+from tests.trace.history import Group, Life, damage, write
+
+SEEDS = st.integers(0, 2**32)
+
+
+def _grow(chance: random.Random) -> Group:
+    group = Group(chance)
+    for _ in range(chance.randint(5, 60)):
+        group.step()
+    group.end()
+    return group
+
+
+def _judge(life: Life, crashed: list[str], chance: random.Random, cut: float, segment_bytes: int) -> Report:
+    with tempfile.TemporaryDirectory() as folder:
+        return judge(write(Path(folder), life, crashed, chance, cut, segment_bytes))
+
+
+def _said(report: GroupReport) -> dict[str, tuple[str, int, list[str], list[str]]]:
+    """All that a report says; positions are those of messages, so that even sentences must be equal."""
+    return {
+        rule: (tally.verdict, tally.evaluated, tally.violations, tally.unknowns)
+        for rule, tally in report.tallies.items()
+    }
+
+
+@settings(deadline=None, max_examples=60)
+@given(SEEDS)
+def test_a_valid_history_passes_however_it_is_cut(seed: int) -> None:
+    chance = random.Random(seed)
+    group = _grow(chance)
+    report = _judge(group.life, group.crashed, chance, chance.random(), chance.choice((1, 300, 1000, 10**6)))
+    assert report.notes == []
+    news = report.group("news")
+    assert news.failed() == {}
+    assert news.verdict in ("PASS", "VACUOUS")
+    assert {report.coverage[who] for who in group.crashed} <= {"open"}
+    assert {report.coverage[who] for who in group.life if who not in group.crashed} <= {"closed"}
+
+
+@settings(deadline=None, max_examples=60)
+@given(SEEDS, st.booleans())
+def test_no_verdict_depends_on_the_cuts(seed: int, damaged: bool) -> None:
+    chance = random.Random(seed)
+    group = _grow(chance)
+    if damaged:
+        damage(group.life, chance)
+    whole = _judge(group.life, group.crashed, chance, 0.0, 10**6)
+    for cut, segment_bytes in ((1.0, 10**6), (0.3, 600), (0.7, 1)):
+        report = _judge(group.life, group.crashed, chance, cut, segment_bytes)
+        assert report.notes == []
+        assert _said(report.group("news")) == _said(whole.group("news"))
+
+
+@settings(deadline=None, max_examples=30)
+@given(SEEDS)
+def test_a_lost_segment_makes_no_violation(seed: int) -> None:
+    chance = random.Random(seed)
+    group = _grow(chance)
+    with tempfile.TemporaryDirectory() as name:
+        folder = write(Path(name), group.life, group.crashed, chance, 0.3, chance.choice((1, 600)))
+        chance.choice(sorted(folder.glob("*/*/*"))).unlink()
+        for report in judge(folder).groups.values():
+            assert report.failed() == {}
