@@ -22,6 +22,8 @@ from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.view import View
 
+HOLDERS_TOLD = 3  # of each stream, in a CUT; when they fail, any live member is asked
+
 
 class State(Enum):
     """Where a member stands in the change out of its view."""
@@ -153,11 +155,13 @@ class ViewChange:
         return [*[Say(peer, cut) for peer in others], Obtain(cut.decision, cut.holders)]
 
     def _cut(self, proposal: _Proposal, decision: Decision) -> frames.Cut:
-        holders = {
-            sender: tuple(peer for peer, promise in proposal.promises.items() if promise.held.get(sender, 0) >= last)
-            for sender, last in decision.cut.items()
-        }
+        holders = {sender: self._holders(proposal, sender, last) for sender, last in decision.cut.items()}
         return frames.Cut(self.view.number, proposal.ballot, decision, holders)
+
+    def _holders(self, proposal: _Proposal, sender: Process, last: int) -> tuple[Process, ...]:
+        """Some that hold a stream up to its cut, the sender first; all of them for all would not fit a frame."""
+        found = [peer for peer, promise in proposal.promises.items() if promise.held.get(sender, 0) >= last]
+        return tuple(sorted(found, key=lambda peer: peer != sender)[:HOLDERS_TOLD])
 
     def on_cut_ok(self, source: Process, ok: frames.CutOk) -> None:
         if self._proposal and self._proposal.decision and ok.ballot == self._proposal.ballot:

@@ -87,8 +87,8 @@ def _refused(fields: list[Any]) -> Refused:
 
 def _frame(fields: list[Any]) -> Frame:
     _, group, instance, source, target, status, control, runs = fields
-    if len(control) > limits.CONTROL_ITEMS_MAX:
-        raise MalformedFrame(f"{len(control)} control items")
+    if type(control) is not list or type(runs) is not list or len(control) > limits.CONTROL_ITEMS_MAX:
+        raise MalformedFrame("control items or runs are too many, or no lists of them")
     return Frame(
         names.group_name(group),
         _instance(instance),
@@ -122,8 +122,8 @@ def _run(encoded: Any) -> Run:
         raise MalformedFrame("a run's payloads are not bytes or text")
     if max(map(len, payloads)) > limits.MESSAGE_BYTES_MAX:
         raise MalformedFrame("a message over the limit")
-    if _number(first) < 1:
-        raise MalformedFrame("message numbers begin with 1")
+    if _number(first) < 1 or first + len(payloads) - 1 > limits.NUMBER_MAX:
+        raise MalformedFrame("message numbers begin with 1 and end with the largest number")
     return Run(_process(sender), _number(view), first, _counts(clock), payloads, encoded)
 
 
@@ -149,7 +149,12 @@ def _decision(fields: list[Any]) -> Decision:
     view, joined, left, cut = fields
     if type(left) is not dict or not all(isinstance(reason, str) and len(reason) <= 40 for reason in left.values()):
         raise MalformedFrame("reasons")
-    return Decision(_view(view), _processes(joined), {_process(who): why for who, why in left.items()}, _counts(cut))
+    decision = Decision(
+        _view(view), _processes(joined), {_process(who): why for who, why in left.items()}, _counts(cut)
+    )
+    if not set(decision.joined) <= set(decision.view.members) or not left.keys().isdisjoint(decision.view.members):
+        raise MalformedFrame("a decision's view lacks who joined, or has who left")
+    return decision
 
 
 def _holders(fields: Any) -> dict[Process, tuple[Process, ...]]:
@@ -200,6 +205,8 @@ _DECODERS: dict[int, Callable[[list[Any]], Control]] = {
 
 
 def _decode_control(fields: Any) -> Control:
+    if type(fields) is not list or type(fields[0]) is not int:
+        raise MalformedFrame("a control item is no list that begins with its number")
     return _DECODERS[fields[0]](fields[1:])
 
 

@@ -2,7 +2,8 @@
 
 Evidence is a refused connection after one redial, a node that says it does not know the process, or silence. A
 suspicion is never an expulsion by itself: it makes the lowest-ranked unsuspected member propose a view change, which
-needs a quorum. A suspicion is taken back when the process is heard again, until this process has promised to a change.
+needs a quorum. A suspicion is taken back when the process is heard again; once this process has promised to a change,
+only if too few for a quorum are left unsuspected.
 
 The time that this process itself did not run counts against nobody: a timer that fires late moves every deadline.
 """
@@ -52,8 +53,18 @@ class Detector:
         watch = self._watched.get(peer)
         if watch:
             watch.heard_ms, watch.failures, watch.suspects = now_ms, 0, suspects
-            if not self.sticky:
+            if not self.sticky or not self._leaves_quorum:
                 watch.reason = ""
+
+    @property
+    def _leaves_quorum(self) -> bool:
+        """Whether those whom this process does not suspect are a quorum.
+
+        1. Of A, B and C, C dies and B is paused; A has promised and suspects both. 2. B runs again and answers. 3. If
+        A's suspicion stayed, A would wait for a quorum that it does not count, and B for A's change: for ever.
+        """
+        assert self._view is not None, "only a member watches"
+        return is_quorum(self._view, set(self._view.members) - set(self.suspects))
 
     def failed(self, peer: Process, refused: bool) -> bool:
         """A call failed; whether the peer became suspected. One refusal is redialled, since it may be a restart."""

@@ -122,14 +122,16 @@ class Entering:
             self._again_ms = now_ms + limits.JOIN_RETRY_MS
         return following
 
-    def on_reply(self, source: Process, item: Redirect | JoinRefused) -> list[Out]:
+    def on_reply(self, source: Process, item: Redirect | JoinRefused, now_ms: int) -> list[Out]:
         """What a member answered to the Join."""
         if source != self.target:
             return []
         if isinstance(item, JoinRefused):
             return [Failed(error_of(item.code, item.text))]
         if item.process in self._unreached or item.process == self._process:
-            return []  # its own leader is being replaced: ask again in a while
+            # Its leader is being replaced, or is there again: look once more in a while, and ask all anew.
+            self._again_ms = now_ms + limits.JOIN_RETRY_MS if self._again_ms is None else self._again_ms
+            return []
         self._candidates.insert(0, (item.process, item.address))
         return self._approach_next()
 

@@ -88,7 +88,7 @@ class GroupMachine:
         if not self._links.callable(peer, now_ms):
             return None, []
         member = self._member if self.stage is Stage.MEMBER else None
-        runs: list[Run] = member.runs_for(peer) if member else []
+        runs: list[Run] = member.runs_for(peer) if member and not self._links[peer].fills_frame else []
         if not runs and not self._due(peer, now_ms):
             return None, self._settle(now_ms)
         control = self._links.begin(peer)
@@ -168,7 +168,7 @@ class GroupMachine:
     def _become_lingering(self, ended: Ended, now_ms: int) -> None:
         self._become(Stage.LINGERING)
         self._links.keep_only(frames.Install)
-        self._linger_until_ms = now_ms + limits.LINGER_MS if ended.settled else now_ms
+        self._linger_until_ms = now_ms + limits.LINGER_MS if ended.reason == "request" else now_ms
 
     def _become_ended(self) -> None:
         self._become(Stage.ENDED)
@@ -235,7 +235,7 @@ class GroupMachine:
             return
         for item in reply.control:
             if self.stage is Stage.ENTERING and isinstance(item, frames.Redirect | frames.JoinRefused):
-                self._entry(self._entering.on_reply(peer, item), now_ms)
+                self._entry(self._entering.on_reply(peer, item, now_ms), now_ms)
         if peer in self._links:  # the leader may die with the Join: every heartbeat repeats it
             self._links.say_later(peer, frames.Join(self._address))
 

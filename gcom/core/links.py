@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from gcom.core.frames import Control, Fetch
+from gcom.core.frames import Control, Cut, Fetch, Promise
 from gcom.values import limits
 from gcom.values.names import Address, Process
 
@@ -37,6 +37,11 @@ class Link:
     waiting: bool = False  # after a failure: nothing before `due_ms`
     owed: bool = False  # a status is due at once
     failures: int = 0
+
+    @property
+    def fills_frame(self) -> bool:
+        """Whether an item is owed that in a full group leaves no room for runs, which then go with the next frame."""
+        return any(isinstance(item, Cut | Promise) for item in self.control)
 
 
 class Links:

@@ -27,7 +27,7 @@ _OF_A_CHANGE = (frames.Join, frames.Prepare, frames.Promise, frames.Nack, frames
 
 
 class Member:
-    """A process in the view. `ended` is set when its stay is over; nothing is to be called after that but `relayed`."""
+    """A process in the view. `ended` is set when its stay is over; nothing is to be called after that."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Member:
         if relayed or not multicast.open_to(peer):
             return relayed
         if self.streams.may_form and not multicast.has_for(peer):
-            self.effects += self.streams.form(budget)
+            self.effects += self.streams.form(limits.RUN_BYTES_MAX)
             self._links.wake_all()
         return multicast.take(peer, budget)
 
@@ -135,8 +135,6 @@ class Member:
                 self._links.relay(frame.source, item)
 
     def _on_join(self, source: Process, join: frames.Join, now_ms: int) -> Reply:
-        if self.leaving and len(self.view.members) == 1:
-            return Refused("unknown", f"{self.process} is leaving group {self.group!r}")
         leader = next(member for member in self.view.members if not self._grounds.detector.suspected(member))
         if leader != self.process:
             return self._reply(source, (frames.Redirect(leader, self.view.address(leader)),))

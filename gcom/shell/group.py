@@ -24,6 +24,7 @@ from gcom.errors import (
     AlreadyReceiving,
     BadValue,
     Detached,
+    GComError,
     GComTimeout,
     MessageTooLarge,
     NotAMember,
@@ -163,12 +164,13 @@ class Group:
     def send(self, payload: Payload, timeout_s: float | None = 10.0) -> None:
         """Multicast bytes or text to all members, this one included; blocks while the window is full.
 
-        Raises MessageTooLarge, BadValue, NotAMember, Detached, GComTimeout; WouldBlock inside a callback.
+        Raises MessageTooLarge, BadValue, NotAMember (once `leave` began), Detached, GComTimeout; WouldBlock inside a
+        callback.
         """
         _check(payload)
         stay = self._stay
         with self._node.lock:
-            if stay.ended is not None or not stay.room:
+            if stay.ended is not None or stay.leaving or not stay.room:
                 self._await_room(timeout_s)
             stay.put(payload)
 
@@ -181,6 +183,8 @@ class Group:
         deadline = None if timeout_s is None else monotonic() + timeout_s
         while True:
             self._raise_if_ended()
+            if self._stay.leaving:
+                raise NotAMember(f"group {self.name!r} is being left: nothing more is sent in it")
             if self._stay.room:
                 return
             if get_ident() == self._listener_id:
@@ -252,12 +256,23 @@ class Group:
         """Call back for each event, in order, from one thread of this group's own, until the Departure.
 
         A callback may send; it must not wait for other events. What it raises is logged, and the next event goes on.
+        Raises AlreadyReceiving beside a loop or a listener; NotAMember or Detached after the Departure.
         """
         if not self._receiving.acquire(blocking=False):
             raise AlreadyReceiving(f"group {self.name!r} has a receiver: a loop or a listener")
+        self._raise_if_over()
         calls = (on_message, on_view, on_event)
         self._listener = Thread(target=self._listen, args=calls, name=f"gcom listener {self.name}", daemon=True)
         self._listener.start()
+
+    def _raise_if_over(self) -> None:
+        try:
+            with self._node.lock:
+                if not self._stay.arrivals:
+                    self._raise_if_ended()
+        except GComError:
+            self._receiving.release()
+            raise
 
     def _listen(
         self,
@@ -345,6 +360,8 @@ class Group:
         """
         deadline = monotonic() + timeout_s
         with self._node.lock:
+            self._stay.leaving = True
+            self._stay.changed.notify_all()
             while self._stay.unnumbered and not self._stay.ended and self._stay.wait(deadline):
                 pass
             if self._stay.machine.stage is Stage.MEMBER and not self._stay.ended:

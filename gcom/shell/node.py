@@ -59,6 +59,7 @@ class Node:
         self.waiting_links = 0
         self._requests: SimpleQueue[tuple[Stay, Request] | None] = SimpleQueue()
         self._ticking = Condition(self.lock)
+        self._leaving = False  # closed for joins; the threads go on until every group is left
         self._closing = Event()
         self._misbehaved: dict[Process, int] = {}
         self._server = pyro.Server("127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(self._receive)})
@@ -124,8 +125,7 @@ class Node:
         return Group(self, stay)
 
     def _new_stay(self, group: str, create: Definition | None, receive: bool) -> Stay:
-        if self._closing.is_set():
-            raise NotAMember(f"the node {self.name!r} is closed")
+        self._raise_if_leaving()
         if any(stay.machine.group == group and not stay.ended for stay in self._stays.values()):
             raise LocalError(f"{self.name!r} is in group {group!r} already: leave it first")
         if group in self._entered:
@@ -139,6 +139,7 @@ class Node:
     def _await_entry(self, stay: Stay, group: str, timeout_s: float) -> None:
         deadline = monotonic() + timeout_s
         while stay.machine.view is None:
+            self._raise_if_leaving()
             if stay.failure is not None:
                 raise stay.failure
             if not stay.wait(deadline):
@@ -146,6 +147,10 @@ class Node:
                     f"{self.name!r} is not in group {group!r} after {timeout_s:.3g} s: it waited for "
                     f"{stay.machine.waits_for}; try again, or give it more time"
                 )
+
+    def _raise_if_leaving(self) -> None:
+        if self._leaving:
+            raise NotAMember(f"the node {self.name!r} is closed")
 
     def _drop(self, stay: Stay) -> None:
         self._stays.pop((stay.machine.group, stay.machine.process), None)
@@ -246,8 +251,16 @@ class Node:
 
     def _flush_logs(self) -> None:
         while not self._closing.wait(FLUSH_S):
+            for log in self._take_finished_logs():
+                log.close()
             for log in list(self._logs.values()):
                 log.flush()
+
+    def _take_finished_logs(self) -> list[DeliveryLog]:
+        """Those of earlier incarnations that are in no group any more; each holds a descriptor until it is closed."""
+        with self.lock:
+            used = {self._process, *[process for _, process in self._stays]}
+            return [self._logs.pop(process) for process in list(self._logs) if process not in used]
 
     # the end
 
@@ -255,7 +268,10 @@ class Node:
         """Leave every group, as far as `timeout_s` seconds allow, and stop. May be called again."""
         deadline = monotonic() + timeout_s
         with self.lock:
-            stays = list(self._stays.values())
+            self._leaving = True
+            for stay in self._stays.values():
+                stay.changed.notify_all()  # a join in progress ends
+            stays = [stay for stay in self._stays.values() if stay.machine.stage is not Stage.ENTERING]
         for stay in stays:
             Group(self, stay).leave(max(0.0, deadline - monotonic()))
         self._await_lingerers(deadline)

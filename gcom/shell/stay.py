@@ -45,6 +45,7 @@ class Stay:
         self.machine = machine
         self.arrivals: deque[Arrival] = deque()
         self.ended: Ended | None = None
+        self.leaving = False  # the application asked to leave: it sends no more
         self.failure: GComError | None = None
         self.registry_failure: GComError | None = None
         self.changed = Condition(node.lock)  # an arrival, room to send, a view, the end
@@ -123,13 +124,14 @@ class Stay:
     # effects
 
     def _carry_out(self, effects: list[Effect]) -> None:
+        dropped: list[Deliver] = []
         for effect in effects:
             self._record(effect)
             match effect:
                 case Sent(run):
                     self._waiting_size -= sum(map(len, run.payloads))
                 case Deliver():
-                    self._arrive(effect)
+                    (self.arrivals if self._receive else dropped).append(effect)
                 case Installed() | Skip() | Suspected():
                     self.arrivals.append(effect)
                 case Ended():
@@ -141,6 +143,8 @@ class Stay:
                     self._node.ask_registry(self, request)
                 case _:
                     assert_never(effect)
+        for delivery in dropped:  # a step of its own: its effects come after these
+            self.consumed(delivery)
         if effects:
             self.changed.notify_all()
         self._pump()
@@ -149,12 +153,6 @@ class Stay:
         definition = self.machine.definition
         if self._log and definition:
             self._log.record(definition, self.machine.instance, effect)
-
-    def _arrive(self, delivery: Deliver) -> None:
-        if self._receive:
-            self.arrivals.append(delivery)
-        else:
-            self.consumed(delivery)
 
     def consumed(self, delivery: Deliver) -> None:
         """The application is done with a run. Holds the lock."""

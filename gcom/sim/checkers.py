@@ -53,6 +53,11 @@ class Checker:
         self.deliveries = 0
 
     @property
+    def messages(self) -> int:
+        """How many messages were sent."""
+        return len(self._sent)
+
+    @property
     def views(self) -> int:
         return len(self._views)
 

@@ -75,6 +75,10 @@ class World:
             actor.resume()
         self._until(self.now_ms + 4_000, lambda: False)
         self._must_progress()
+        self.close_logs()
+
+    def close_logs(self) -> None:
+        """Every process that did not crash ends, and its log with it."""
         for actor in self.actors.values():
             actor.close_log()
 

@@ -50,6 +50,7 @@ LAYERS = (
     Layer("gcom.core.directory_codec", (*VALUES, "gcom.core"), PURE | {"msgpack"}),
     Layer("gcom.core", (*VALUES, "gcom.core"), PURE),
     Layer("gcom.trace", (*VALUES, "gcom.core.effects", "gcom.trace"), STDLIB - SOCKETS - THREADS | {"threading"}),
+    Layer("gcom.sim.runs", (*BELOW_SHELL, "gcom.sim"), SIMULATED | {"concurrent", "multiprocessing"}),
     Layer("gcom.sim", (*BELOW_SHELL, "gcom.sim"), SIMULATED),
     Layer("gcom.shell.pyro", (*BELOW_SHELL, "gcom.shell"), STDLIB | {"Pyro5", "serpent", "msgpack", "loguru"}),
     Layer("gcom.shell", (*BELOW_SHELL, "gcom.shell"), STDLIB | {"Pyro5", "loguru"}),

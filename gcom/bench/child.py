@@ -1,0 +1,39 @@
+"""The child's side of gcom/bench/children.py: hear orders, report, and end when the parent does."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, NoReturn
+
+
+def say(kind: str, **fields: object) -> None:
+    """One report, at once; a parent that is gone ends this process."""
+    try:
+        sys.stdout.write(json.dumps({"say": kind, **fields}) + "\n")
+        sys.stdout.flush()
+    except OSError:
+        os._exit(1)
+
+
+def hear(*kinds: str) -> dict[str, Any]:
+    """Wait for the parent's next order, which is of one of the kinds."""
+    line = sys.stdin.readline()
+    if not line:
+        os._exit(1)
+    order: dict[str, Any] = json.loads(line)
+    assert order["say"] in kinds, f"told {order['say']} in place of {kinds}"
+    return order
+
+
+def wait_for_release() -> None:
+    """Wait until the parent closes its end."""
+    while sys.stdin.readline():
+        pass
+
+
+def end(status: int = 0) -> NoReturn:
+    """End without waiting for threads that may be inside a call."""
+    sys.stdout.flush()
+    os._exit(status)

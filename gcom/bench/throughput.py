@@ -1,0 +1,223 @@
+"""The benchmark of messages a second: turns of real processes, and what their reports come to.
+
+With a baseline, turns alternate (baseline, ours, baseline, ours), since a machine that others use too is faster at one
+time than at another; each side's rate is the median of its turns, and a turn's rate is that of its slowest member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from gcom.bench.children import START_S, Children, Report
+from gcom.bench.load import SIZE_MIN, percentile
+from gcom.bench.turn import STALL_S, Plan
+from gcom.errors import BadValue
+from gcom.values import limits
+from gcom.values.definition import Definition, Multicast, Ordering
+
+BASELINES = ("frames",)
+SECONDS_MAX = 3600.0
+MEBIBYTE = 1024 * 1024
+_END_S = 30.0  # beside what a member itself waits
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What to measure; raises BadValue for what cannot be."""
+
+    definition: Definition
+    members: int
+    senders: int
+    size: int
+    seconds: float
+    baseline: str | None = None
+
+    def __post_init__(self) -> None:
+        _within("members", self.members, 1, limits.MEMBERS_MAX)
+        _within("senders", self.senders, 1, self.members)
+        _within("size", self.size, SIZE_MIN, limits.MESSAGE_BYTES_MAX)
+        _within("seconds", self.seconds, 0.1, SECONDS_MAX)
+        if self.baseline is not None and self.baseline not in BASELINES:
+            raise BadValue(f"baseline {self.baseline!r} is not one of {', '.join(BASELINES)}")
+
+    @property
+    def turns(self) -> tuple[str, ...]:
+        """Which side goes when."""
+        return ("gcom",) if self.baseline is None else (self.baseline, "gcom") * 2
+
+    def plan(self, name: str) -> Plan:
+        seconds = self.seconds if self.baseline is None else self.seconds / 2
+        ordered = self.definition.ordering is not Ordering.NONORDERED
+        return Plan(name, self.members, self.senders, self.size, seconds, ordered)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One process in one turn."""
+
+    turn: int
+    name: str
+    rate: float
+    lost: int
+    cpu_s: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of one side."""
+
+    side: str
+    members: tuple[Member, ...]
+    latencies_ms: tuple[float, ...]
+    messages: int
+    wrong: tuple[str, ...]
+
+    @property
+    def rate(self) -> float:
+        """Messages a second at the slowest member."""
+        return min(member.rate for member in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """All turns of one side together."""
+
+    turns: tuple[Turn, ...]
+
+    @property
+    def rate(self) -> float:
+        return median(turn.rate for turn in self.turns)
+
+    @property
+    def latencies_ms(self) -> list[float]:
+        return sorted(value for turn in self.turns for value in turn.latencies_ms)
+
+    def row(self) -> dict[str, object]:
+        """What is worth telling, as plain values; memory in MiB, as people know it."""
+        latencies = self.latencies_ms
+        return {
+            "messages_per_s": round(self.rate),
+            "turns_messages_per_s": [round(turn.rate) for turn in self.turns],
+            "messages": sum(turn.messages for turn in self.turns),
+            "lost": sum(member.lost for turn in self.turns for member in turn.members),
+            "latency_ms": {"p50": round(percentile(latencies, 0.5), 3), "p99": round(percentile(latencies, 0.99), 3)},
+            "processes": [
+                {
+                    "turn": member.turn,
+                    "name": member.name,
+                    "messages_per_s": round(member.rate),
+                    "cpu_s": round(member.cpu_s, 3),
+                    "peak_mib": round(member.peak_bytes / MEBIBYTE, 1),
+                }
+                for turn in self.turns
+                for member in turn.members
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was measured; `ok` when every delivery of every turn was right."""
+
+    setup: Setup
+    ours: Side
+    baseline: Side | None
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours ÷ baseline; None without one."""
+        return self.ours.rate / self.baseline.rate if self.baseline else None
+
+    @property
+    def wrong(self) -> list[str]:
+        turns = self.ours.turns + (self.baseline.turns if self.baseline else ())
+        return [f"{turn.side}: {what}" for turn in turns for what in turn.wrong]
+
+    @property
+    def ok(self) -> bool:
+        return not self.wrong
+
+    def row(self) -> dict[str, object]:
+        """The result as one object of plain values."""
+        setup = self.setup
+        row: dict[str, object] = {
+            "type": "throughput",
+            "ordering": str(setup.definition.ordering),
+            "multicast": str(setup.definition.multicast),
+            "members": setup.members,
+            "senders": setup.senders,
+            "size": setup.size,
+            "seconds": setup.seconds,
+            "ok": self.ok,
+            "wrong": self.wrong,
+            **self.ours.row(),
+        }
+        if self.baseline and self.ratio is not None:
+            row["baseline_messages_per_s"] = round(self.baseline.rate)
+            row["ratio"] = round(self.ratio, 4)
+            row["baseline"] = {"kind": setup.baseline, **self.baseline.row()}
+        return row
+
+
+def measure(setup: Setup, notice: Callable[[str], None] = lambda _text: None) -> Outcome:
+    """Run every turn; `notice` is told what goes on. Raises Unavailable or GComTimeout when a process fails."""
+    turns: dict[str, list[Turn]] = {}
+    for number, side in enumerate(setup.turns, 1):
+        notice(f"turn {number} of {len(setup.turns)}: {side}")
+        turn = _take_turn(setup, side, number)
+        notice(f"turn {number} of {len(setup.turns)}: {side}, {turn.rate:,.0f} messages/s")
+        turns.setdefault(side, []).append(turn)
+    baseline = Side(tuple(turns[setup.baseline])) if setup.baseline else None
+    return Outcome(setup, Side(tuple(turns["gcom"])), baseline)
+
+
+def _take_turn(setup: Setup, side: str, number: int) -> Turn:
+    names = [f"m{i}" for i in range(setup.members)]
+    with Children() as children:
+        _start(children, setup, side, names)
+        peers = {name: ready["address"] for name, ready in children.gather("ready", names, START_S).items()}
+        _tell_all(children, names, "peers", peers=peers)
+        children.gather("joined", names, START_S)
+        _tell_all(children, names, "go")
+        sent = children.gather("sent", names, setup.seconds + STALL_S + _END_S)
+        counts = {name: report["count"] for name, report in sent.items() if report["count"]}
+        _tell_all(children, names, "expect", counts=counts)
+        results = children.gather("result", names, STALL_S + _END_S)
+    return _turn(side, number, results, sum(counts.values()), may_lose=setup.definition.multicast is Multicast.BASIC)
+
+
+def _start(children: Children, setup: Setup, side: str, names: Sequence[str]) -> None:
+    if side != "gcom":
+        for name in names:
+            children.start(name, f"gcom.bench.{side}", *setup.plan(name).words())
+        return
+    registry = children.start_registry()
+    group = setup.definition
+    for name in names:
+        words = (registry, group.group, group.ordering, group.multicast, *setup.plan(name).words())
+        children.start(name, "gcom.bench.member", *words)
+
+
+def _tell_all(children: Children, names: Sequence[str], say: str, **fields: object) -> None:
+    for name in names:
+        children.tell(name, say, **fields)
+
+
+def _turn(side: str, number: int, results: dict[str, Report], messages: int, may_lose: bool) -> Turn:
+    members = tuple(
+        Member(number, name, float(r["rate"]), int(r["lost"]), float(r["cpu_s"]), int(r["peak_bytes"]))
+        for name, r in sorted(results.items())
+    )
+    latencies = tuple(value / 1e6 for report in results.values() for value in report["latencies_ns"])
+    wrong = [f"{name} of {what}" for name, report in results.items() for what in report["wrong"]]
+    if not may_lose:
+        wrong += [f"{member.name} lost {member.lost} messages" for member in members if member.lost]
+    return Turn(side, members, latencies, messages, tuple(wrong))
+
+
+def _within(what: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise BadValue(f"{what} {value} is not {least} to {most}")

@@ -1,0 +1,368 @@
+"""The command line. Sub-commands are thin: they turn words into values, and call what does the work.
+
+Exit status: 0 done; 2 bad usage or value; 1 bad state; 69 no registry; 130 Ctrl-C. SIGTERM ends `join` and `tail` with
+0, as it is how they are stopped, and what has an end of its own with 143. A closed output is no failure.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from gcom.cli import options
+from gcom.cli.output import Output, OutputClosed, notice, open_standard_descriptors
+from gcom.cli.signals import SIGNALLED, Interrupted
+from gcom.errors import BadValue, GComError, RegistryUnavailable
+
+if TYPE_CHECKING:  # commands import what they need: the library costs time, and --help does not need it
+    from gcom.shell.directory import DirectoryClient
+
+EXIT_FAILED, EXIT_USAGE, EXIT_NO_REGISTRY = 1, 2, 69
+REGISTRY_S = 2.0  # with the start of Python, an answer that there is none comes within 3 s
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+bench = typer.Typer(rich_markup_mode=None)
+app.add_typer(bench, name="bench")
+
+
+def main(words: Sequence[str] | None = None) -> NoReturn:
+    """The entry point of the script."""
+    open_standard_descriptors()
+    SIGNALLED.install()
+    status = run(words)
+    try:
+        if sys.stdout is not None:  # as it is where it was closed from the start
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter flushes once more
+    sys.exit(status)
+
+
+def run(words: Sequence[str] | None = None) -> int:
+    """Carry out one command line; the exit status, errors told in one line on standard error."""
+    try:
+        return int(app(words, prog_name="gcom", standalone_mode=False) or 0)
+    except typer.TyperException as error:
+        return _fail(f"{error.format_message()} (gcom --help)", error.exit_code)
+    except BadValue as error:
+        return _fail(str(error), EXIT_USAGE)
+    except RegistryUnavailable as error:
+        return _fail(str(error), EXIT_NO_REGISTRY)
+    except GComError as error:
+        return _fail(str(error), EXIT_FAILED)
+    except OutputClosed:
+        return 0
+    except OSError as error:
+        return _fail(f"{error.filename or 'output'}: {error.strerror}", EXIT_FAILED)
+    except Interrupted as interrupted:
+        return interrupted.status
+
+
+def _fail(text: str, status: int) -> int:
+    notice(" ".join(text.split()))
+    return status
+
+
+def version() -> str:
+    try:
+        return metadata.version("gcom")
+    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
+        return "0+checkout"
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gcom {version()}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def top(
+    context: typer.Context,
+    show_version: Annotated[  # noqa: ARG001 - its callback does it
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Groups of processes that deliver each other's messages, in an order that their group promises.
+
+    Data goes to standard output, notices to standard error. Exit status: 0 done, 2 bad usage or value, 1 bad state, 69
+    no registry, 130 Ctrl-C.
+
+    \b
+    Examples:
+      gcom-registry &                          start a registry, where groups are found
+      gcom join news --name alice --create     be in a group: type to send, read what comes
+      gcom groups                              what groups there are
+      gcom demo                                see it all work
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(EXIT_USAGE)
+
+
+@app.command()
+def groups(registry: options.Registry = None, as_json: options.Json = False) -> None:
+    """List the groups that the registry knows.
+
+    \b
+    Examples:
+      gcom groups
+      gcom groups --json --registry 127.0.0.1:7500
+    """
+    from gcom.cli import directory
+
+    with closing(_directory(registry)) as client:
+        directory.show_groups(client, Output(), as_json)
+
+
+@app.command()
+def members(group: options.Group, registry: options.Registry = None, as_json: options.Json = False) -> None:
+    """List the members of a group, the oldest first, which is its leader.
+
+    \b
+    Examples:
+      gcom members news
+      gcom members news --json
+    """
+    from gcom.cli import directory
+
+    with closing(_directory(registry)) as client:
+        directory.show_members(client, Output(), group, as_json)
+
+
+@app.command()
+def create(
+    group: options.Group,
+    ordering: options.OrderingWord = None,
+    multicast: options.MulticastWord = None,
+    static: options.StaticWords = None,
+    safe: options.Safe = False,
+    netsplit: options.NetsplitWord = None,
+    registry: options.Registry = None,
+    as_json: options.Json = False,
+) -> None:
+    """Create an empty group, which stays until it is removed or its last member leaves.
+
+    Creating it again with the same properties changes nothing; with other ones it is refused.
+
+    \b
+    Examples:
+      gcom create news
+      gcom create votes --ordering nonordered --multicast basic --static alice,bob,carol
+    """
+    from gcom.cli import directory
+
+    wanted = options.definition(group, ordering, multicast, static, safe, netsplit)
+    with closing(_directory(registry)) as client:
+        directory.create(client, Output(), wanted, as_json)
+
+
+@app.command()
+def remove(group: options.Group, registry: options.Registry = None) -> None:
+    """Remove a group that has no members.
+
+    \b
+    Example:
+      gcom remove news
+    """
+    with closing(_directory(registry)) as client:
+        client.remove(group)
+    notice(f"group {group!r} is removed")
+
+
+@app.command()
+def join(
+    group: options.Group,
+    name: options.Name,
+    create: Annotated[bool, typer.Option("--create", help="Create the group first if it is not there.")] = False,
+    ordering: options.OrderingWord = None,
+    multicast: options.MulticastWord = None,
+    static: options.StaticWords = None,
+    safe: options.Safe = False,
+    netsplit: options.NetsplitWord = None,
+    wait: options.Wait = 1,
+    linger: options.Linger = None,
+    log_dir: options.LogDir = None,
+    registry: options.Registry = None,
+    as_json: options.Json = False,
+) -> int:
+    """Join a group: send each line of standard input, print each delivery as `name: text`.
+
+    Without --linger it stays when the input ends, until Ctrl-C (exit status 130) or SIGTERM (0). Either way it leaves
+    the group in good order; a second signal ends it at once. Lines that are not UTF-8 are sent as the bytes that they
+    are, empty ones too; a line over 128 KiB is refused by its number, and the exit status is then 2.
+
+    \b
+    Examples:
+      gcom join news --name alice --create
+      gcom join news --name bob --create --wait 3 --linger 5 --json <FILE >OUT
+    """
+    from gcom.cli import member
+
+    if create:
+        wanted = options.definition(group, ordering, multicast, static, safe, netsplit)
+    else:
+        wanted = None
+        options.refuse_without_create(
+            ordering=ordering, multicast=multicast, static=static, safe=safe, netsplit=netsplit
+        )
+    _log_to_stderr()
+    stay = member.Stay(group, name, registry, log_dir, as_json, options.checked_linger(linger))
+    return member.join(stay, wanted, wait)
+
+
+@app.command()
+def send(
+    group: options.Group,
+    text: Annotated[str, typer.Argument(help="The message.", show_default=False)],
+    name: options.Name,
+    log_dir: options.LogDir = None,
+    registry: options.Registry = None,
+) -> None:
+    """Join a group, send one message, and leave.
+
+    \b
+    Example:
+      gcom send news --name alice "hello, all"
+    """
+    from gcom.cli import member
+
+    _log_to_stderr()
+    member.send(group, name, registry, log_dir, os.fsencode(text))
+
+
+@app.command()
+def tail(
+    group: options.Group,
+    name: options.Name,
+    linger: options.Linger = None,
+    log_dir: options.LogDir = None,
+    registry: options.Registry = None,
+    as_json: options.Json = False,
+) -> int:
+    """Join a group and print each delivery as `name: text`; send nothing.
+
+    It stays until Ctrl-C (exit status 130) or SIGTERM (0), or with --linger until nothing was delivered for so long.
+
+    \b
+    Examples:
+      gcom tail news --name watcher
+      gcom tail news --name watcher --json | jq -r .text
+    """
+    from gcom.cli import member
+
+    _log_to_stderr()
+    return member.tail(member.Stay(group, name, registry, log_dir, as_json, options.checked_linger(linger)))
+
+
+@app.command()
+def demo(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Text to send, one member a file. [default: README.md docs/*.md]")
+    ] = None,
+    log_dir: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the delivery logs go; emptied first.")] = Path(
+        "gcom-demo"
+    ),
+    as_json: options.Json = False,
+) -> int:
+    """Start a registry and three or more member processes, send real text through a group, and check every delivery.
+
+    Each ordering has its turn. The exit status is 0 only if every member delivered every line of every file once, and
+    each sender's in the order promised.
+
+    \b
+    Examples:
+      gcom demo
+      gcom demo letters.txt war-and-peace.txt --log-dir logs
+    """
+    from gcom.cli import showing
+
+    return showing.demo(files or [], log_dir, Output(), as_json)
+
+
+@app.command()
+def sim(
+    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Run this seed.", show_default=False)] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="A..B", help="Run these, both included.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Seeds to run at a time.")] = 1,
+    log_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write the delivery logs there; of several seeds, into FOLDER/<seed>."),
+    ] = None,
+    as_json: options.Json = False,
+) -> int:
+    """Simulate a whole group from a seed: crashes, pauses, lost calls, leaves and late joins, every promise checked.
+
+    The machines are the ones that run on Pyro5. The same seed is the same run, event by event; the exit status is 1 if
+    a promise was broken, and the seed replays it.
+
+    \b
+    Examples:
+      gcom sim --seed 7 --log-dir logs
+      gcom sim --seeds 1..300 --jobs 2
+    """
+    from gcom.cli.simulate import simulate
+
+    return simulate(seed, seeds, jobs, log_dir, as_json)
+
+
+@bench.callback()
+def bench_top() -> None:
+    """Measure what GCom costs on this machine."""
+
+
+@bench.command()
+def throughput(
+    ordering: options.OrderingWord = None,
+    multicast: options.MulticastWord = None,
+    members: Annotated[int, typer.Option(metavar="N", help="Processes in the group.")] = 3,
+    senders: Annotated[int, typer.Option(metavar="N", help="How many of them send.")] = 3,
+    size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 17 or more.")] = 100,
+    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, all turns together.")] = 10.0,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="KIND", help="Also measure, in turns: frames (bare Pyro5 frames).")
+    ] = None,
+    as_json: options.Json = False,
+) -> int:
+    """Messages a second at the slowest member, with latency, processor time and memory; every delivery is checked.
+
+    It starts its own registry and one process a member. The exit status is 1 if any delivery was wrong. With
+    --baseline frames, `ratio` is GCom's rate ÷ that of the same payload in bare Pyro5 frames of 200 messages.
+
+    \b
+    Examples:
+      gcom bench throughput --members 3 --senders 3 --size 100 --seconds 10
+      gcom bench throughput --ordering fifo --multicast reliable --baseline frames --json
+    """
+    from gcom.bench.throughput import Setup
+    from gcom.cli import showing
+
+    definition = options.definition("bench", ordering, multicast, None, False, None)
+    return showing.throughput(Setup(definition, members, senders, size, seconds, baseline), Output(), as_json)
+
+
+def _directory(registry: str | None) -> DirectoryClient:
+    from gcom.shell.directory import DirectoryClient, registry_address
+
+    return DirectoryClient(registry_address(registry), REGISTRY_S)
+
+
+def _log_to_stderr() -> None:
+    """The library is silent; a program that uses it decides what is heard."""
+    from loguru import logger
+
+    logger.remove()
+    logger.add(lambda message: notice(str(message).strip()), level="WARNING", format="{message}", diagnose=False)
+    logger.enable("gcom")

@@ -1,0 +1,64 @@
+"""The commands that put a process into a group: join, tail, send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import gcom
+from gcom.cli.lines import as_message
+from gcom.cli.output import Output, notice
+from gcom.cli.rows import JsonRows, PlainRows, Rows
+from gcom.cli.session import Feed, Session
+
+FLUSH_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """Where a member is, under which name, and how it tells what comes."""
+
+    group: str
+    name: str
+    registry: str | None
+    log_dir: Path | None
+    as_json: bool
+    linger_s: float | None
+
+    def rows(self, output: Output) -> Rows:
+        return JsonRows(output, self.group) if self.as_json else PlainRows(output, self.group)
+
+
+def join(stay: Stay, create: gcom.Definition | None, wait: int) -> int:
+    """Send standard input, print deliveries; the exit status."""
+    with _joined(stay, create) as group:
+        output = Output()
+        rows = stay.rows(output)
+        return Session(group, rows, output, Feed(group, rows, wait), stay.linger_s).run()
+
+
+def tail(stay: Stay) -> int:
+    """Print deliveries; the exit status."""
+    with _joined(stay, None) as group:
+        output = Output()
+        return Session(group, stay.rows(output), output, None, stay.linger_s).run()
+
+
+def send(group: str, name: str, registry: str | None, log_dir: Path | None, payload: bytes) -> None:
+    """Send one message, as text if it is UTF-8."""
+    with gcom.connect(name, registry, log_dir=log_dir) as node, node.join(group, receive=False) as joined:
+        joined.send(as_message(payload))
+        joined.flush(FLUSH_S)
+        count = len(joined.members)
+    notice(f"sent to {count} member{'' if count == 1 else 's'} of group {group!r}")
+
+
+@contextmanager
+def _joined(stay: Stay, create: gcom.Definition | None) -> Iterator[gcom.Group]:
+    with (
+        gcom.connect(stay.name, stay.registry, log_dir=stay.log_dir) as node,
+        node.join(stay.group, create=create) as group,
+    ):
+        yield group

@@ -1,0 +1,76 @@
+"""The options that several sub-commands share, and what their words mean."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gcom.errors import BadValue
+from gcom.values import limits
+from gcom.values.definition import Definition, Multicast, Netsplit, Ordering
+
+LINGER_S_MAX = 1e9
+
+Group = Annotated[str, typer.Argument(help="The group's name.", show_default=False)]
+Name = Annotated[str, typer.Option(help="This member's name in the group.", show_default=False)]
+Registry = Annotated[
+    str | None,
+    typer.Option(metavar="HOST:PORT", help="Where the registry is. [default: $GCOM_REGISTRY, else 127.0.0.1:7411]"),
+]
+LogDir = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Write delivery logs into this folder.", show_default=False)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
+OrderingWord = Annotated[
+    str | None, typer.Option("--ordering", help=f"One of {', '.join(Ordering)}. [default: FIFO]", metavar="ORDER")
+]
+MulticastWord = Annotated[
+    str | None, typer.Option("--multicast", help=f"One of {', '.join(Multicast)}. [default: RELIABLE]", metavar="KIND")
+]
+StaticWords = Annotated[
+    str | None,
+    typer.Option("--static", metavar="A,B,C", help="The only names that may join. [default: anybody may]"),
+]
+Safe = Annotated[bool, typer.Option("--safe", help="Deliver what a majority holds.")]
+NetsplitWord = Annotated[
+    str | None, typer.Option("--netsplit", help=f"One of {', '.join(Netsplit)}. [default: PRIMARY]", metavar="POLICY")
+]
+Wait = Annotated[
+    int,
+    typer.Option(min=1, max=limits.MEMBERS_MAX, metavar="N", help="Send nothing until the view has N members."),
+]
+Linger = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="After the end of the input, leave when nothing was delivered for so long. [default: stay]",
+        show_default=False,
+    ),
+]
+
+
+def definition(
+    group: str, ordering: str | None, multicast: str | None, static: str | None, safe: bool, netsplit: str | None
+) -> Definition:
+    """The definition that the options give; raises BadValue."""
+    given = {"ordering": ordering, "multicast": multicast, "netsplit": netsplit}
+    words = {what: word for what, word in given.items() if word is not None}
+    names = [name.strip() for name in static.split(",")] if static is not None else []
+    return Definition.parse(group, static=names, safe=safe, **words)
+
+
+def refuse_without_create(**given: object) -> None:
+    """Options of a creation mean nothing to one who only joins; raises BadValue naming the first."""
+    for name, value in given.items():
+        if value:
+            raise BadValue(f"--{name} is for --create: a group that is there keeps its definition")
+
+
+def checked_linger(seconds: float | None) -> float | None:
+    """Raises BadValue for what is no time."""
+    if seconds is not None and (math.isnan(seconds) or not 0 <= seconds <= LINGER_S_MAX):
+        raise BadValue(f"linger {seconds} is not 0 to {LINGER_S_MAX:.0f} seconds")
+    return seconds

@@ -1,0 +1,109 @@
+"""Standard output carries data and nothing else; standard error carries words for people.
+
+Output goes to the file descriptor in large writes: a delivery costs a list slot, and whoever calls `flush` when there
+is nothing more to print decides how late a line may be.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import select
+import sys
+from collections.abc import Mapping
+
+from gcom.cli.signals import SIGNALLED
+
+BUFFER_BYTES = 64 * 1024
+POLL_S = 0.1
+PATIENCE = 10  # polls after a signal; then whoever does not read has lost what is left
+
+# Control characters, and those that turn the direction of writing; a line break is up to the caller.
+_CONTROLS = [*range(32), *range(127, 160), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+_STRIP = dict.fromkeys(code for code in _CONTROLS if code not in (9, 10))
+
+
+class OutputClosed(Exception):
+    """Whoever read standard output is gone; there is nobody to tell, and nothing more to do."""
+
+
+class Output:
+    """Lines to a file descriptor. Raises OutputClosed when its reader is gone, OSError for any other failure."""
+
+    def __init__(self, descriptor: int = 1) -> None:
+        self.descriptor = descriptor
+        self.terminal = os.isatty(descriptor)
+        self._lines: list[bytes] = []
+        self._size = 0
+
+    def line(self, line: bytes) -> None:
+        """One line, without its end."""
+        self._lines.append(line)
+        self._size += len(line)
+        if self._size >= BUFFER_BYTES:
+            self.flush()
+
+    def text(self, text: str) -> None:
+        self.line(text.encode("utf-8", "replace"))
+
+    def row(self, row: Mapping[str, object]) -> None:
+        """One JSON object."""
+        self.text(json.dumps(row, ensure_ascii=False, separators=(",", ":")))
+
+    def flush(self) -> None:
+        """Write all; what could not be written is forgotten."""
+        if self._lines:
+            data = b"\n".join([*self._lines, b""])
+            self.discard()
+            self._write(memoryview(data))
+
+    def discard(self) -> None:
+        """Forget what was not written yet."""
+        self._lines.clear()
+        self._size = 0
+
+    def _write(self, rest: memoryview) -> None:
+        """Only what is sure not to wait: a reader that has stopped reading must not hold up the end."""
+        patience = PATIENCE
+        try:
+            while rest:
+                if select.select([], [self.descriptor], [], POLL_S)[1]:
+                    rest = rest[self._write_some(rest[: select.PIPE_BUF]) :]
+                elif SIGNALLED.caught is not None:
+                    patience -= 1
+                    if not patience:
+                        raise OutputClosed
+        except OSError as error:
+            if error.errno in (errno.EPIPE, errno.EBADF):
+                raise OutputClosed from error
+            raise
+
+    def _write_some(self, data: memoryview) -> int:
+        try:
+            return os.write(self.descriptor, data)
+        except BlockingIOError:  # somebody shares the descriptor, made it non-blocking, and was faster
+            return 0
+
+
+def harmless(text: str) -> str:
+    """Text of somebody else's without what could play tricks on a terminal."""
+    return text.translate(_STRIP)
+
+
+def notice(text: str) -> None:
+    """One line on standard error; a standard error that is closed hears nothing."""
+    try:
+        sys.stderr.write(f"gcom: {harmless(text)}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):  # full, closed since, closed from the start
+        pass
+
+
+def open_standard_descriptors() -> None:
+    """Put the null device where a standard descriptor is closed, lest a socket takes its number and gets our lines."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one

@@ -1,0 +1,158 @@
+"""What a member tells its user: deliveries as data, all else as notices, or everything as JSON.
+
+In plain form a delivery is one line `name: text`. A line break inside a text is shown as `\\n`, since it could pass for
+a line of somebody else's; on a terminal, control characters are left out, since they could do anything to it. JSON is
+exact: text that was not UTF-8 is also given as base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from json.encoder import encode_basestring
+from typing import Protocol
+
+import gcom
+from gcom.cli.output import Output, harmless, notice
+from gcom.values import limits
+from gcom.values.names import name_of
+
+
+class Rows(Protocol):
+    """A form of telling."""
+
+    def message(self, message: gcom.Message) -> None: ...
+    def ready(self, group: gcom.Group) -> None: ...
+    def view(self, change: gcom.ViewChange) -> None: ...
+    def lost(self, lost: gcom.Lost) -> None: ...
+    def suspicion(self, suspicion: gcom.Suspicion) -> None: ...
+    def departure(self, departure: gcom.Departure) -> None: ...
+    def refused(self, line: int, size: int) -> None: ...
+
+
+class PlainRows:
+    """For people, and for programs that want the text alone."""
+
+    def __init__(self, output: Output, group: str) -> None:
+        self._output = output
+        self._group = group
+        self._prefixes: dict[str, bytes] = {}
+        self._colour = output.terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    def message(self, message: gcom.Message) -> None:
+        prefix = self._prefixes.get(message.sender) or self._prefix(message.sender)
+        payload = message.payload
+        if self._output.terminal:
+            data = harmless(message.text).encode("utf-8", "replace")
+        else:
+            data = payload if isinstance(payload, bytes) else payload.encode("utf-8", "replace")
+        if b"\n" in data:
+            data = data.replace(b"\n", b"\\n")
+        self._output.line(prefix + data)
+
+    def _prefix(self, process: str) -> bytes:
+        name = name_of(process)
+        prefix = (f"\x1b[1m{name}:\x1b[0m " if self._colour else f"{name}: ").encode()
+        self._prefixes[process] = prefix
+        return prefix
+
+    def ready(self, group: gcom.Group) -> None:
+        notice(f"{group.process} is in group {self._group!r}: {describe(group.definition)}; {_names(group.view)}")
+
+    def view(self, change: gcom.ViewChange) -> None:
+        changes = [f"{process} joined" for process in change.joined]
+        changes += [f"{process} left ({reason})" for process, reason in change.left.items()]
+        notice("; ".join([_names(change.view), *changes]))
+
+    def lost(self, lost: gcom.Lost) -> None:
+        last = lost.first + lost.count - 1
+        notice(f"lost: {lost.count} from {lost.sender}, number {lost.first} to {last}")
+
+    def suspicion(self, suspicion: gcom.Suspicion) -> None:
+        notice(f"{suspicion.process} is suspected ({suspicion.reason})")
+
+    def departure(self, departure: gcom.Departure) -> None:
+        if departure.reason == "request":
+            return notice(f"left group {self._group!r}")
+        doubt = departure.unconfirmed
+        words = f"; messages {doubt[0]} to {doubt[1]} may not have arrived" if doubt else ""
+        return notice(f"detached from group {self._group!r} ({departure.reason}){words}; join again to go on")
+
+    def refused(self, line: int, size: int) -> None:
+        notice(_refusal(line, size))
+
+
+class JsonRows:
+    """One object a line, all on standard output; a refused line is told on standard error too."""
+
+    def __init__(self, output: Output, group: str) -> None:
+        self._output = output
+        self._group = group
+        self._prefixes: dict[str, str] = {}
+
+    def message(self, message: gcom.Message) -> None:
+        prefix = self._prefixes.get(message.sender) or self._prefix(message.sender)
+        payload = message.payload
+        if isinstance(payload, bytes):
+            text, raw = message.text, _base64(payload)
+        else:
+            text, raw = payload, ""
+        row = f'{prefix}{message.number},"view":{message.view},"text":{encode_basestring(text)}{raw}}}'
+        self._output.line(row.encode("utf-8", "replace"))
+
+    def _prefix(self, process: str) -> str:
+        # Names and process ids hold nothing that JSON would escape.
+        prefix = f'{{"type":"delivery","sender":"{name_of(process)}","process":"{process}","number":'
+        self._prefixes[process] = prefix
+        return prefix
+
+    def ready(self, group: gcom.Group) -> None:
+        self._row("ready", process=group.process, instance=group.instance, **_view(group.view))
+
+    def view(self, change: gcom.ViewChange) -> None:
+        self._row("view", **_view(change.view), joined=list(change.joined), left=dict(change.left))
+
+    def lost(self, lost: gcom.Lost) -> None:
+        self._row("lost", sender=name_of(lost.sender), process=lost.sender, first=lost.first, count=lost.count)
+
+    def suspicion(self, suspicion: gcom.Suspicion) -> None:
+        self._row("suspicion", process=suspicion.process, reason=suspicion.reason)
+
+    def departure(self, departure: gcom.Departure) -> None:
+        kind = "left" if departure.reason == "request" else "detached"
+        doubt = list(departure.unconfirmed) if departure.unconfirmed else None
+        self._row(kind, reason=departure.reason, unconfirmed=doubt)
+
+    def refused(self, line: int, size: int) -> None:
+        notice(_refusal(line, size))
+
+    def _row(self, kind: str, **fields: object) -> None:
+        self._output.row({"type": kind, "group": self._group, **fields})
+
+
+def describe(definition: gcom.Definition) -> str:
+    """A definition in words."""
+    members = f"static ({', '.join(definition.static)})" if definition.static else "dynamic"
+    safe = ", safe" if definition.safe else ""
+    return f"{definition.ordering}, {definition.multicast}, {members}{safe}, {definition.netsplit}"
+
+
+def _names(view: gcom.View) -> str:
+    return f"view {view.number}: {', '.join(view.names)}"
+
+
+def _view(view: gcom.View) -> dict[str, object]:
+    return {"view": view.number, "members": list(view.members), "leader": view.leader}
+
+
+def _base64(payload: bytes) -> str:
+    """The field that gives bytes exactly, for those that no text says; empty for UTF-8."""
+    try:
+        payload.decode()
+    except UnicodeDecodeError:
+        return f',"base64":"{base64.b64encode(payload).decode()}"'
+    return ""
+
+
+def _refusal(line: int, size: int) -> str:
+    return f"line {line} is {size} bytes and was not sent: at most {limits.MESSAGE_BYTES_MAX} are allowed"

@@ -1,0 +1,58 @@
+"""Ctrl-C and SIGTERM: a command that is in a group leaves it in good order.
+
+The first signal is an exception, which unwinds through the `with` blocks that leave groups and end children; while a
+member prints what is delivered it is only noted (`deferred`), so that no delivery is torn. The second ends the process
+at once, for the user who does not want to wait.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+SIGNALS = tuple(
+    number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
+)
+
+
+class Interrupted(BaseException):
+    """A signal came; `status` is the exit status that says so."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.status = 128 + number
+
+
+class Signals:
+    """What came, and what to do when one comes. Installed in the main thread."""
+
+    def __init__(self) -> None:
+        self.caught: int | None = None
+        self._noted_only = False
+
+    def install(self) -> None:
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+                signal.signal(number, self._handle)
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Inside, a signal is noted in `caught`."""
+        before, self._noted_only = self._noted_only, True
+        try:
+            yield
+        finally:
+            self._noted_only = before
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        self.caught = number
+        for other in SIGNALS:
+            if signal.getsignal(other) is not signal.SIG_IGN:
+                signal.signal(other, signal.SIG_DFL)
+        if not self._noted_only:
+            raise Interrupted(number)
+
+
+SIGNALLED = Signals()

@@ -1,0 +1,101 @@
+"""Whether what a member delivered is what was sent, from digests: any number of lines is compared in a few bytes.
+
+One digest runs over a sender's lines in their order. The other is a sum, in which order does not count, so that it says
+"the same lines, each as often" where no order is promised.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gcom.values.definition import Ordering
+
+_SUM = 2**128
+
+
+class Stream:
+    """What was sent by, or delivered from, one sender."""
+
+    def __init__(self, lines: Iterable[bytes] = ()) -> None:
+        self.count = 0
+        self._sum = 0
+        self._order = hashlib.sha256()
+        for line in lines:
+            self.add(line)
+
+    def add(self, line: bytes) -> None:
+        digest = hashlib.blake2b(line, digest_size=16).digest()
+        self.count += 1
+        self._sum = (self._sum + int.from_bytes(digest)) % _SUM
+        self._order.update(digest)
+
+    def report(self) -> Seen:
+        return Seen(self.count, f"{self._sum:032x}", self._order.hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A stream in few words."""
+
+    count: int
+    same_set: str
+    same_order: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One ordering's turn. `in_order` is None where no order is promised."""
+
+    ordering: str
+    members: int
+    messages: int
+    deliveries: int
+    rate: float  # messages a second at the slowest member
+    p50_ms: float
+    p99_ms: float
+    same_set: bool
+    in_order: bool | None
+    wrong: tuple[str, ...]
+
+    @property
+    def right(self) -> bool:
+        return not self.wrong
+
+    def row(self) -> dict[str, object]:
+        return {
+            "type": "demo",
+            "ordering": self.ordering,
+            "members": self.members,
+            "messages": self.messages,
+            "deliveries": self.deliveries,
+            "messages_per_s": round(self.rate),
+            "latency_ms": {"p50": round(self.p50_ms, 3), "p99": round(self.p99_ms, 3)},
+            "same_set": self.same_set,
+            "in_order": self.in_order,
+            "ok": self.right,
+            "wrong": list(self.wrong),
+        }
+
+
+def promises_order(ordering: Ordering) -> bool:
+    """Whether each sender's messages come in the order it sent them."""
+    return ordering is not Ordering.NONORDERED
+
+
+def faults(
+    sent: dict[str, Seen], delivered: dict[str, dict[str, Seen]], ordered: bool
+) -> tuple[Sequence[str], Sequence[str]]:
+    """What is wrong with the sets, and what with the order, in words. `delivered` is by member, then by sender."""
+    sets: list[str] = []
+    orders: list[str] = []
+    for member, streams in delivered.items():
+        for sender, expected in sent.items():
+            seen = streams.get(sender, Stream().report())
+            if (seen.count, seen.same_set) != (expected.count, expected.same_set):
+                sets.append(f"{member} delivered {seen.count} lines of {sender}, not the {expected.count} that it sent")
+            elif ordered and seen.same_order != expected.same_order:
+                orders.append(f"{member} delivered the lines of {sender} in another order")
+        sets += [f"{member} delivered from {stranger}, who sends nothing" for stranger in streams.keys() - sent.keys()]
+    return sets, orders

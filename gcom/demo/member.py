@@ -1,0 +1,116 @@
+"""`python -m gcom.demo.member REGISTRY NAME LOG-FOLDER [FILE]`: one process of the demo.
+
+For each ordering it is told: join, go, leave; it says: joined, progress..., done, left.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import defaultdict
+from dataclasses import asdict
+from pathlib import Path
+from time import monotonic, monotonic_ns
+from typing import Any
+
+import gcom
+from gcom.bench import child
+from gcom.demo.checks import Stream
+from gcom.demo.texts import split_lines
+from gcom.values.names import name_of
+
+JOIN_S = 30.0
+STALL_S = 10.0  # nothing delivered for this long: the rest is missing
+PROGRESS_S = 0.1
+
+
+class Turn:
+    """One ordering's turn at this member."""
+
+    def __init__(self, group: gcom.Group, strides: dict[str, int]) -> None:
+        self._group = group
+        self._strides = strides  # by sender: one message in so many is timed
+        self._streams: defaultdict[str, Stream] = defaultdict(Stream)
+        self._sent_ns: dict[int, int] = {}
+        self._delivered_ns: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        self._sender = threading.Thread(target=lambda: None)
+        self.count = 0
+
+    def start_sending(self, lines: tuple[bytes, ...], stride: int) -> None:
+        self._sender = threading.Thread(target=self._send, args=(lines, stride), name="sends", daemon=True)
+        self._sender.start()
+
+    def _send(self, lines: tuple[bytes, ...], stride: int) -> None:
+        for number, line in enumerate(lines, 1):
+            if number % stride == 0:
+                self._sent_ns[number] = monotonic_ns()
+            self._group.send(line, JOIN_S)
+
+    def take_until(self, count: int) -> None:
+        """Take what is delivered, until that many were, or nothing comes any more."""
+        told_at = monotonic()
+        while self.count < count and self._take_one(STALL_S):
+            if monotonic() - told_at > PROGRESS_S:
+                told_at = monotonic()
+                child.say("progress", count=self.count)
+
+    def take_rest(self) -> None:
+        """Take what is left after the group was left; whatever comes is one too many."""
+        try:
+            while self._take_one(0):
+                pass
+        except (gcom.NotAMember, gcom.Detached):
+            pass
+
+    def _take_one(self, timeout_s: float) -> bool:
+        event = self._group.receive(timeout_s)
+        if isinstance(event, gcom.Message):
+            name = name_of(event.sender)
+            self._streams[name].add(event.data)
+            self.count += 1
+            stride = self._strides.get(name)
+            if stride and event.number % stride == 0:
+                self._delivered_ns[name][event.number] = monotonic_ns()
+        return event is not None and not isinstance(event, gcom.Departure)
+
+    def report(self) -> dict[str, Any]:
+        self._sender.join(STALL_S)
+        return {
+            "count": self.count,
+            "streams": {name: asdict(stream.report()) for name, stream in self._streams.items()},
+            "sent_ns": self._sent_ns,
+            "delivered_ns": self._delivered_ns,
+        }
+
+
+def take_turn(node: gcom.Node, name: str, lines: tuple[bytes, ...], order: dict[str, Any]) -> None:
+    """Join, send and take, leave, as told."""
+    wanted = gcom.Definition.parse(order["group"], order["ordering"])
+    with node.join(wanted.group, create=wanted, timeout_s=JOIN_S) as group:
+        group.wait_for_members(order["members"], JOIN_S)
+        child.say("joined")
+        go = child.hear("go")
+        began = monotonic()
+        turn = Turn(group, go["strides"])
+        turn.start_sending(lines, go["strides"].get(name, 1))
+        turn.take_until(go["count"])
+        child.say("done", seconds=monotonic() - began)
+        child.hear("leave")
+        group.leave(JOIN_S)
+        turn.take_rest()
+    child.say("left", **turn.report())
+
+
+def main() -> None:
+    """Take turns until told to end."""
+    registry, name, folder, *files = sys.argv[1:]
+    lines = split_lines(Path(files[0]).read_bytes()) if files else ()
+    with gcom.connect(name, registry, log_dir=folder) as node:
+        child.say("ready")
+        while (order := child.hear("join", "end"))["say"] == "join":
+            take_turn(node, name, lines, order)
+    child.end()
+
+
+if __name__ == "__main__":
+    main()

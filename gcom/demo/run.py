@@ -1,0 +1,122 @@
+"""The demo from above: a registry, a process a member, one turn an ordering, and what their reports come to."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from gcom.bench.children import START_S, Children, Report
+from gcom.bench.load import percentile
+from gcom.demo.checks import Result, Seen, Stream, faults, promises_order
+from gcom.demo.folder import empty_log_folder
+from gcom.demo.texts import Text
+from gcom.values.definition import Ordering
+
+QUIET_S = 40.0  # members give up a stalled turn sooner, and say so
+SAMPLES = 500  # of each sender's messages are timed
+
+
+class Watcher(Protocol):
+    """Is told how far the demo is."""
+
+    def begin(self, ordering: str, deliveries: int) -> None:
+        """A turn begins, in which so many deliveries are to come."""
+
+    def delivered(self, deliveries: int) -> None:
+        """So many of them are done."""
+
+
+def run(texts: Sequence[Text], log_dir: Path, watcher: Watcher) -> list[Result]:
+    """Take every ordering's turn; logs go to `log_dir`, emptied first.
+
+    Raises BadValue for a folder that is not to be emptied, Unavailable or GComTimeout when a process fails.
+    """
+    empty_log_folder(log_dir)
+    names = [text.name for text in texts]
+    with tempfile.TemporaryDirectory() as copies, Children() as children:
+        registry = children.start_registry()
+        for text in texts:
+            files = _copied(text, Path(copies))
+            children.start(text.name, "gcom.demo.member", registry, text.name, str(log_dir.resolve()), *files)
+        children.gather("ready", names, START_S)
+        results = [_Turn(children, texts, ordering, watcher).take() for ordering in Ordering]
+        for name in names:
+            children.tell(name, "end")
+    return results
+
+
+def _copied(text: Text, folder: Path) -> list[str]:
+    """A copy of the text in a file, for its sender: the original may change while the demo runs."""
+    if not text.lines:
+        return []
+    path = folder / text.name
+    path.write_bytes(b"".join(line + b"\n" for line in text.lines))
+    return [str(path)]
+
+
+class _Turn:
+    """One ordering's turn."""
+
+    def __init__(self, children: Children, texts: Sequence[Text], ordering: Ordering, watcher: Watcher) -> None:
+        self._children = children
+        self._ordering = ordering
+        self._watcher = watcher
+        self._names = [text.name for text in texts]
+        self._sent = {text.name: Stream(text.lines).report() for text in texts if text.lines}
+        self._messages = sum(seen.count for seen in self._sent.values())
+        self._progress = dict.fromkeys(self._names, 0)
+
+    def take(self) -> Result:
+        group = f"demo-{self._ordering.lower()}"
+        self._tell_all("join", group=group, ordering=str(self._ordering), members=len(self._names))
+        self._children.gather("joined", self._names, QUIET_S)
+        self._watcher.begin(self._ordering, self._messages * len(self._names))
+        strides = {name: max(1, seen.count // SAMPLES) for name, seen in self._sent.items()}
+        self._tell_all("go", count=self._messages, strides=strides)
+        done = self._children.gather("done", self._names, QUIET_S, self._on_progress)
+        self._tell_all("leave")
+        left = self._children.gather("left", self._names, QUIET_S)
+        self._watcher.delivered(sum(report["count"] for report in left.values()))
+        return self._result(max(report["seconds"] for report in done.values()), left)
+
+    def _tell_all(self, say: str, **fields: object) -> None:
+        for name in self._names:
+            self._children.tell(name, say, **fields)
+
+    def _on_progress(self, name: str, report: Report) -> None:
+        self._progress[name] = report["count"]
+        self._watcher.delivered(sum(self._progress.values()))
+
+    def _result(self, seconds: float, left: dict[str, Report]) -> Result:
+        delivered = {
+            member: {sender: Seen(**seen) for sender, seen in report["streams"].items()}
+            for member, report in left.items()
+        }
+        ordered = promises_order(self._ordering)
+        sets, orders = faults(self._sent, delivered, ordered)
+        latencies = _latencies_ms(left)
+        return Result(
+            self._ordering,
+            len(self._names),
+            self._messages,
+            sum(report["count"] for report in left.values()),
+            self._messages / max(seconds, 1e-9),
+            percentile(latencies, 0.5),
+            percentile(latencies, 0.99),
+            not sets,
+            not orders and not sets if ordered else None,
+            (*sets, *orders),
+        )
+
+
+def _latencies_ms(left: dict[str, Report]) -> list[float]:
+    """From each timed sending to each delivery of it; all processes of a machine have one monotonic clock."""
+    return sorted(
+        (delivered_ns - left[sender]["sent_ns"][number]) / 1e6
+        for report in left.values()
+        for sender, times in report["delivered_ns"].items()
+        for number, delivered_ns in times.items()
+        if number in left[sender]["sent_ns"]
+    )

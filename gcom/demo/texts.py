@@ -1,0 +1,85 @@
+"""What the demo sends: the lines of files, one sender a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gcom.errors import BadValue
+from gcom.values import limits
+
+MEMBERS_MIN = 3  # with fewer, an order is hard to get wrong
+_BUILT_IN = {
+    "winter": ("The lake has closed its eye.", "A fox goes over it,", "and leaves one line", "of small, even words."),
+    "spring": ("Who said it first?", "The ice, the gull, the rain:", "each tells the others", "what it has heard."),
+    "summer": (
+        "Long light; the boats",
+        "come home in any order,",
+        "but each with its nets",
+        "in the order it set them.",
+    ),
+}
+_REPEATS = 500  # of the built-in texts, so that there is something to see
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A member's name and the lines that it sends; none and no source for one that only listens."""
+
+    name: str
+    source: str
+    lines: tuple[bytes, ...]
+
+
+def chosen_texts(files: Sequence[Path]) -> list[Text]:
+    """The texts of `files`, else of the project in the current folder, else built-in ones; three members or more.
+
+    Raises BadValue for what cannot be read or sent.
+    """
+    found = list(files) or _project_files()
+    if len(found) > limits.MEMBERS_MAX:
+        raise BadValue(f"{len(found)} files are too many: a group has at most {limits.MEMBERS_MAX} members")
+    texts: list[Text] = []
+    for path in found:
+        texts.append(Text(_name(path.stem, texts), str(path), _lines_of(path)))
+    if not any(text.lines for text in texts):
+        texts += [_built_in(name) for name in _BUILT_IN]
+    while len(texts) < MEMBERS_MIN:
+        texts.append(Text(_name("listener", texts), "", ()))
+    return texts[: limits.MEMBERS_MAX]
+
+
+def split_lines(data: bytes) -> tuple[bytes, ...]:
+    """Lines without their ends; the last one may have none."""
+    lines = data.split(b"\n")
+    return tuple(lines if lines[-1] else lines[:-1])
+
+
+def _project_files() -> list[Path]:
+    found = [path for path in (Path("README.md"), *sorted(Path("docs").glob("*.md"))) if path.is_file()]
+    return found[: limits.MEMBERS_MAX]
+
+
+def _lines_of(path: Path) -> tuple[bytes, ...]:
+    try:
+        lines = split_lines(path.read_bytes())
+    except OSError as error:
+        raise BadValue(f"file {str(path)!r} cannot be read: {error.strerror}") from error
+    for number, line in enumerate(lines, 1):
+        if len(line) > limits.MESSAGE_BYTES_MAX:
+            most = limits.MESSAGE_BYTES_MAX
+            raise BadValue(f"file {str(path)!r}: line {number} is {len(line)} bytes: at most {most} are allowed")
+    return lines
+
+
+def _built_in(name: str) -> Text:
+    return Text(name, f"the built-in text {name!r}", tuple(line.encode() for line in _BUILT_IN[name]) * _REPEATS)
+
+
+def _name(stem: str, texts: Sequence[Text]) -> str:
+    """A member's name after a file's, unlike those that are there."""
+    taken = {text.name for text in texts}
+    base = re.sub(r"[^A-Za-z0-9._-]", "-", stem)[:28].lstrip("._-") or "text"
+    return next(name for name in (base, *(f"{base}-{i}" for i in range(2, 100))) if name not in taken)

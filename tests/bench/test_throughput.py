@@ -1,0 +1,70 @@
+"""The benchmark with real processes, briefly."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gcom.bench.children import Children
+from gcom.bench.throughput import Setup, measure
+from gcom.errors import Unavailable
+from gcom.values.definition import Definition
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ordering", ["FIFO", "NONORDERED"])
+@pytest.mark.parametrize("multicast", ["RELIABLE", "BASIC"])
+def test_every_delivery_is_right(ordering: str, multicast: str) -> None:
+    outcome = measure(Setup(Definition.parse("bench", ordering, multicast), 3, 2, 100, 0.5))
+    assert outcome.wrong == []
+    assert outcome.ours.rate > 0
+    assert outcome.ratio is None
+    row = outcome.row()
+    assert (row["ok"], row["members"], row["senders"]) == (True, 3, 2)
+    assert "ratio" not in row
+
+
+@pytest.mark.slow
+def test_the_baseline_takes_turns_with_ours() -> None:
+    told: list[str] = []
+    outcome = measure(Setup(Definition("bench"), 2, 1, 100, 1.0, "frames"), told.append)
+    assert outcome.wrong == []
+    row = outcome.row()
+    assert outcome.baseline is not None
+    assert row["ratio"] == pytest.approx(outcome.ours.rate / outcome.baseline.rate, abs=1e-3)
+    assert [side for line in told for side in ("frames", "gcom") if line.endswith(side)] == ["frames", "gcom"] * 2
+
+
+def test_a_child_that_fails_is_told_with_its_last_words() -> None:
+    with Children() as children:
+        children.start("m0", "gcom.bench.frames", "not a plan")
+        with pytest.raises(Unavailable, match=r"'m0'.*ValueError"):
+            children.gather("ready", ["m0"], 20)
+
+
+@pytest.mark.slow
+def test_children_do_not_outlive_a_parent_that_is_killed() -> None:
+    program = (
+        "from gcom.bench.children import Children\n"
+        "import threading\n"
+        "children = Children()\n"
+        "children.start_registry()\n"
+        "print(*[child.process.pid for child in children._children.values()], flush=True)\n"
+        "threading.Event().wait(60)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment)
+    assert parent.stdout is not None
+    with parent.stdout:
+        watched = os.pidfd_open(int(parent.stdout.readline()))
+        parent.kill()
+        parent.wait(10)
+        assert select.select([watched], [], [], 10)[0], "the registry outlived its parent"
+        os.close(watched)

@@ -1,0 +1,16 @@
+"""A registry for the commands under test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gcom.shell.embedded import embedded
+
+
+@pytest.fixture
+def registry() -> Iterator[str]:
+    """Its address."""
+    with embedded() as running:
+        yield running.address

@@ -1,0 +1,71 @@
+"""The commands that only ask the registry."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gcom.cli import app
+
+
+def run(registry: str, words: str) -> int:
+    return app.run([*words.split(), "--registry", registry])
+
+
+def test_a_group_is_created_listed_and_removed(registry: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(registry, "create news --ordering nonORDERED --multicast basic --static bob,alice") == 0
+    assert run(registry, "create abc") == 0
+    capfd.readouterr()
+    assert run(registry, "groups") == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert [line.split()[:4] for line in lines[1:]] == [
+        ["abc", "FIFO", "RELIABLE", "0"],
+        ["news", "NONORDERED", "BASIC", "0"],
+    ]
+    assert run(registry, "remove news") == 0
+    assert run(registry, "remove news") == 1
+    assert "'news'" in capfd.readouterr().err
+
+
+def test_json_is_one_object_a_line(registry: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(registry, "create news --static bob,alice --json") == 0
+    created = json.loads(capfd.readouterr().out)
+    assert created["type"] == "group"
+    assert created["static"] == ["alice", "bob"]
+    assert run(registry, "groups --json") == 0
+    assert json.loads(capfd.readouterr().out) == created
+
+
+def test_an_equal_definition_is_the_same_group_and_another_is_refused(
+    registry: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(registry, "create news --ordering fifo") == 0
+    assert run(registry, "create news --ordering FIFO --multicast Reliable") == 0
+    capfd.readouterr()
+    assert run(registry, "create news --ordering nonordered") == 1
+    shown = capfd.readouterr().err
+    assert "ordering is FIFO, not NONORDERED" in shown
+    assert shown.count("\n") == 1
+
+
+def test_an_empty_list_is_no_output_and_a_hint(registry: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(registry, "groups") == 0
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert "gcom create" in shown.err
+
+
+def test_a_group_that_is_not_there_is_named(registry: str, capfd: pytest.CaptureFixture[str]) -> None:
+    for words in ("members nope", "remove nope"):
+        assert run(registry, words) == 1
+        assert "'nope'" in capfd.readouterr().err
+
+
+def test_an_empty_group_has_no_members(registry: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(registry, "create news") == 0
+    capfd.readouterr()
+    assert run(registry, "members news") == 0
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert "empty" in shown.err

@@ -1,0 +1,84 @@
+"""What bad words get: one line that names them and what is allowed, status 2, and no registry is asked."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from gcom.cli import app
+
+COMMANDS = ("groups", "members", "create", "remove", "join", "send", "tail", "demo")
+NOBODY = "127.0.0.1:1"
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "bench throughput"])
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    result = CliRunner().invoke(app.app, [*command.split(), "--help"])
+    assert result.exit_code == 0
+    assert f"  gcom {command}" in result.stdout.partition("Example")[2]
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["--version"]) == 0
+    assert capsys.readouterr().out == f"gcom {app.version()}\n"
+
+
+def test_no_command_is_bad_usage_and_shows_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run([]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert all(f"  {command}" in shown.err for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("nonsense", "nonsense"),
+        ("bench", "command"),
+        ("groups --registry nowhere", "nowhere"),
+        ("groups --registry 127.0.0.1:0", "port"),
+        ("groups --frobnicate", "--frobnicate"),
+        ("members", "group"),
+        ("create a/b", "a/b"),
+        ("create news --ordering sideways", "NONORDERED, FIFO"),
+        ("create news --multicast maybe", "BASIC, RELIABLE"),
+        ("create news --netsplit both", "PRIMARY"),
+        ("create news --static a,,b", "''"),
+        ("create news --static a,b/c", "b/c"),
+        ("create news --safe", "safe"),
+        ("join news", "--name"),
+        ("join news --name bob --ordering fifo", "--create"),
+        ("join news --name bob --static a,b", "--create"),
+        ("join news --name bob --wait 0", "--wait"),
+        ("join news --name bob --wait many", "--wait"),
+        ("join news --name bob --linger -1", "linger"),
+        ("join news --name bob --linger nan", "linger"),
+        ("tail news --name bob --linger inf", "linger"),
+        ("send news --name bob", "text"),
+        ("demo no-such-file", "no-such-file"),
+        ("bench throughput --members 0", "members"),
+        ("bench throughput --members 2 --senders 3", "senders"),
+        ("bench throughput --size 5", "size"),
+        ("bench throughput --seconds nan", "seconds"),
+        ("bench throughput --ordering sideways", "NONORDERED, FIFO"),
+        ("bench throughput --baseline wishes", "frames"),
+    ],
+)
+def test_bad_usage_is_named_in_one_line(words: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(words.split()) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("gcom: ")
+    assert shown.err.count("\n") == 1
+    assert named.lower() in shown.err.lower()
+
+
+@pytest.mark.parametrize(
+    "words", ["groups", "members news", "create news", "remove news", "join news --name a", "send news --name a hello"]
+)
+def test_without_a_registry_there_is_a_status_of_its_own(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run([*words.split(), "--registry", NOBODY]) == 69
+    shown = capsys.readouterr()
+    assert shown.err.count("\n") == 1
+    assert NOBODY in shown.err
+    assert "gcom-registry" in shown.err

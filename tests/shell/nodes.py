@@ -1,0 +1,101 @@
+"""Nodes in one process for the tests of the library: every wait is on a condition and has a limit."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import TypeVar
+
+import gcom
+from gcom.values.names import Address
+
+LIMIT_S = 20.0  # for what should take milliseconds
+T = TypeVar("T")
+
+
+def until(condition: Callable[[], bool], what: str = "it") -> None:
+    """Wait for what another thread is about to do."""
+    deadline, pause = monotonic() + LIMIT_S, threading.Event()
+    while not condition():
+        assert monotonic() < deadline, f"{what} never happened"
+        pause.wait(0.002)
+
+
+def at_once(works: list[Callable[[], T]]) -> list[T | gcom.GComError]:
+    """Run each in a thread of its own, all starting at one instant; what each returned or raised, in order."""
+    barrier = threading.Barrier(len(works))
+    results: dict[int, T | gcom.GComError] = {}
+
+    def run(index: int, work: Callable[[], T]) -> None:
+        barrier.wait(LIMIT_S)
+        try:
+            results[index] = work()
+        except gcom.GComError as error:
+            results[index] = error
+
+    threads = [threading.Thread(target=run, args=item, daemon=True) for item in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LIMIT_S * 2)
+    assert len(results) == len(works), "some thread did not end"
+    return [results[index] for index in range(len(works))]
+
+
+def take(group: gcom.Group, count: int) -> list[gcom.Message]:
+    """The next `count` messages; other events are passed over."""
+    found: list[gcom.Message] = []
+    while len(found) < count:
+        event = group.receive(LIMIT_S)
+        assert event is not None, f"{group.process} received {len(found)} of {count} messages, and then nothing"
+        if isinstance(event, gcom.Message):
+            found.append(event)
+    return found
+
+
+def next_of(group: gcom.Group, kind: type[T]) -> T:
+    """The next event of that kind; others are passed over."""
+    while True:
+        event = group.receive(LIMIT_S)
+        assert event is not None, f"{group.process} saw no {kind.__name__}"
+        if isinstance(event, kind):
+            return event
+
+
+class Cluster:
+    """Nodes at one registry, closed together."""
+
+    def __init__(self, registry: Address, log_dir: Path | None = None) -> None:
+        self.registry = registry
+        self._log_dir = log_dir
+        self._stack = ExitStack()
+
+    def node(self, name: str) -> gcom.Node:
+        return self._stack.enter_context(gcom.connect(name, self.registry, log_dir=self._log_dir))
+
+    def members(
+        self, *members: str, group: str = "news", ordering: str = "FIFO", multicast: str = "RELIABLE"
+    ) -> list[gcom.Group]:
+        """A group with these members, in this order of age; each has seen the last view."""
+        definition = gcom.Definition.parse(group, ordering, multicast)
+        found = [self.node(name).join(group, create=definition) for name in members]
+        for member in found:
+            member.wait_for_members(len(members), LIMIT_S)
+        return found
+
+    def close(self) -> None:
+        self._stack.close()
+
+
+@contextmanager
+def cluster(log_dir: Path | None = None) -> Iterator[Cluster]:
+    """A registry in this process, and a cluster at it."""
+    with gcom.embedded() as registry:
+        found = Cluster(registry.address, log_dir)
+        try:
+            yield found
+        finally:
+            found.close()
