@@ -67,7 +67,7 @@ def serve(
 def _serve(host: str, port: str, stop: SimpleQueue[int]) -> int:
     """Serve until a signal comes; the exit status."""
     try:
-        # Here, not above: it imports Pyro5, which refuses environments with an unknown PYRO_* variable.
+        # Here, not above: loading the server takes time that --help and a wrong option need not wait for.
         from registry.server import RegistryServer
 
         server = RegistryServer(host, _number(port))

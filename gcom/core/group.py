@@ -274,10 +274,14 @@ class GroupMachine:
 
     def _handle_lingering(self, event: events.Event, now_ms: int) -> None:
         match event:
-            case events.Replied(peer, _):
+            case events.Replied(peer, reply):
                 self._links.replied(peer, now_ms)
-            case events.CallFailed(peer, _):
+                if isinstance(reply, Refused):
+                    self._links.close(peer)
+            case events.CallFailed(peer, refused):
                 self._links.failed(peer, now_ms)
+                if refused:  # it is gone, and needs to be told nothing
+                    self._links.close(peer)
             case events.Exit():
                 self._become_ended()
             case _:

@@ -33,6 +33,7 @@ from gcom.values import limits, names
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
 
+IDLE_TICK_MS = 1_000  # the timer of a node without groups
 FLUSH_S = 0.05  # delivery lines reach the operating system within 100 ms
 
 
@@ -60,6 +61,7 @@ class Node:
         self._requests: SimpleQueue[tuple[Stay, Request] | None] = SimpleQueue()
         self._ticking = Condition(self.lock)
         self._leaving = False  # closed for joins; the threads go on until every group is left
+        self._next_tick_ms = 0
         self._closing = Event()
         self._misbehaved: dict[Process, int] = {}
         self._server = pyro.Server("127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(self._receive)})
@@ -115,7 +117,7 @@ class Node:
         with self.lock:
             stay = self._new_stay(group, create, receive)
             stay.step(events.Start())
-            self._ticking.notify()
+            self.hurry(stay)
             try:
                 self._await_entry(stay, group, self.timeout_s if timeout_s is None else timeout_s)
             finally:
@@ -231,12 +233,18 @@ class Node:
                         stay.step(events.Tick())
                     if stay.machine.stage is Stage.ENDED:
                         self._drop(stay)
-                self._ticking.wait(self._until_next_tick_s())
+                self._ticking.wait(self._until_next_tick_s(now))
 
-    def _until_next_tick_s(self) -> float | None:
+    def _until_next_tick_s(self, now_ms: int) -> float:
         deadlines = [stay.machine.deadline_ms for stay in self._stays.values()]
-        times = [deadline for deadline in deadlines if deadline is not None]
-        return max(0.001, (min(times) - self.now_ms()) / 1000) if times else None
+        self._next_tick_ms = min([now_ms + IDLE_TICK_MS, *[at for at in deadlines if at is not None]])
+        return max(0.001, (self._next_tick_ms - now_ms) / 1000)
+
+    def hurry(self, stay: Stay) -> None:
+        """A step may have brought a machine's deadline forward. Holds the lock."""
+        deadline = stay.machine.deadline_ms
+        if deadline is not None and deadline < self._next_tick_ms:
+            self._ticking.notify_all()
 
     def _serve_registry(self) -> None:
         while (item := self._requests.get()) is not None:

@@ -61,6 +61,7 @@ class Stay:
         """Step the machine with an event and carry out what follows."""
         with self._node.lock:
             self.step(event)
+            self._node.hurry(self)
 
     def step(self, event: events.Event) -> None:
         """As `handle`, for a caller that holds the lock."""
@@ -72,6 +73,7 @@ class Stay:
             self._hand_over()
             reply, effects = self.machine.receive(frame, self._node.now_ms())
             self._carry_out(effects)
+            self._node.hurry(self)
         self.log_before_frame()
         return reply
 

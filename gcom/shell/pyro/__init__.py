@@ -16,16 +16,19 @@ msgpack. One call is two sends and four reads in all, without correlation ids or
 
 from __future__ import annotations
 
-from gcom.errors import BadValue
+import os
 
+# Pyro5 reads every PYRO_* variable when it is imported, and refuses those that it does not know; a Kubernetes service
+# called pyro makes such ones. GCom uses none of them, so they are out of sight for that moment.
+_hidden = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("PYRO_")}
 try:
-    import Pyro5  # noqa: F401 - only to see whether it can be imported
-except ValueError as error:  # it reads every PYRO_* variable then, and refuses those that it does not know
-    raise BadValue(f"Pyro5 does not accept this environment: {error}; unset that variable and start again") from error
+    import Pyro5  # noqa: F401 - imported for that moment
+finally:
+    os.environ.update(_hidden)
 
-from gcom.shell.pyro.caller import Caller, Lost, Refused, TimedOut
-from gcom.shell.pyro.server import Endpoint, Server, settings
-from gcom.shell.pyro.wire import MESSAGE_BYTES_MAX
+from gcom.shell.pyro.caller import Caller, Lost, Refused, TimedOut  # noqa: E402 - after Pyro5
+from gcom.shell.pyro.server import Endpoint, Server, settings  # noqa: E402
+from gcom.shell.pyro.wire import MESSAGE_BYTES_MAX  # noqa: E402
 
 NODE = "gcom.node"  # the object that every node serves
 DIRECTORY = "gcom.directory"  # the object that a registry serves
