@@ -19,9 +19,12 @@ from gcom.values.view import View
 
 @dataclass(frozen=True, slots=True)
 class Joiner:
+    """A process that waits, since `asked_ms`; it repeats its question, last at `heard_ms`."""
+
     process: Process
     address: Address
     asked_ms: int
+    heard_ms: int
 
 
 class Admission:
@@ -42,27 +45,28 @@ class Admission:
         if self._definition.static and name not in self._definition.static:
             return JoinRefused("NotInvited", uninvited(self._definition, name))
         joiner = self._waiting.get(who)
-        refusal = self._taken(name, joiner.asked_ms if joiner else now_ms, view, detector)
-        if refusal is None and joiner is None:
-            refusal = self._full(view)
+        asked_ms = joiner.asked_ms if joiner else now_ms
+        refusal = self._taken(name, asked_ms, view, detector) or (self._full(view, detector) if not joiner else None)
         if refusal is not None:
             self._waiting.pop(who, None)
-        elif joiner is None:
-            self._waiting[who] = Joiner(who, address, now_ms)
+        else:
+            self._waiting[who] = Joiner(who, address, asked_ms, now_ms)
         return refusal
 
     def _taken(self, name: str, asked_ms: int, view: View, detector: Detector) -> JoinRefused | None:
         holder = self.holder(name, view)
-        if holder is None or (holder != self._process and detector.heard_ms(holder) <= asked_ms):
+        if holder is None or (holder != self._process and detector.spoke_ms(holder) <= asked_ms):
             return None
         text = f"the name {name!r} is taken in group {self._definition.group!r} by {holder}, which answers: use another"
         return JoinRefused("NameTaken", text)
 
-    def _full(self, view: View) -> JoinRefused | None:
-        if len(view.members) >= limits.MEMBERS_MAX or len(self._waiting) >= limits.JOINS_PENDING_MAX:
-            return JoinRefused(
-                "LocalError", f"group {self._definition.group!r} is full: at most {limits.MEMBERS_MAX} members"
-            )
+    def _full(self, view: View, detector: Detector) -> JoinRefused | None:
+        group = self._definition.group
+        if len(view.members) - len(detector.suspects) >= limits.MEMBERS_MAX:
+            return JoinRefused("Unavailable", f"group {group!r} is full: at most {limits.MEMBERS_MAX} members")
+        if len(self._waiting) >= limits.JOINS_PENDING_MAX:
+            text = f"{limits.JOINS_PENDING_MAX} processes wait to join group {group!r}, the most there may: try again"
+            return JoinRefused("Unavailable", text)
         return None
 
     def holder(self, name: str, view: View) -> Process | None:
@@ -80,9 +84,15 @@ class Admission:
                 chosen.append(joiner)
         return chosen
 
-    def gathered(self, now_ms: int) -> bool:
-        """Whether those who wait have waited long enough for others to come with them."""
-        return any(now_ms - joiner.asked_ms >= limits.JOIN_GATHER_MS for joiner in self._waiting.values())
+    def gathered(self, staying: set[Process], now_ms: int) -> bool:
+        """Whether some can be admitted, and have waited long enough for others to come with them."""
+        return any(now_ms - joiner.asked_ms >= limits.JOIN_GATHER_MS for joiner in self.ready(staying))
+
+    def tick(self, now_ms: int) -> None:
+        """Forget who has not asked again: it has given up, or is gone."""
+        self._waiting = {
+            who: joiner for who, joiner in self._waiting.items() if now_ms - joiner.heard_ms < limits.SILENCE_MS
+        }
 
     def holders_asked_for(self, view: View) -> list[Process]:
         """Members whose name a joiner waits for: they are to be heard now."""
@@ -91,4 +101,5 @@ class Admission:
 
     @property
     def any(self) -> bool:
+        """Whether anybody waits, be it behind the holder of its name."""
         return bool(self._waiting)

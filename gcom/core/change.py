@@ -183,8 +183,8 @@ class ViewChange:
 
     def on_nack(self, nack: frames.Nack) -> None:
         """Somebody promised to a higher ballot: give this attempt up; the next one begins above it."""
-        self._attempt_seen = max(self._attempt_seen, nack.promised[0])
         if self._proposal and nack.promised > self._proposal.ballot:
+            self._attempt_seen = max(self._attempt_seen, nack.promised[0])
             self._proposal = None
 
     def ask_again(self, live: Iterable[Process], now_ms: int) -> list[Out]:

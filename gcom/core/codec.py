@@ -147,7 +147,11 @@ def _encode_decision(decision: Decision | None) -> tuple[Any, ...] | None:
 
 def _decision(fields: list[Any]) -> Decision:
     view, joined, left, cut = fields
-    if type(left) is not dict or not all(isinstance(reason, str) and len(reason) <= 40 for reason in left.values()):
+    if (
+        type(left) is not dict
+        or len(left) > limits.MEMBERS_MAX
+        or not all(isinstance(reason, str) and len(reason) <= 40 for reason in left.values())
+    ):
         raise MalformedFrame("reasons")
     decision = Decision(
         _view(view), _processes(joined), {_process(who): why for who, why in left.items()}, _counts(cut)
@@ -165,7 +169,9 @@ def _holders(fields: Any) -> dict[Process, tuple[Process, ...]]:
 
 def _ballot(fields: Any) -> Ballot:
     attempt, rank = fields
-    return _number(attempt), _number(rank)
+    if _number(attempt) > limits.ATTEMPT_MAX or _number(rank) >= limits.MEMBERS_MAX:
+        raise MalformedFrame(f"{fields!r} is no ballot")
+    return attempt, rank
 
 
 def _prepare(f: list[Any]) -> Control:

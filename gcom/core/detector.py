@@ -19,7 +19,8 @@ from gcom.values.view import View
 
 @dataclass(slots=True)
 class _Watch:
-    heard_ms: int
+    heard_ms: int  # moved forward by this process's own lag
+    spoke_ms: int = -1  # as it was
     failures: int = 0  # refused connections in a row
     suspects: tuple[Process, ...] = ()  # whom it suspects, by its last status
     reason: str = ""  # why it is suspected; empty while it is not
@@ -47,12 +48,15 @@ class Detector:
         self._watched = {peer: self._watched.get(peer) or _Watch(now_ms) for peer in others}
         self._view = view
         self.sticky = False
+        if self._ticked_ms is None:
+            self._ticked_ms = now_ms
 
     def heard(self, peer: Process, now_ms: int, suspects: tuple[Process, ...]) -> None:
         """Something came from a peer."""
         watch = self._watched.get(peer)
         if watch:
-            watch.heard_ms, watch.failures, watch.suspects = now_ms, 0, suspects
+            watch.heard_ms = watch.spoke_ms = now_ms
+            watch.failures, watch.suspects = 0, suspects
             if not self.sticky or not self._leaves_quorum:
                 watch.reason = ""
 
@@ -110,14 +114,9 @@ class Detector:
         watch = self._watched.get(who)
         return bool(watch and watch.reason)
 
-    def failing(self, peer: Process) -> int:
-        """Refused connections to the peer in a row."""
-        watch = self._watched.get(peer)
-        return watch.failures if watch else 0
-
-    def heard_ms(self, peer: Process) -> int:
+    def spoke_ms(self, peer: Process) -> int:
         """When the peer was last heard."""
-        return self._watched[peer].heard_ms
+        return self._watched[peer].spoke_ms
 
     def has_quorum(self, now_ms: int) -> bool:
         """Whether a quorum of the view, this process included, was heard within DETACH_MS."""

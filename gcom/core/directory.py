@@ -1,4 +1,4 @@
-"""The registry's table of groups: a pure machine (DESIGN 11; gcom.txt §4.1.10, §7.2, §7.5).
+"""The registry's table of groups: a pure machine (DESIGN 11; GCom 2009 §4.1.10, §7.2, §7.5).
 
 The group is the truth and this table is soft state: a leader registers its instance after every view change and every
 `RENEW_MS`, so a registry that restarts knows its groups again within a second. Every write is a compare-and-set on

@@ -1,4 +1,4 @@
-"""How a process gets into a group: look it up, then claim an empty one or ask its leader (gcom.txt §2.3, §4.1.10).
+"""How a process gets into a group: look it up, then claim an empty one or ask its leader (GCom 2009 §2.3, §4.1.10).
 
     start ── Create or Lookup ──► entry ──┬─ nobody in it ──────────► Claim ──► first member of view 1
                                           └─ members ──► Join to each in turn, oldest first ──► Install
@@ -86,6 +86,8 @@ class Entering:
     def _on_refusal(self, refusal: Refusal) -> list[Out]:
         if refusal.code == "Stale":  # somebody else was faster: look again
             return [Ask(Lookup(self._group))]
+        if refusal.code == "UnknownGroup" and self._create:  # its last member took it along: make it again
+            return self.start()
         return [Failed(error_of(refusal.code, refusal.text))]
 
     def _on_entry(self, entry: Entry) -> list[Out]:

@@ -116,6 +116,11 @@ class GroupMachine:
         return self._links.peers
 
     @property
+    def alone(self) -> bool:
+        """Whether there is no peer, whose link would hand over what waits."""
+        return not len(self._links)
+
+    @property
     def deadline_ms(self) -> int | None:
         """When to handle a Tick; None: never again."""
         if self.stage is Stage.ENDED:
@@ -244,8 +249,7 @@ class GroupMachine:
         assert entry is not None, "a process enters a group that it found"
         self.instance = entry.instance
         self._become(Stage.MEMBER)
-        definition = entry.definition
-        self._member = Member(self.group, self.instance, definition, self.process, self._links, decision, now_ms)
+        self._member = Member(entry, self.process, self._links, decision, now_ms)
 
     # members
 
@@ -288,7 +292,8 @@ class GroupMachine:
                 pass  # the application's stay is over
 
     def _on_frame(self, frame: Frame, now_ms: int) -> Reply:
-        if frame.target != self.process or frame.group != self.group or self.stage is Stage.ENDED:
+        mine = frame.target == self.process != frame.source and frame.group == self.group
+        if not mine or self.stage is Stage.ENDED:
             return Refused("unknown", f"{frame.target} is not in group {frame.group!r} here")
         if frame.instance != self.instance:
             return Refused("unknown", f"{self.process} is in another instance of group {self.group!r}")

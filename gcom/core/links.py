@@ -6,12 +6,15 @@ followed by one redial at once, then by one each heartbeat.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from gcom.core.frames import Control, Cut, Fetch, Promise
+from gcom.core.frames import Control, Cut, CutOk, Fetch, Join, Nack, Prepare, Promise
 from gcom.values import limits
 from gcom.values.names import Address, Process
+
+# Belong to one change; owed to nobody once its view is over.
+_OF_A_CHANGE = (Join, Prepare, Promise, Nack, Cut, CutOk, Fetch)
 
 
 @dataclass(slots=True)
@@ -54,6 +57,9 @@ class Links:
     def __contains__(self, peer: Process) -> bool:
         return peer in self._links
 
+    def __len__(self) -> int:
+        return len(self._links)
+
     def __getitem__(self, peer: Process) -> Link:
         return self._links[peer]
 
@@ -88,12 +94,17 @@ class Links:
             link.control = [old for old in link.control if not _replaces(item, old)] + [item]
             self.wake(peer)
 
-    def forget(self, peers: Iterable[Process], kinds: tuple[type[Control], ...]) -> None:
-        """Owe nothing of these kinds any more: they belong to a view that is over."""
-        for peer in peers:
-            link = self._links[peer]
-            link.control = [item for item in link.control if not isinstance(item, kinds)]
-            link.carried = [item for item in link.carried if not isinstance(item, kinds)]
+    def rewire(self, members: dict[Process, Address], kept: Collection[Process], now_ms: int) -> None:
+        """A view begins: call its members and those that are kept, nobody else; what its change was about is over."""
+        for peer in [peer for peer in self._links if peer not in members and peer not in kept]:
+            self.close(peer)
+        for peer, address in members.items():
+            self.open(peer, address, now_ms)
+        for link in self._links.values():
+            link.control = [item for item in link.control if not isinstance(item, _OF_A_CHANGE)]
+            link.carried = [item for item in link.carried if not isinstance(item, _OF_A_CHANGE)]
+            link.later = None  # a Join: this process is in
+        self.owe_status(members)
 
     def keep_only(self, kind: type[Control]) -> None:
         """Owe nothing but this kind any more."""

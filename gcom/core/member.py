@@ -10,38 +10,24 @@ from typing import assert_never
 
 from gcom.core import frames
 from gcom.core.change import Freeze, Obtain, Out, Say, State, ViewChange
-from gcom.core.directory import Register, Unregister
+from gcom.core.directory import Entry, Register, Unregister
 from gcom.core.effects import AskRegistry, Effect, Ended, Installed, Suspected
+from gcom.core.farewells import Farewells
 from gcom.core.frames import Control, Decision, Frame, Refused, Reply, Status
 from gcom.core.links import Links
 from gcom.core.obtain import Obtaining, relay
 from gcom.core.proposing import Grounds
 from gcom.core.streams import Streams
 from gcom.values import limits
-from gcom.values.definition import Definition
 from gcom.values.names import Process
 from gcom.values.run import Run
-
-# Belong to one change; owed to nobody once its view is over.
-_OF_A_CHANGE = (frames.Join, frames.Prepare, frames.Promise, frames.Nack, frames.Cut, frames.CutOk, frames.Fetch)
 
 
 class Member:
     """A process in the view. `ended` is set when its stay is over; nothing is to be called after that."""
 
-    def __init__(
-        self,
-        group: str,
-        instance: str,
-        definition: Definition,
-        process: Process,
-        links: Links,
-        entry: Decision,
-        now_ms: int,
-    ) -> None:
-        self.group = group
-        self.instance = instance
-        self.definition = definition
+    def __init__(self, found: Entry, process: Process, links: Links, entry: Decision, now_ms: int) -> None:
+        self.group, self.instance, self.definition = found.definition.group, found.instance, found.definition
         self.process = process
         self.effects: list[Effect] = []
         self.ended: Ended | None = None
@@ -51,11 +37,13 @@ class Member:
         self._links = links
         self._change = ViewChange(process)
         self._obtaining = Obtaining()
-        self._grounds = Grounds(process, definition, entry.view)
+        self._grounds = Grounds(process, found.definition, entry.view)
+        self._farewells = Farewells()
         self._behind: set[Process] = set()  # members that have not installed the view, as far as is known
-        self._promised_ms = self._retry_ms = 0  # a proposer that met a higher ballot waits until then
+        self._promised_ms = 0
+        self._retry_ms = 0  # a proposer that met a higher ballot waits until then
         base = {sender: number for sender, number in entry.cut.items() if number}
-        self.streams = Streams(process, definition, entry.view, base)
+        self.streams = Streams(process, found.definition, entry.view, base)
         self._begin_view(entry, now_ms)
         self.effects.append(Installed(entry.view, entry.joined, entry.left, base))
         self._register(now_ms)
@@ -69,7 +57,7 @@ class Member:
 
     def _form_alone(self) -> None:
         """Without a peer there is no frame to wait for."""
-        while not self.streams.multicast.out.peers and self.streams.may_form:
+        while not self._others and self.streams.may_form:
             self.effects += self.streams.form(limits.RUN_BYTES_MAX)
 
     def on_consumed(self, sender: Process, number: int, size: int) -> None:
@@ -105,11 +93,10 @@ class Member:
             self._on_member_frame(frame, now_ms)
             return self._reply(frame.source)
         for item in frame.control:
-            if isinstance(item, frames.Join):
+            if isinstance(item, frames.Join) and not frame.status.view:  # who has a view does not enter
                 return self._on_join(frame.source, item, now_ms)
-        if self._decision.left.get(frame.source) == "request":
-            # It left with this view, and has not seen it decided yet.
-            self._links.say(frame.source, frames.Install(self._decision))
+        if told := self._farewells.decision(frame.source):  # it has not seen the view that goes on without it
+            self._links.say(frame.source, frames.Install(told))
             self._relay_fetches(frame)
         elif 0 < frame.status.view <= self.view.number:
             text = f"view {self.view.number} of group {self.group!r} goes on without {frame.source}"
@@ -194,6 +181,8 @@ class Member:
     def on_replied(self, peer: Process, reply: Reply, now_ms: int) -> None:
         """A call to a peer was answered."""
         if peer not in self.view.members:
+            if isinstance(reply, Refused):
+                self._links.close(peer)  # it left, and knows that
             return
         if isinstance(reply, Frame):
             self._on_status(peer, reply.status, now_ms)
@@ -210,6 +199,8 @@ class Member:
             self.streams.multicast.on_failed(peer)
             self._suspect([peer] if self._grounds.detector.failed(peer, refused) else [])
             self._advance(now_ms)
+        elif refused:
+            self._links.close(peer)  # it left, and is gone
 
     # the change to the next view
 
@@ -218,11 +209,16 @@ class Member:
         """Whether a change is under way or wanted."""
         return self._change.state is not State.NORMAL or self._grounds.any
 
+    @property
+    def _live_others(self) -> list[Process]:
+        """By rank; a set would not do, since hash order would decide who is called first."""
+        return [member for member in self._others if member in self._grounds.live]
+
     def _suspect(self, peers: list[Process]) -> None:
         suspects = self._grounds.detector.suspects
         self.effects += [Suspected(peer, self.view.number, suspects[peer]) for peer in peers]
         if peers:
-            self._links.owe_status(self._grounds.live - {self.process})
+            self._links.owe_status(self._live_others)
 
     def _advance(self, now_ms: int) -> None:
         while not self.ended and self._step(now_ms):
@@ -240,8 +236,7 @@ class Member:
             return True
         stale = self._change.is_stale(self._grounds.live) and self._grounds.has_quorum
         if stale or (not self._change.proposing and self._should_propose(now_ms)):
-            ask = [member for member in self._others if member in self._grounds.live]
-            held = self.streams.multicast.holdings()
+            ask, held = self._live_others, self.streams.multicast.holdings()
             self._carry_out(self._change.propose(held, ask, now_ms), now_ms)
             return True
         return False
@@ -288,9 +283,10 @@ class Member:
             return
         missing = self.streams.multicast.missing(wanted.cut, now_ms)
         if missing:
-            live = [member for member in self._others if member in self._grounds.live]
-            for say in self._obtaining.ask(missing, self.view.number, live, now_ms):
+            for say in self._obtaining.ask(missing, self.view.number, self._live_others, now_ms):
                 self._links.say(say.to, say.item)
+        elif not self.streams.multicast.can_end(wanted.cut):
+            self.end("expelled")  # no honest proposer cuts a run
         elif self._obtaining.decided:
             self._install(wanted, now_ms)
         else:
@@ -301,7 +297,7 @@ class Member:
         """This process's proposal is decided: tell all who take part, and those who come."""
         for joiner in decision.joined:
             self._links.open(joiner, decision.view.address(joiner), now_ms)
-        for peer in sorted({*self._grounds.live, *decision.joined} - {self.process}):
+        for peer in [*self._live_others, *decision.joined]:
             self._links.say(peer, frames.Install(decision))
         self._on_install(decision, now_ms)
 
@@ -323,13 +319,12 @@ class Member:
             return
         self.streams.install(decision)
         self._begin_view(decision, now_ms)
-        view = decision.view
-        self.effects.append(Installed(view, decision.joined, decision.left))
-        if self.leaving and len(view.members) == 1:
+        self.effects.append(Installed(decision.view, decision.joined, decision.left))
+        if self.leaving and not self._others:
             self._leave_alone()
-            return
-        self._register(now_ms)
-        self._form_alone()
+        else:
+            self._register(now_ms)
+            self._form_alone()
 
     def _begin_view(self, decision: Decision, now_ms: int) -> None:
         view = self.view = decision.view
@@ -341,29 +336,21 @@ class Member:
         self._others = tuple(member for member in view.members if member != self.process)
         self._behind = set(self._others)
         self._installed_ms = now_ms
-        self._rewire(now_ms)
-
-    def _rewire(self, now_ms: int) -> None:
-        """Links to the members, and to those who left in peace until the next view; to nobody else."""
-        leavers = {member for member, reason in self._decision.left.items() if reason == "request"}
-        for peer in self._links.peers:
-            if peer not in self._others and peer not in leavers:
-                self._links.close(peer)
-        for peer in self._others:
-            self._links.open(peer, self.view.address(peer), now_ms)
-        self._links.forget(self._links.peers, _OF_A_CHANGE)
-        self._links.owe_status(self._others)
+        self._farewells.install(decision, now_ms)
+        members = {peer: view.address(peer) for peer in self._others}
+        self._links.rewire(members, self._farewells.leavers, now_ms)
+        self._installed_by(self.process)
 
     # leaving, and time
 
     def leave(self, now_ms: int) -> None:
         """Ask to go: every status says so, and the leader takes it into the next change."""
         self.leaving = True
-        if len(self.view.members) == 1:
+        if not self._others:
             self._leave_alone()
             return
         self._grounds.leavers[self.process] = None
-        self._links.owe_status(self.view.members)
+        self._links.owe_status(self._others)
         self._advance(now_ms)
 
     def _leave_alone(self) -> None:
@@ -386,13 +373,16 @@ class Member:
 
     def tick(self, now_ms: int) -> None:
         self._suspect(self._grounds.detector.tick(now_ms))
+        self._grounds.admission.tick(now_ms)
         if not self._grounds.detector.has_quorum(now_ms):
             self.end("quorum")
             return
         if now_ms - self._installed_ms >= 2 * limits.SILENCE_MS:
             self._suspect([peer for peer in sorted(self._behind) if self._grounds.detector.suspect(peer, "stuck")])
+        for leaver in self._farewells.forget(now_ms):
+            self._links.close(leaver)
         self.effects += self.streams.give_up_overdue(now_ms)
-        self._carry_out(self._change.ask_again(sorted(self._grounds.live), now_ms), now_ms)
+        self._carry_out(self._change.ask_again(self._live_others, now_ms), now_ms)
         self._obtain(now_ms)
         if now_ms - self._registered_ms >= limits.RENEW_MS:
             self._register(now_ms)

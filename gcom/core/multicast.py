@@ -134,6 +134,10 @@ class Multicast(ABC):
         """Whether nothing went up here that the cut leaves out, and the cut has all of this process's own stream."""
         return True
 
+    def can_end(self, cut: dict[Process, int]) -> bool:
+        """Whether the view can end at a cut of which nothing is missing; a peer's mistake, if not."""
+        return True
+
     def overdue(self, now_ms: int) -> list[Range]:
         """What is given up by now."""
         return []
@@ -163,7 +167,7 @@ class Reliable(Multicast):
     """Every run is stored by every receiver until it is stable.
 
     `_released[s]` <= `_stores[s].last`: what went up. `_marks` are the hold acks at the promise; an ack after it could
-    make a sender count a run as held that no promise mentioned (protocol review, trace 7).
+    make a sender count a run as held that no promise mentioned.
     """
 
     def __init__(self, process: Process) -> None:
@@ -242,6 +246,9 @@ class Reliable(Multicast):
         if cut.get(self.process, 0) != self.out.number:
             return False
         return all(number <= cut.get(sender, 0) for sender, number in self._released.items())
+
+    def can_end(self, cut: dict[Process, int]) -> bool:
+        return all(store.ends_at(max(cut.get(sender, 0), store.floor)) for sender, store in self._stores.items())
 
     def release_previous(self) -> None:
         self._previous = {}
@@ -344,9 +351,8 @@ class Basic(Multicast):
     def _give_up(self, sender: Process, since_ms: int) -> list[Range]:
         gaps = self._gaps[sender]
         due = [(first, gap.last) for first, gap in sorted(gaps.items()) if gap.since_ms <= since_ms]
-        for first, last in due:
+        for first, _ in due:
             del gaps[first]
-            self.on_consumed(sender, last)
         return [Range(sender, first, last) for first, last in due]
 
     def deadline_ms(self) -> int | None:

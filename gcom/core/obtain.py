@@ -26,8 +26,10 @@ class Obtaining:
         self._tries: dict[Process, int] = {}
 
     def want(self, decision: Decision, holders: dict[Process, tuple[Process, ...]], decided: bool) -> None:
+        """Get the cut of a decision; one that is wanted already, since its CUT came again, is not asked anew."""
+        if decision != self.wanted:
+            self._asked_ms, self._tries = {}, {}
         self.wanted, self.decided, self._holders = decision, decided, holders
-        self._asked_ms, self._tries = {}, {}
 
     def clear(self) -> None:
         self.wanted, self.decided = None, False

@@ -1,4 +1,4 @@
-"""In which order received runs are released to the application: one interface over runs (gcom.txt §5.1, §5.2).
+"""In which order received runs are released to the application: one interface over runs (GCom 2009 §5.1, §5.2).
 
 An ordering is told each run that the multicast stored and each range that was lost, and answers with the runs that may
 be delivered now. It never calls anybody. Over RELIABLE runs come without gaps, so FIFO holds nothing back there; over

@@ -66,7 +66,7 @@ class Grounds:
 
     def may_propose(self, now_ms: int) -> bool:
         """Whether this process should propose, as far as the others go: joins alone wait for one another a little."""
-        ripe = self.urgent or self.admission.gathered(now_ms)
+        ripe = self.urgent or self.admission.gathered(self.live, now_ms)
         return ripe and self.has_quorum and self.permits(self._process)
 
     def permits(self, proposer: Process) -> bool:

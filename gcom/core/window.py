@@ -51,6 +51,10 @@ class RunStore:
             self.floor = self._lasts[count - 1]
             del self._runs[:count], self._lasts[:count]
 
+    def ends_at(self, number: int) -> bool:
+        """Whether the stream can be cut after `number`: only between runs, since a run is never cut."""
+        return number == self.floor or number in self._lasts
+
     def truncate(self, number: int) -> None:
         """Forget the runs after `number`, which are in no cut."""
         count = bisect_right(self._lasts, number)

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from gcom.shell.node import Node
 
 
+GOING_S = 1.0  # of the time that a leave is given, what is kept for the view change without this process
+
+
 class Message(NamedTuple):
     """One delivered message: `number` in the stream of `sender`, delivered in `view`."""
 
@@ -95,11 +98,13 @@ class Suspicion:
 class Departure:
     """This process's stay is over: reason request, expelled, quorum or exit.
 
-    `unconfirmed`: first and last of its own messages that may not have arrived everywhere.
+    `unconfirmed`: first and last of its own messages that may not have arrived everywhere; `unsent`: how many more
+    `send` had taken that never got a number.
     """
 
     reason: str
     unconfirmed: tuple[int, int] | None
+    unsent: int = 0
 
 
 Event = Message | ViewChange | Lost | Suspicion | Departure
@@ -113,7 +118,7 @@ class Group:
         self._stay = stay
         self._receiving = Lock()  # held by the one receiver
         self._current: Iterator[Message] = iter(())  # of the run that is being read
-        self._reading: Deliver | None = None
+        self._reading: Deliver | Skip | None = None
         self._listener: Thread | None = None
         self._listener_id: int | None = None
 
@@ -204,6 +209,8 @@ class Group:
         why = {"expelled": "the group went on without it", "quorum": "it lost contact to a quorum of the group"}
         lost = ended.unconfirmed
         open_ones = f"; its messages {lost[0]} to {lost[1]} may not have arrived" if lost else ""
+        if self._stay.unnumbered:
+            open_ones += f"; {self._stay.unnumbered} more were never sent"
         raise Detached(
             f"{self.process} is detached from group {self.name!r}: {why[ended.reason]}{open_ones}; join again"
         )
@@ -320,11 +327,13 @@ class Group:
             case Installed(view, joined, left):
                 return ViewChange(view, joined, left)
             case Skip(sender, first, count, _):
+                self._reading = arrival
                 return Lost(sender, first, count)
             case Suspected(process, _, reason):
                 return Suspicion(process, reason)
             case Ended():
-                return Departure(arrival.reason, arrival.unconfirmed)
+                with self._node.lock:
+                    return Departure(arrival.reason, arrival.unconfirmed, self._stay.unnumbered)
 
     def _arrival(self, deadline: float | None) -> Arrival | None:
         stay = self._stay
@@ -356,20 +365,25 @@ class Group:
     def leave(self, timeout_s: float = 10.0) -> None:
         """Leave: what was sent goes first, the others' view goes on without this process. May be called again.
 
-        Never raises for a group that is lost already; after `timeout_s` seconds it goes without waiting.
+        Never raises for a group that is lost already; after `timeout_s` seconds it goes without waiting. What the
+        members' windows had no room for until then is not sent, and a WARNING says how many messages that were.
         """
         deadline = monotonic() + timeout_s
+        stay = self._stay
         with self._node.lock:
-            self._stay.leaving = True
-            self._stay.changed.notify_all()
-            while self._stay.unnumbered and not self._stay.ended and self._stay.wait(deadline):
+            again = stay.leaving or stay.ended is not None
+            stay.begin_leaving()
+            unsent_until = deadline - min(GOING_S, timeout_s / 2)
+            while stay.unnumbered and self.view.started and not stay.ended and stay.wait(unsent_until):
                 pass
-            if self._stay.machine.stage is Stage.MEMBER and not self._stay.ended:
-                self._stay.step(events.Leave())
-            while not self._stay.ended and self._stay.wait(deadline):
+            if stay.machine.stage is Stage.MEMBER and not stay.ended:
+                stay.step(events.Leave())
+            while not stay.ended and stay.wait(deadline):
                 pass
-            if not self._stay.ended:
-                self._stay.step(events.Exit())
+            if not stay.ended:
+                stay.step(events.Exit())
+        if stay.unnumbered and not again:
+            logger.warning("{} left with {} messages that were never sent", self.process, stay.unnumbered)
 
     def __enter__(self) -> Self:
         return self

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
@@ -20,7 +21,7 @@ from loguru import logger
 
 from gcom.core import codec, events
 from gcom.core.directory import Answer, Entry, Lookup, Request
-from gcom.core.frames import Refused
+from gcom.core.frames import Refused, Reply
 from gcom.core.group import GroupMachine, Stage
 from gcom.errors import GComError, GComTimeout, LocalError, NotAMember, PeerError, VersionMismatch
 from gcom.shell import pyro
@@ -64,6 +65,7 @@ class Node:
         self._next_tick_ms = 0
         self._closing = Event()
         self._misbehaved: dict[Process, int] = {}
+        self._refused: Counter[str] = Counter()  # frames, by the code of the refusal
         self._server = pyro.Server("127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(self._receive)})
         self._server.start()
         self.address: Address = self._server.address
@@ -169,6 +171,12 @@ class Node:
             )
         return process
 
+    @property
+    def refused(self) -> Counter[str]:
+        """How often something from the network was refused here, by reason."""
+        with self.lock:
+            return self._server.refused + self._refused
+
     # what stays and links need; the lock is held
 
     @staticmethod
@@ -216,12 +224,18 @@ class Node:
         try:
             frame = codec.decode(data)
         except VersionMismatch as error:
-            return codec.encode(Refused("version", str(error)))
+            return self._answer(Refused("version", str(error)))
         with self.lock:
             stay = self._stays.get((frame.group, frame.target))
         if stay is None:
-            return codec.encode(Refused("unknown", f"{frame.target} is not in group {frame.group!r} here"))
-        return codec.encode(stay.receive(frame))
+            return self._answer(Refused("unknown", f"{frame.target} is not in group {frame.group!r} here"))
+        return self._answer(stay.receive(frame))
+
+    def _answer(self, reply: Reply) -> bytes:
+        if isinstance(reply, Refused):
+            with self.lock:
+                self._refused[reply.code] += 1
+        return codec.encode(reply)
 
     def _tick(self) -> None:
         with self.lock:
@@ -230,7 +244,7 @@ class Node:
                 for stay in list(self._stays.values()):
                     deadline = stay.machine.deadline_ms
                     if deadline is not None and deadline <= now:
-                        stay.step(events.Tick())
+                        stay.tick()
                     if stay.machine.stage is Stage.ENDED:
                         self._drop(stay)
                 self._ticking.wait(self._until_next_tick_s(now))

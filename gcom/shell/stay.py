@@ -11,6 +11,8 @@ from threading import Condition
 from time import monotonic
 from typing import TYPE_CHECKING, assert_never
 
+from loguru import logger
+
 from gcom.core import events
 from gcom.core.directory import Answer, Refusal, Request
 from gcom.core.effects import (
@@ -35,6 +37,8 @@ from gcom.values.run import Payload
 if TYPE_CHECKING:
     from gcom.shell.node import Node
 
+NOTICES_MAX = 100_000  # views, suspicions and losses that wait to be read; at the bound the process leaves
+
 Arrival = Deliver | Installed | Skip | Suspected | Ended
 
 
@@ -53,6 +57,7 @@ class Stay:
         self._log = log
         self._receive = receive
         self._buffer: list[Payload] = []  # sent by the application, not yet handed to the machine
+        self._notices = 0  # at most so many arrivals are no deliveries
         self._waiting_size = 0  # characters or bytes of messages that have no number yet
 
     # steps; each takes the lock
@@ -66,6 +71,11 @@ class Stay:
     def step(self, event: events.Event) -> None:
         """As `handle`, for a caller that holds the lock."""
         self._carry_out(self.machine.handle(event, self._node.now_ms()))
+
+    def tick(self) -> None:
+        """The machine's deadline has come. Holds the lock."""
+        self._hand_over()
+        self.step(events.Tick())
 
     def receive(self, frame: Frame) -> Reply:
         """A peer put a frame to this process."""
@@ -107,7 +117,7 @@ class Stay:
         """Queue a message, and hand it over at once when a link has nothing else to do. Holds the lock."""
         self._buffer.append(payload)
         self._waiting_size += len(payload)
-        if self._node.idle:
+        if self._node.idle or self.machine.alone:
             self._hand_over()
             self._pump()
 
@@ -115,6 +125,14 @@ class Stay:
         if self._buffer:
             payloads, self._buffer = self._buffer, []
             self._carry_out(self.machine.handle(events.Submit(payloads), self._node.now_ms()))
+
+    def begin_leaving(self) -> None:
+        """No more is sent; what was sent does not wait for its own sender to read it. Holds the lock."""
+        self.leaving = True
+        mine = [it for it in self.arrivals if isinstance(it, Deliver) and it.run.sender == self.machine.process]
+        for delivery in mine[-1:]:
+            self.consumed(delivery)
+        self.changed.notify_all()
 
     def wait(self, deadline: float | None) -> bool:
         """Wait for a change; False when the deadline, in monotonic seconds, has passed. Holds the lock."""
@@ -126,16 +144,23 @@ class Stay:
     # effects
 
     def _carry_out(self, effects: list[Effect]) -> None:
-        dropped: list[Deliver] = []
+        done: list[Deliver | Skip] = []
         for effect in effects:
             self._record(effect)
             match effect:
                 case Sent(run):
                     self._waiting_size -= sum(map(len, run.payloads))
                 case Deliver():
-                    (self.arrivals if self._receive else dropped).append(effect)
-                case Installed() | Skip() | Suspected():
-                    self.arrivals.append(effect)
+                    if self._receive:
+                        self.arrivals.append(effect)
+                    if not self._receive or (self.leaving and effect.run.sender == self.machine.process):
+                        done.append(effect)
+                case Installed() | Suspected():
+                    self._notice(effect)
+                case Skip() if self._receive:
+                    self._notice(effect)
+                case Skip():
+                    done.append(effect)
                 case Ended():
                     self.ended = effect
                     self.arrivals.append(effect)
@@ -145,7 +170,10 @@ class Stay:
                     self._node.ask_registry(self, request)
                 case _:
                     assert_never(effect)
-        for delivery in dropped:  # a step of its own: its effects come after these
+        if self._notices >= NOTICES_MAX and not self.ended:
+            logger.warning("{} reads nothing: it leaves group {}", self.machine.process, self.machine.group)
+            self.step(events.Exit())
+        for delivery in done:  # a step of its own: its effects come after these
             self.consumed(delivery)
         if effects:
             self.changed.notify_all()
@@ -156,11 +184,21 @@ class Stay:
         if self._log and definition:
             self._log.record(definition, self.machine.instance, effect)
 
-    def consumed(self, delivery: Deliver) -> None:
-        """The application is done with a run. Holds the lock."""
-        run = delivery.run
-        if not self.ended:
-            self.step(events.Consumed(run.sender, run.last, len(run.encoded)))
+    def _notice(self, notice: Installed | Suspected | Skip) -> None:
+        """What the application is told beside messages; who reads none of very many cannot stay."""
+        if not self._receive:
+            return
+        self._notices = self._notices + 1 if self.arrivals else 1
+        self.arrivals.append(notice)
+
+    def consumed(self, done: Deliver | Skip) -> None:
+        """The application is done with a run, or knows of a loss. Holds the lock."""
+        if self.ended:
+            return
+        if isinstance(done, Deliver):
+            self.step(events.Consumed(done.run.sender, done.run.last, len(done.run.encoded)))
+        else:
+            self.step(events.Consumed(done.sender, done.first + done.count - 1, 0))
 
     def _said(self, error: GComError) -> GComError:
         """The registry client's own words are better than the machine's."""

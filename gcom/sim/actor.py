@@ -15,7 +15,6 @@ from gcom.sim.network import CALL_TIMEOUT_MS, Fate
 from gcom.trace.writer import DeliveryLog
 from gcom.values import names
 from gcom.values.names import Process
-from gcom.values.run import Run
 
 if TYPE_CHECKING:
     from gcom.sim.world import World
@@ -31,6 +30,7 @@ class Actor:
         self.name = names.name_of(process)
         self.crashed = False
         self.paused = False
+        self.doomed = False  # crashes at its next view
         self.failure: GComError | None = None
         self._world = world
         self._rng = Random(seed)
@@ -75,8 +75,10 @@ class Actor:
             self._when_running(action)
 
     def close_log(self) -> None:
-        if self._log and not self.crashed:
-            self._when_running(lambda: self._handle(events.Exit()))
+        if self.crashed:
+            return
+        self._when_running(lambda: self._handle(events.Exit()))
+        if self._log:
             self._log.close()
 
     def send_marker(self) -> tuple[Process, int]:
@@ -106,9 +108,15 @@ class Actor:
                 case AskRegistry(request):
                     self._ask_registry(request)
                 case Deliver(run):
-                    self._read(run)
+                    self._read(events.Consumed(run.sender, run.last, len(run.encoded)))
+                case Skip(sender, first, count, _):
+                    self._read(events.Consumed(sender, first + count - 1, 0))
                 case EntryFailed(error):
                     self.failure = error
+                case Installed() if self.doomed and not self._world.network.healed:
+                    self._world.count("crash at install")
+                    self.crash()
+                    return
                 case _:
                     pass
         self._call_peers()
@@ -149,7 +157,7 @@ class Actor:
             self._world.at(max(1, deadline - self._world.now_ms), self._tick)
 
     def _call_due(self) -> None:
-        if not self.paused:
+        if not self.paused and not self.crashed:
             for peer in self.machine.peers:
                 self._call(peer)
 
@@ -193,9 +201,8 @@ class Actor:
         text = f"{self.name} {index} " + self._rng.choice(_WORDS) * self._rng.choice([1, 3, 30])
         return text.encode() if self._rng.random() < 0.3 else text
 
-    def _read(self, run: Run) -> None:
-        """Consume a run some time later."""
-        event = events.Consumed(run.sender, run.last, len(run.encoded))
+    def _read(self, event: events.Consumed) -> None:
+        """Read what was delivered, or lost, some time later."""
 
         def consume() -> None:
             if self.is_member:
@@ -231,7 +238,8 @@ class _Call:
             callee._held.append(self._arrive)
         else:
             data = callee.receive(self._data)
-            self._world.at(self._fate.reply_ms, lambda: self._answer(data))
+            answer = (lambda: self._fail(True)) if callee.crashed else (lambda: self._answer(data))
+            self._world.at(self._fate.reply_ms, answer)
 
     def _arrive_again(self) -> None:
         callee = self._world.actors[self._peer]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from gcom.core.effects import Deliver, Ended, Installed, Sent, Skip
+from gcom.core.effects import Deliver, Ended, Installed, Sent, Skip, Suspected
 from gcom.values.definition import Definition, Multicast, Ordering
 from gcom.values.names import Process
 from gcom.values.run import Payload
@@ -50,6 +50,7 @@ class Checker:
         self._witnesses: dict[Process, _Witness] = {}
         self._sent: dict[Message, Payload] = {}
         self._views: dict[int, Installed] = {}
+        self._suspected: set[Process] = set()  # by anybody, ever
         self.deliveries = 0
 
     @property
@@ -78,8 +79,10 @@ class Checker:
             case Skip(sender, first, count, _):
                 for number in range(first, first + count):
                     self._settle(who, witness, (sender, number))
+            case Suspected(process):
+                self._suspected.add(process)
             case Ended():
-                self._on_end(witness, effect)
+                self._on_end(who, witness, effect)
 
     def _on_view(self, who: Process, witness: _Witness, installed: Installed) -> None:
         view = installed.view
@@ -130,9 +133,11 @@ class Checker:
         if witness.sections:
             witness.sections[-1].settled.add(message)
 
-    def _on_end(self, witness: _Witness, ended: Ended) -> None:
+    def _on_end(self, who: Process, witness: _Witness, ended: Ended) -> None:
         if not witness.sections:
             return
+        if ended.reason == "expelled" and who not in self._suspected:
+            raise Violation(f"EXPULSION: {who} is put out of view {witness.sections[-1].view}, and nobody suspected it")
         witness.ended = True
         if ended.settled is not None:
             last = witness.sections[-1]

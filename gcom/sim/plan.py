@@ -25,6 +25,7 @@ class Plan:
     pauses: int
     leaves: int
     late: int  # of the members, how many join later
+    at_install: bool  # who crashes does so at its next view, before anybody hears of that from it
 
     def describe(self) -> dict[str, object]:
         """For people and for --json."""
@@ -55,4 +56,5 @@ def draw(seed: int) -> Plan:
         rng.randint(0, 1) if faulty else 0,
         rng.randint(0, 2) if members > 3 and not static else 0,
         rng.randint(0, members - 2),
+        rng.random() < 0.3,
     )

@@ -13,6 +13,8 @@ from pathlib import Path
 from random import Random
 
 from gcom.core.directory import Directory
+from gcom.core.group import Stage
+from gcom.errors import Unavailable
 from gcom.sim.actor import Actor
 from gcom.sim.checkers import Checker, Violation
 from gcom.sim.network import Network
@@ -60,7 +62,7 @@ class World:
 
     def trouble(self, text: str) -> None:
         """A log could not be written: a simulated run without its logs proves nothing."""
-        raise OSError(text)
+        raise Unavailable(text)
 
     @property
     def digest(self) -> str:
@@ -111,7 +113,9 @@ class World:
 
     def _crash(self, name: str) -> None:
         actor = self._alive(name)
-        if actor:
+        if actor and self.plan.at_install:
+            actor.doomed = True
+        elif actor:
             self.count("crash")
             actor.crash()
             if self.rng.random() < 0.5:
@@ -161,5 +165,7 @@ class World:
             )
 
     def _is_settled(self) -> bool:
+        if any(actor.machine.stage is Stage.ENTERING and not actor.crashed for actor in self.actors.values()):
+            return False  # it is still on its way in
         views = {actor.machine.view for actor in self.members}
         return len(views) <= 1 and all({a.process for a in self.members} == set(v.members) for v in views if v)

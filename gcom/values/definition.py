@@ -1,4 +1,4 @@
-"""What the creator of a group picked; every member obeys the same (gcom.txt §4.1.12)."""
+"""What the creator of a group picked; every member obeys the same (GCom 2009 §4.1.12)."""
 
 from __future__ import annotations
 
@@ -44,6 +44,20 @@ class Definition:
     safe: bool = False
     netsplit: Netsplit = Netsplit.PRIMARY
 
+    def __post_init__(self) -> None:
+        """Check and normalise; raises BadValue naming what is allowed."""
+        names.group_name(self.group)
+        if isinstance(self.static, str) or not isinstance(self.static, Iterable):
+            raise BadValue(f"static {self.static!r} is not a list of member names")
+        static = tuple(sorted({names.member_name(name) for name in self.static}))
+        if len(static) > limits.MEMBERS_MAX:
+            raise BadValue(f"{len(static)} static members are too many: at most {limits.MEMBERS_MAX}")
+        if self.safe is not False:
+            raise BadValue("safe delivery is not in this version: leave it out")
+        object.__setattr__(self, "static", static)
+        for field, kind in (("ordering", Ordering), ("multicast", Multicast), ("netsplit", Netsplit)):
+            object.__setattr__(self, field, _choice(kind, field, getattr(self, field)))
+
     @classmethod
     def parse(
         cls,
@@ -55,19 +69,10 @@ class Definition:
         netsplit: str = "PRIMARY",
     ) -> Definition:
         """A definition from a user's or a peer's words, in any case; raises BadValue naming what is allowed."""
-        invited = tuple(sorted({names.member_name(name) for name in static}))
-        if len(invited) > limits.MEMBERS_MAX:
-            raise BadValue(f"{len(invited)} static members are too many: at most {limits.MEMBERS_MAX}")
-        if safe is not False:
-            raise BadValue("safe delivery is not in this version: leave it out")
-        return cls(
-            names.group_name(group),
-            _choice(Ordering, "ordering", ordering),
-            _choice(Multicast, "multicast", multicast),
-            invited,
-            safe,
-            _choice(Netsplit, "netsplit", netsplit),
-        )
+        orders = _choice(Ordering, "ordering", ordering)
+        casts = _choice(Multicast, "multicast", multicast)
+        members = (static,) if isinstance(static, str) else tuple(static)
+        return cls(group, orders, casts, members, safe, _choice(Netsplit, "netsplit", netsplit))
 
     def differences(self, other: Definition) -> str:
         """In words, where `other` differs from this one; empty if nowhere."""

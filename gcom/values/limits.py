@@ -19,7 +19,8 @@ CONTROL_ITEMS_TAKEN = 16  # into one frame, so that they fit there
 RUN_BYTES_MAX = FRAME_BYTES_MAX - FRAME_HEADER_BYTES - 64
 RUN_MESSAGES_MAX = 2048
 
-# A sender's window: messages not yet stable, or not yet consumed by every member. At the bound `send` blocks.
+# A sender's window: messages not yet consumed by every member. At the bound nothing is numbered; what waits fills up
+# the next bound, and then `send` blocks.
 WINDOW_MESSAGES_MAX = 32 * 1024
 WINDOW_BYTES_MAX = 4 * 1024 * 1024
 # Sent by the application, not yet numbered. At the bound `send` blocks.
@@ -27,9 +28,10 @@ PENDING_MESSAGES_MAX = 8 * 1024
 PENDING_BYTES_MAX = 1024 * 1024
 
 MEMBERS_MAX = 64  # a full mesh; beyond it a view change costs more than it is worth. At the bound a join is refused.
-JOINS_PENDING_MAX = 128  # processes waiting to be admitted. At the bound a join is refused; the joiner retries.
+JOINS_PENDING_MAX = 128  # processes waiting to be admitted. At the bound a join is refused: try again.
 CONTROL_ITEMS_MAX = 256  # in one frame. A frame with more is malformed.
 DIRECTORY_GROUPS_MAX = 10_000  # At the bound a create is refused.
+ATTEMPT_MAX = 2**31  # of a ballot; an honest proposer needs one a failure
 NUMBER_MAX = 2**63 - 1  # message, serial and view numbers fit Spark's bigint
 
 # Timing, in milliseconds of the process's own running time.

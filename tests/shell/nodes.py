@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
@@ -24,7 +24,7 @@ def until(condition: Callable[[], bool], what: str = "it") -> None:
         pause.wait(0.002)
 
 
-def at_once(works: list[Callable[[], T]]) -> list[T | gcom.GComError]:
+def at_once(works: Sequence[Callable[[], T]]) -> list[T | gcom.GComError]:
     """Run each in a thread of its own, all starting at one instant; what each returned or raised, in order."""
     barrier = threading.Barrier(len(works))
     results: dict[int, T | gcom.GComError] = {}
@@ -63,6 +63,17 @@ def next_of(group: gcom.Group, kind: type[T]) -> T:
         assert event is not None, f"{group.process} saw no {kind.__name__}"
         if isinstance(event, kind):
             return event
+
+
+def fill(group: gcom.Group, payload: bytes | str, timeout_s: float = 0.2) -> tuple[int, str]:
+    """Send until there is no room for so long: how many went, and what the refusal says."""
+    sent = 0
+    while True:
+        try:
+            group.send(payload, timeout_s)
+        except gcom.GComTimeout as error:
+            return sent, str(error)
+        sent += 1
 
 
 class Cluster:

@@ -6,11 +6,13 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gcom
+from tests.oracle import judge
 from tests.shell.nodes import LIMIT_S, Cluster, at_once, cluster, next_of, take, until
 
 FIFO = gcom.Definition.parse("news")
@@ -138,6 +140,24 @@ class TestMembers:
         assert {next_of(group, gcom.Departure).reason for group in groups} == {"request"}
         until(lambda: here.node("last").groups() == (), "the end of an empty group")
 
+    @pytest.mark.slow
+    def test_whoever_comes_while_others_go_gets_in(self, tmp_path: Path) -> None:
+        """The group ends and begins again many times: a join that may create it never finds it unknown."""
+        with cluster(tmp_path) as here:
+            nodes = [here.node(f"n{i}") for i in range(5)]
+            assert at_once([partial(self._come_and_go, node) for node in nodes]) == [None] * len(nodes)
+        report = judge(tmp_path)
+        assert report.notes == []
+        assert [found.failed() for found in report.groups.values() if found.failed()] == []
+        assert set(report.coverage.values()) == {"closed"}
+
+    @staticmethod
+    def _come_and_go(node: gcom.Node) -> None:
+        for turn in range(30):
+            with node.join("news", create=FIFO) as group:
+                group.send_many(f"{turn} {i}" for i in range(20))
+                group.listen()
+
     def test_a_static_group_starts_when_all_are_in(self, here: Cluster) -> None:
         definition = gcom.Definition.parse("trio", static=["a", "b", "c"])
         first = here.node("a").join("trio", create=definition)
@@ -197,7 +217,7 @@ class TestMisuse:
 
     def test_a_definition_that_differs(self, here: Cluster) -> None:
         here.members("alice")
-        with pytest.raises(gcom.GroupExists, match="'news'.*ordering is FIFO, not NONORDERED"):
+        with pytest.raises(gcom.GroupExists, match=r"'news'.*ordering is FIFO, not NONORDERED"):
             here.node("bob").join("news", create=gcom.Definition.parse("news", "NONORDERED"))
 
     def test_a_definition_of_another_group(self, here: Cluster) -> None:
@@ -206,7 +226,7 @@ class TestMisuse:
 
     def test_a_group_in_use_is_not_removed(self, here: Cluster) -> None:
         here.members("alice", "bob")
-        with pytest.raises(gcom.GroupInUse, match="'news'.*alice"):
+        with pytest.raises(gcom.GroupInUse, match=r"'news'.*alice"):
             here.node("carol").remove("news")
 
     def test_a_name_is_taken_while_its_holder_answers(self, here: Cluster) -> None:
@@ -221,7 +241,7 @@ class TestMisuse:
         for held in (False, True):
             if held:
                 here.node("a").join("duo", create=definition)
-            with pytest.raises(gcom.NotInvited, match="'mallory'.*'duo'.*a, b"):
+            with pytest.raises(gcom.NotInvited, match=r"'mallory'.*'duo'.*a, b"):
                 here.node("mallory").join("duo", create=definition)
 
     def test_joining_twice(self, here: Cluster) -> None:

@@ -1,0 +1,40 @@
+"""Who left by request, and is told for a while of the view that goes on without it.
+
+1. A, B and C; C leaves, and the INSTALL of its leave is lost. 2. D joins, so A and B are one view further. 3. C asks
+what became of it. Who remembered only its last change would call C expelled, and what C had sent unconfirmed.
+"""
+
+from __future__ import annotations
+
+from gcom.core.frames import Decision
+from gcom.values import limits
+from gcom.values.names import Process
+
+
+class Farewells:
+    """For each leaver the decision that it waits for, until LINGER_MS after it was installed here."""
+
+    def __init__(self) -> None:
+        self._told: dict[Process, tuple[Decision, int]] = {}
+
+    def install(self, decision: Decision, now_ms: int) -> None:
+        """Remember who left with a decision."""
+        leavers = [member for member, reason in decision.left.items() if reason == "request"]
+        self._told |= dict.fromkeys(leavers, (decision, now_ms + limits.LINGER_MS))
+
+    def decision(self, leaver: Process) -> Decision | None:
+        """What a leaver is to be told; None for anybody else."""
+        told = self._told.get(leaver)
+        return told[0] if told else None
+
+    @property
+    def leavers(self) -> list[Process]:
+        """Who is still told."""
+        return list(self._told)
+
+    def forget(self, now_ms: int) -> list[Process]:
+        """Who has had time enough, from now on a stranger."""
+        over = [leaver for leaver, (_, until_ms) in self._told.items() if now_ms >= until_ms]
+        for leaver in over:
+            del self._told[leaver]
+        return over

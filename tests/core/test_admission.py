@@ -1,0 +1,135 @@
+"""Who may come in."""
+
+from __future__ import annotations
+
+import pytest
+
+from gcom.core.admission import Admission
+from gcom.core.detector import Detector
+from gcom.core.frames import JoinRefused
+from gcom.values import limits
+from gcom.values.definition import Definition
+from tests.core.making import A, B, C, address, view
+
+VIEW = view(A, B)
+AGAIN = "b#2"  # comes back under b's name
+ASKED = 1_000
+
+
+class Leader:
+    """A, which leads A and B, with what its admission needs."""
+
+    def __init__(self, static: tuple[str, ...] = ()) -> None:
+        self.admission = Admission(Definition.parse("g", static=static), A)
+        self.detector = Detector(A)
+        self.detector.install(VIEW, 0)
+        self.detector.heard(B, 500, ())
+
+    def ask(self, who: str, now_ms: int = ASKED) -> str:
+        """The code of the refusal, or nothing."""
+        refusal = self.admission.ask(who, address(who), VIEW, self.detector, now_ms)
+        assert refusal is None or isinstance(refusal, JoinRefused)
+        return refusal.code if refusal else ""
+
+    def ready(self, *staying: str) -> list[str]:
+        return [joiner.process for joiner in self.admission.ready(set(staying))]
+
+
+def test_a_name_waits_until_its_holder_was_heard_after_the_question() -> None:
+    leader = Leader()
+    assert leader.ask(AGAIN) == ""  # b may be dead: it was heard before only
+    assert leader.admission.holders_asked_for(VIEW) == [B]
+    leader.detector.heard(B, ASKED, ())  # the very same moment is not after
+    assert leader.ask(AGAIN, ASKED + 10) == ""
+    leader.detector.heard(B, ASKED + 1, ())
+    assert leader.ask(AGAIN, ASKED + 20) == "NameTaken"
+    assert not leader.admission.any
+
+
+def test_a_name_goes_over_in_the_change_that_takes_its_holder_out() -> None:
+    leader = Leader()
+    leader.ask(AGAIN)
+    assert leader.ready(A, B) == []
+    leader.detector.suspect(B, "refused")
+    assert leader.ask(AGAIN, ASKED + 300) == ""
+    assert leader.ready(A) == [AGAIN]
+
+
+def test_the_leaders_own_name_is_taken_at_once() -> None:
+    assert Leader().ask("a#2") == "NameTaken"
+
+
+def test_of_two_with_one_name_the_first_to_ask_comes_in() -> None:
+    leader = Leader()
+    assert (leader.ask("c#1"), leader.ask("c#2")) == ("", "")
+    assert leader.ready(A, B) == ["c#1"]
+
+
+def test_who_asks_twice_keeps_its_place() -> None:
+    leader = Leader()
+    for who in ("d#1", C, "d#1"):
+        leader.ask(who)
+    assert leader.ready(A, B) == ["d#1", C]
+
+
+def test_a_static_group_lets_only_its_own_in() -> None:
+    leader = Leader(static=("a", "b", "c"))
+    assert leader.ask("d#1") == "NotInvited"
+    assert leader.ask(C) == ""
+    assert leader.ready(A, B) == [C]
+
+
+def test_joins_wait_a_little_for_one_another() -> None:
+    leader = Leader()
+    leader.ask(C)
+    assert not leader.admission.gathered({A, B}, ASKED + limits.JOIN_GATHER_MS - 1)
+    assert leader.admission.gathered({A, B}, ASKED + limits.JOIN_GATHER_MS)
+
+
+def test_who_waits_behind_a_holder_of_its_name_makes_no_change_ripe() -> None:
+    leader = Leader()
+    leader.ask(AGAIN)
+    assert not leader.admission.gathered({A, B}, ASKED + limits.JOIN_GATHER_MS)
+    assert leader.admission.gathered({A}, ASKED + limits.JOIN_GATHER_MS)
+
+
+def test_who_asks_no_more_waits_no_more() -> None:
+    leader = Leader()
+    leader.ask(C)
+    leader.ask("d#1")
+    leader.ask(C, ASKED + 100)
+    leader.admission.tick(ASKED + limits.SILENCE_MS)
+    assert leader.ready(A, B) == [C]
+
+
+def test_who_is_in_waits_no_more() -> None:
+    leader = Leader()
+    leader.ask(C)
+    leader.admission.install(view(A, B, C, number=2))
+    assert not leader.admission.any
+
+
+def test_a_full_view_takes_nobody() -> None:
+    members = tuple(f"m{index}#1" for index in range(limits.MEMBERS_MAX))
+    detector = Detector(members[0])
+    detector.install(view(*members), 0)
+    admission = Admission(Definition.parse("g"), members[0])
+    refusal = admission.ask(C, address(C), view(*members), detector, ASKED)
+    assert refusal is not None
+    assert "full" in refusal.text
+
+
+def test_no_more_come_in_than_the_view_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MEMBERS_MAX", 3)
+    leader = Leader()
+    leader.ask(C)
+    leader.ask("d#1")
+    assert leader.ready(A, B) == [C]
+
+
+def test_no_more_wait_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "JOINS_PENDING_MAX", 1)
+    leader = Leader()
+    assert leader.ask(C) == ""
+    assert leader.ask("d#1") == "Unavailable"
+    assert leader.ask(C) == ""  # it waits already

@@ -1,0 +1,509 @@
+"""Whole stays in a group, each told in a sentence, on a network that the test drives by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from gcom.core import events, frames
+from gcom.core.effects import Deliver, Ended
+from gcom.core.frames import Control, Frame, Refused
+from gcom.core.group import STAGES, Stage
+from gcom.errors import NameTaken, NotInvited, Unavailable
+from gcom.values import limits
+from gcom.values.definition import Definition
+from tests.core.making import A, B, C, D, E
+from tests.core.network import Network
+
+
+def test_the_table_of_stages_lists_every_stage() -> None:
+    assert set(STAGES) == set(Stage)
+
+
+# data
+
+
+def test_what_one_sends_all_deliver_once_and_in_order() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    texts = [f"t{index}" for index in range(5_000)]
+    net.send(B, *texts)
+    net.until(lambda: all(net.delivered(who) == texts for who in (A, B, C)))
+
+
+def test_a_member_alone_delivers_its_own_at_once() -> None:
+    net = Network()
+    net.form("a")
+    texts = [str(index) for index in range(limits.WINDOW_MESSAGES_MAX)]
+    net.send(A, *texts)
+    assert net.delivered(A) == texts
+    assert net.machines[A].flushed
+
+
+def test_a_member_alone_is_held_up_by_its_own_reading_only() -> None:
+    net = Network()
+    net.form("a")
+    net.slow.add(A)
+    net.send(A, *["x"] * (limits.WINDOW_MESSAGES_MAX + 1))
+    assert net.machines[A].pending == 1
+    assert net.machines[A].waits_for == "this process to read its own deliveries"
+    net.handle(A, events.Consumed(A, 10, 10))
+    assert net.machines[A].pending == 0
+
+
+def test_a_slow_reader_holds_up_the_sender_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WINDOW_MESSAGES_MAX", 30)
+    net = Network()
+    net.form("a", "b", "c")
+    net.slow.add(C)
+    net.send(A, *["x"] * 100)
+    net.pass_ms(1_000)
+    assert len(net.delivered(C)) == 30
+    assert net.machines[A].pending == 70
+    assert net.machines[A].waits_for == f"{C} to read its deliveries"
+    net.slow.clear()
+    net.handle(C, events.Consumed(A, 30, 30))
+    net.until(lambda: len(net.delivered(C)) == 100)
+
+
+@pytest.mark.parametrize("ends", range(8))
+def test_a_run_that_fills_a_frame_to_the_last_byte_still_goes(ends: int) -> None:
+    net = Network()
+    net.form("a", "b")
+    net.send(A, "é" * 40_000, "é" * 40_000, "é" * 30_560 + "x" * ends)
+    net.until(lambda: len(net.delivered(B)) == 3)
+
+
+def test_over_basic_a_broken_call_is_a_skip_and_the_rest_is_delivered() -> None:
+    net = Network(Definition.parse("g", multicast="BASIC"))
+    net.form("a", "b", "c")
+    net.lose = lambda frame: bool(frame.runs) and frame.target == C
+    net.send(A, "lost")
+    net.until(lambda: net.delivered(B) == ["lost"])
+    net.lose = lambda frame: False
+    net.send(A, "found")
+    net.until(lambda: net.delivered(C) == ["found"] and net.skipped(C) == 1)
+    assert net.delivered(A) == net.delivered(B) == ["lost", "found"]
+
+
+def test_over_reliable_broken_calls_cost_nothing_but_time() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    lost = iter([True, True, False, True, False, False] * 1_000)
+    net.lose = lambda frame: next(lost)
+    for index in range(40):
+        net.send(A, f"a{index}")
+        net.send(C, f"c{index}")
+        net.step()
+    net.until(lambda: all(len(net.delivered(who)) == 80 for who in (A, B, C)))
+
+
+# a sender dies
+
+
+@pytest.mark.parametrize(("sender", "reached", "other"), [(C, A, B), (C, B, A), (A, B, C), (B, C, A)])
+def test_a_sender_dies_after_it_reached_one_of_two_and_both_deliver(sender: str, reached: str, other: str) -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.lose = lambda frame: bool(frame.runs) and frame.target == other
+    net.send(sender, "last words")
+    net.until(lambda: net.delivered(reached) == ["last words"])
+    net.kill(sender)
+    net.lose = lambda frame: False
+    net.until_view(reached, other)
+    assert net.delivered(other) == ["last words"]
+    assert net.views(other)[-1].left == {sender: "refused"}
+
+
+def test_what_a_dead_sender_put_to_nobody_is_delivered_by_nobody() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.lose = lambda frame: bool(frame.runs)
+    net.send(C, "unheard")
+    net.until(lambda: net.delivered(C) == ["unheard"])
+    net.kill(C)
+    net.until_view(A, B)
+    assert net.delivered(A) == net.delivered(B) == []
+
+
+def test_a_survivor_is_one_second_from_a_view_without_the_dead() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.kill(B)
+    killed_ms = net.now_ms
+    net.until_view(A, C)
+    assert net.now_ms - killed_ms < 1_000
+
+
+# the leader dies in a change
+
+
+@pytest.mark.parametrize("reached", [1, 2, 3])
+@pytest.mark.parametrize("kind", [frames.Prepare, frames.Cut, frames.Install])
+def test_the_leader_dies_in_the_middle_of_a_change_and_the_rest_end_in_one_view(
+    kind: type[Control], reached: int
+) -> None:
+    net = Network()
+    net.form("a", "b", "c", "d", "e")
+    net.lose = lambda frame: bool(frame.runs) and frame.source == E and frame.target != D
+    net.send(E, "last words")  # d alone has them
+    net.until(lambda: net.delivered(D) == ["last words"])
+    net.kill_after(A, kind, reached)
+    net.kill(E)
+    net.until_view(B, C, D)
+    assert not net.alive(A)
+    assert net.delivered(B) == net.delivered(C) == net.delivered(D) == ["last words"]
+    net.send(B, "on we go")
+    net.until(lambda: net.delivered(D)[-1] == "on we go")
+
+
+def test_after_an_accepted_cut_a_new_proposer_takes_the_very_same_value() -> None:
+    net = Network()
+    net.form("a", "b", "c", "d", "e")
+    net.kill_after(A, frames.Cut, 3)
+    net.leave(E)
+    net.until_view(B, C, D)
+    firsts = [next(installed for installed in net.views(who) if installed.view.number == 6) for who in (B, C, D)]
+    assert firsts == [firsts[0]] * 3
+    assert firsts[0].left == {E: "request"}
+    assert A in firsts[0].view.members  # dead already: that is the business of the view after
+    assert net.end(E) == Ended(5, "request", settled=6)
+
+
+def test_a_paused_member_that_comes_back_while_another_dies_does_not_freeze_the_group() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.cut_off.add(B)
+    net.kill(C)  # a suspects it at once, and begins a change with b
+    net.until(lambda: (B, "silence") in net.suspected(A))
+    net.cut_off.clear()
+    net.until_view(A, B)
+    net.send(B, "here again")
+    net.until(lambda: net.delivered(A) == ["here again"])
+
+
+# leaving
+
+
+def test_a_leader_that_leaves_is_settled_and_the_next_in_age_leads() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.send(A, "good bye")
+    net.until(lambda: net.machines[A].pending == 0)
+    net.leave(A)
+    net.until(lambda: net.machines[A].stage is Stage.ENDED)
+    net.until_view(B, C)
+    assert net.delivered(B) == net.delivered(C) == ["good bye"]
+    assert net.end(A) == Ended(3, "request", settled=4)
+    last = net.views(B)[-1]
+    assert (last.view.leader, last.left) == (B, {A: "request"})
+
+
+def test_a_leaver_delivers_all_that_its_last_view_delivered() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.lose = lambda frame: bool(frame.runs) and frame.source == A and frame.target == C
+    net.send(A, "before you go")
+    net.until(lambda: net.delivered(B) == ["before you go"])
+    net.leave(C)
+    net.until(lambda: net.end(C) is not None)
+    assert net.delivered(C) == ["before you go"]
+
+
+def test_a_leaver_that_hears_of_its_view_two_views_late_is_settled_all_the_same() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.lose = lambda frame: frame.target == C and any(isinstance(item, frames.Install) for item in frame.control)
+    net.leave(C)
+    net.until_view(A, B)
+    net.start("d")
+    net.until_view(A, B, D)
+    net.lose = lambda frame: False
+    net.until(lambda: net.end(C) is not None)
+    assert net.end(C) == Ended(3, "request", settled=4)
+
+
+def test_who_left_long_ago_is_called_no_more() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.leave(C)
+    net.until_view(A, B)
+    net.pass_ms(limits.LINGER_MS + limits.HEARTBEAT_MS)
+    assert net.machines[A].peers == [B]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_all_leave_at_once_and_the_group_is_gone(count: int) -> None:
+    net = Network()
+    members = net.form(*"abcde"[:count])
+    for who in members:
+        net.leave(who)
+    net.until(lambda: all(net.machines[who].stage is Stage.ENDED for who in members))
+    assert [end.reason for who in members if (end := net.end(who))] == ["request"] * count
+    net.step()
+    assert net.machines[net.start("z")].stage is Stage.ENTERING  # a new one: its definition is made anew
+    net.until_view("z#1")
+    assert net.machines["z#1"].instance == "i2"
+
+
+def test_one_joins_while_another_leaves() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.start("d")
+    net.leave(B)
+    net.until_view(A, C, D)
+    net.until(lambda: net.machines[B].stage is Stage.ENDED)
+    assert net.end(B) is not None
+    net.send(D, "hello")
+    net.until(lambda: net.delivered(A) == net.delivered(C) == ["hello"])
+    assert net.delivered(B) == []
+
+
+def test_the_leader_leaves_while_one_joins() -> None:
+    net = Network()
+    net.form("a", "b")
+    net.start("c")
+    net.leave(A)
+    net.until_view(B, C)
+
+
+def test_who_goes_without_waiting_says_what_may_not_have_arrived() -> None:
+    net = Network()
+    net.form("a", "b")
+    net.lose = lambda frame: bool(frame.runs)
+    net.send(A, "x", "y")
+    net.until(lambda: len(net.delivered(A)) == 2)
+    net.handle(A, events.Exit())
+    assert net.end(A) == Ended(2, "exit", None, (1, 2))
+    assert net.machines[A].stage is Stage.ENDED
+    assert (net.machines[A].deadline_ms, net.machines[A].peers) == (None, [])
+
+
+def test_a_process_that_gives_up_while_it_enters_is_simply_gone() -> None:
+    net = Network()
+    net.form("a")
+    net.start("b")
+    net.leave(B)
+    assert net.machines[B].stage is Stage.ENDED
+    assert net.end(B) is None
+    net.pass_ms(1_000)
+    net.until_view(A)
+
+
+# joining
+
+
+def test_a_joiner_delivers_what_is_sent_in_its_first_view_and_nothing_older() -> None:
+    net = Network()
+    net.form("a", "b")
+    net.send(A, "old")
+    net.until(lambda: net.delivered(B) == ["old"])
+    net.start("c")
+    net.until_view(A, B, C)
+    assert net.views(C)[0].base == {A: 1}
+    net.send(A, "new")
+    net.until(lambda: net.delivered(C) == ["new"])
+
+
+def test_a_joiner_dies_before_it_is_told_and_the_group_goes_on() -> None:
+    net = Network()
+    net.form("a", "b")
+    net.kill_after(C, frames.Join, 1)
+    net.start("c")
+    net.until(lambda: not net.alive(C))
+    net.until(lambda: net.number(A) == 4)  # it is let in, and put out
+    net.until_view(A, B)
+    net.send(A, "still here")
+    net.until(lambda: net.delivered(B) == ["still here"])
+
+
+def test_several_that_come_together_are_let_in_by_few_views() -> None:
+    net = Network()
+    net.form("a")
+    for name in "bcde":
+        net.start(name)
+    net.until_view(A, B, C, D, E)
+    assert net.number(A) == 2
+
+
+def test_a_name_is_refused_while_its_holder_answers() -> None:
+    net = Network()
+    net.form("a", "b")
+    other = net.start("b", "2")
+    net.until(lambda: net.error(other) is not None)
+    assert isinstance(net.error(other), NameTaken)
+    net.pass_ms(500)
+    net.until_view(A, B)
+
+
+def test_who_died_comes_back_under_its_name_in_the_change_that_takes_it_out() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.kill(B)
+    again = net.start("b", "2")
+    net.until_view(A, C, again)
+    last = net.views(A)[-1]
+    assert (last.joined, last.left, last.view.number) == ((again,), {B: "refused"}, 4)
+
+
+def test_who_asks_while_the_leader_is_dead_is_let_in_by_the_next() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.kill(A)
+    net.start("d")
+    net.until_view(B, C, D)
+
+
+def test_who_could_not_reach_the_leader_for_a_while_gets_in_when_it_can() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.lose = lambda frame: frame.source == D and frame.target == A
+    net.start("d")
+    net.pass_ms(3_000)  # b and c send it to a
+    net.lose = lambda frame: False
+    net.until_view(A, B, C, D)
+
+
+def test_a_group_whose_members_are_all_dead_begins_a_new_instance() -> None:
+    net = Network()
+    net.form("a", "b")
+    net.kill(A)
+    net.kill(B)
+    net.start("c")
+    net.until_view(C)
+    assert net.machines[C].instance == "i2"
+    assert net.number(C) == 1
+
+
+def test_a_full_group_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MEMBERS_MAX", 2)
+    net = Network()
+    net.form("a", "b")
+    net.start("c")
+    net.until(lambda: net.error(C) is not None)
+    assert type(net.error(C)) is Unavailable
+    assert "full" in str(net.error(C))
+
+
+def test_a_static_group_starts_when_all_are_in_and_takes_nobody_else() -> None:
+    net = Network(Definition.parse("g", static=["a", "b", "c"]))
+    net.form("a", "b")
+    net.send(A, "early")
+    net.pass_ms(500)
+    assert net.delivered(A) == []
+    assert "static group" in net.machines[A].waits_for
+    stranger = net.start("d")
+    net.until(lambda: net.error(stranger) is not None)
+    assert isinstance(net.error(stranger), NotInvited)
+    net.start("c")
+    net.until(lambda: net.delivered(A) == net.delivered(B) == net.delivered(C) == ["early"])
+
+
+# expelled, cut off, late
+
+
+def test_an_expelled_process_is_told_and_ends() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.cut_off.add(C)
+    net.send(C, "into the void")
+    net.until(lambda: net.members(A) == {A, B})
+    net.cut_off.clear()
+    net.until(lambda: net.machines[C].stage is Stage.ENDED)
+    assert net.end(C) == Ended(3, "expelled", None, (1, 1))
+    assert net.delivered(A) == net.delivered(B) == []
+
+
+def test_who_hears_no_quorum_for_long_ends_by_itself() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.cut_off.add(C)
+    cut_off_ms = net.now_ms
+    net.until(lambda: net.machines[C].stage is Stage.ENDED)
+    assert net.end(C) == Ended(3, "quorum")
+    assert limits.DETACH_MS - 500 <= net.now_ms - cut_off_ms <= limits.DETACH_MS + 500
+    net.until_view(A, B)
+
+
+def test_of_two_that_lose_each_other_only_the_leader_goes_on() -> None:
+    net = Network()
+    net.form("a", "b")
+    net.cut_off.add(A)
+    net.until(lambda: net.machines[B].stage is Stage.ENDED)
+    net.until_view(A)
+    end = net.end(B)
+    assert end is not None
+    assert end.reason == "quorum"
+
+
+def test_a_frame_of_an_older_view_brings_nothing() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.send(B, "in view 3")
+    net.until(lambda: net.delivered(A) == net.delivered(C) == ["in view 3"])
+    old = next(frame for frame in net.carried if frame.runs and frame.target == A)
+    net.leave(C)
+    net.until_view(A, B)
+    reply, effects = net.machines[A].receive(old, net.now_ms)
+    assert isinstance(reply, Frame)
+    assert not any(isinstance(effect, Deliver) for effect in effects)
+    net.until(lambda: net.machines[A].flushed)
+    net.send(B, "in view 4")
+    net.until(lambda: net.delivered(A) == ["in view 3", "in view 4"])
+
+
+def test_every_frame_may_come_twice() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    for index in range(20):
+        net.send(B, f"b{index}")
+        net.step()
+        for frame in net.carried[-8:]:
+            machine = net.machines[frame.target]
+            _, effects = machine.receive(frame, net.now_ms)
+            assert not [effect for effect in effects if isinstance(effect, Deliver)]
+    net.until(lambda: all(len(net.delivered(who)) == 20 for who in (A, B, C)))
+
+
+@pytest.mark.parametrize(("group", "instance", "target"), [("x", "i1", A), ("g", "x", A), ("g", "i1", "x#9")])
+def test_a_frame_for_somebody_else_is_refused_and_changes_nothing(group: str, instance: str, target: str) -> None:
+    net = Network()
+    net.form("a", "b")
+    reply, effects = net.machines[A].receive(Frame(group, instance, B, target, frames.Status(2)), net.now_ms)
+    assert isinstance(reply, Refused)
+    assert (reply.code, effects) == ("unknown", [])
+
+
+def test_a_stranger_changes_nothing() -> None:
+    net = Network()
+    net.form("a", "b")
+    decision = frames.Decision(net.views(A)[-1].view, (), {}, {})
+    items: tuple[Control, ...] = (
+        frames.Prepare(2, (9, 0)),
+        frames.Cut(2, (9, 0), decision, {}),
+        frames.Install(decision),
+        frames.Fetch(2, A, 1, 9),
+    )
+    reply, effects = net.machines[A].receive(Frame("g", "i1", "x#9", A, frames.Status(0), items), net.now_ms)
+    assert isinstance(reply, Frame)
+    assert effects == []
+    net.pass_ms(500)
+    net.until_view(A, B)
+    assert net.number(A) == 2
+
+
+# memory
+
+
+def test_when_all_is_still_nobody_keeps_a_payload() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    for who in (A, B, C):
+        net.send(who, *["x" * 100] * 3_000)
+    net.until(lambda: all(len(net.delivered(who)) == 9_000 for who in (A, B, C)))
+    net.pass_ms(3 * limits.HEARTBEAT_MS)
+    for who in (A, B, C):
+        member = net.machines[who]._member
+        assert member is not None
+        archive = member.streams.multicast._archive(net.number(who))  # type: ignore[union-attr]
+        assert all(store.floor == store.last for store in archive.values())
+        assert not member.streams.multicast._previous  # type: ignore[union-attr]

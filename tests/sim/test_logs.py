@@ -1,0 +1,47 @@
+"""What simulated processes wrote down is judged by the oracle: every run keeps the promises of its group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gcom.sim.plan import draw
+from gcom.sim.world import World
+from tests.oracle import judge
+
+FAST = range(15)
+SLOW = range(15, 115)
+
+
+def _check(seed: int, folder: Path) -> None:
+    World(draw(seed), folder).run()
+    report = judge(folder)
+    assert report.notes == []
+    assert report.groups
+    for key, group in report.groups.items():
+        assert group.failed() == {}, key
+
+
+@pytest.mark.parametrize("seed", FAST)
+def test_the_logs_of_a_run_pass_the_oracle(seed: int, tmp_path: Path) -> None:
+    _check(seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SLOW)
+def test_the_logs_of_another_run_pass_the_oracle(seed: int, tmp_path: Path) -> None:
+    _check(seed, tmp_path)
+
+
+def test_a_crashed_process_leaves_an_unsealed_log_and_the_others_sealed_ones(tmp_path: Path) -> None:
+    seed = next(seed for seed in range(100) if draw(seed).crashes and not draw(seed).definition.static)
+    world = World(draw(seed), tmp_path)
+    world.run()
+    crashed = {actor.process for actor in world.actors.values() if actor.crashed}
+    assert crashed
+    for actor in world.actors.values():
+        folder = tmp_path / actor.name / actor.process.partition("#")[2]
+        names = [path.name for path in folder.iterdir()] if folder.exists() else []
+        assert all(name.startswith(".") for name in names) or actor.process not in crashed
+        assert not any(name.startswith(".") for name in names) or actor.process in crashed
