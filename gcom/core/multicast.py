@@ -47,7 +47,7 @@ class Multicast(ABC):
         self.view = view.number
         self.frozen = False
         others = [member for member in view.members if member != self.process]
-        self.out.install(others, view.number)
+        self.out.install(others)
         self.consumed = {sender: self.consumed.get(sender, cut.get(sender, 0)) for sender in others}
         self._begin(others, cut)
 
@@ -101,6 +101,10 @@ class Multicast(ABC):
     @abstractmethod
     def receive(self, run: Run, now_ms: int) -> list[Run]:
         """Store a run of another member; returns what may go up to the ordering."""
+
+    def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
+        """A sender says that 1…sent were put to this process."""
+        return
 
     @abstractmethod
     def on_failed(self, peer: Process) -> None:

@@ -12,7 +12,7 @@ from itertools import accumulate
 from gcom.core import codec
 from gcom.core.effects import Deliver, Effect, Sent, Skip
 from gcom.core.frames import Decision, Status
-from gcom.core.multicast import Basic, Range, multicast
+from gcom.core.multicast import Range, multicast
 from gcom.core.ordering import orderer
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -91,8 +91,7 @@ class Streams:
         return effects
 
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
-        if isinstance(self.multicast, Basic):
-            self.multicast.on_sent(sender, sent, now_ms)
+        self.multicast.on_sent(sender, sent, now_ms)
 
     def give_up_overdue(self, now_ms: int) -> list[Effect]:
         return self._lose(self.multicast.overdue(now_ms))

@@ -96,7 +96,7 @@ class Suspicion:
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """This process's stay is over: reason request, expelled, quorum or exit.
+    """This process's stay is over: reason request, expelled, quorum or exit (or defect: one of GCom's own).
 
     `unconfirmed`: first and last of its own messages that may not have arrived everywhere; `unsent`: how many more
     `send` had taken that never got a number.
@@ -207,6 +207,7 @@ class Group:
         if ended.reason in ("request", "exit"):
             raise NotAMember(f"group {self.name!r} was left: join it again")
         why = {"expelled": "the group went on without it", "quorum": "it lost contact to a quorum of the group"}
+        why["defect"] = "a defect in GCom ended this node; its traceback was printed"
         lost = ended.unconfirmed
         open_ones = f"; its messages {lost[0]} to {lost[1]} may not have arrived" if lost else ""
         if self._stay.unnumbered:
@@ -251,7 +252,7 @@ class Group:
         for event in self.events():
             if isinstance(event, Message):
                 yield event
-            elif isinstance(event, Departure) and event.reason in ("expelled", "quorum"):
+            elif isinstance(event, Departure) and event.reason not in ("request", "exit"):
                 self._raise_if_ended()
 
     def listen(

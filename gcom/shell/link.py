@@ -10,8 +10,6 @@ from collections import deque
 from threading import Condition, Thread
 from typing import TYPE_CHECKING
 
-from loguru import logger
-
 from gcom.core import codec
 from gcom.core.events import CallFailed, Replied
 from gcom.core.frames import Frame
@@ -66,7 +64,8 @@ class Link:
             while (taken := self._next()) is not None:
                 self._put(*taken)
         except Exception:  # outermost: of this thread; without it a defect would only show as silence
-            logger.exception("the link to {} ended by a defect", self.address)
+            self._node.on_defect()
+            raise
         finally:
             self._caller.close()
 
@@ -77,7 +76,8 @@ class Link:
                 taken = self._take()
                 if taken is not None:
                     return taken
-                if not self._turns and self._node.forget(self):
+                if not self._turns:
+                    self._node.forget(self)
                     return None
                 self.waiting = True
                 self._node.waiting_links += 1

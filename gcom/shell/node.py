@@ -196,10 +196,9 @@ class Node:
             found = self._links[address] = Link(self, address)
         return found
 
-    def forget(self, link: Link) -> bool:
+    def forget(self, link: Link) -> None:
         """A link has no peer left; its thread ends."""
         self._links.pop(link.address, None)
-        return True
 
     def ask_registry(self, stay: Stay, request: Request) -> None:
         """Have the registry thread put a request; the answer comes back to the stay."""
@@ -217,7 +216,18 @@ class Node:
         try:
             work()
         except Exception:  # outermost: of this thread; without it a defect would only show as silence
-            logger.exception("a thread of node {} ended by a defect", self.name)
+            self.on_defect()
+            raise
+
+    def on_defect(self) -> None:
+        """A thread ends by a defect of GCom: nothing of this node can be relied on, so all of its stays end and say so.
+
+        Whoever calls this raises on, so that the traceback is seen: the library's log may be disabled.
+        """
+        with self.lock:
+            for stay in self._stays.values():
+                stay.end_by_defect()
+            self._stays.clear()
 
     def _receive(self, data: bytes) -> bytes:
         """The exposed endpoint. MalformedFrame goes on to the server, which counts it and answers so."""
@@ -229,7 +239,11 @@ class Node:
             stay = self._stays.get((frame.group, frame.target))
         if stay is None:
             return self._answer(Refused("unknown", f"{frame.target} is not in group {frame.group!r} here"))
-        return self._answer(stay.receive(frame))
+        try:
+            return self._answer(stay.receive(frame))
+        except Exception:  # outermost: of what is ours in the worker's thread; the server logs it
+            self.on_defect()
+            raise
 
     def _answer(self, reply: Reply) -> bytes:
         if isinstance(reply, Refused):

@@ -95,6 +95,15 @@ class Stay:
             self._carry_out(effects)
         return frame
 
+    def end_by_defect(self) -> None:
+        """The node has failed: whoever waits here is told, the log ends where it is. Holds the lock."""
+        self.failure = self.failure or GComError("a defect in GCom ended this node; its traceback was printed")
+        if self.ended is None:
+            view = self.machine.view
+            self.ended = Ended(view.number if view else 0, "defect")
+            self.arrivals.append(self.ended)
+        self.changed.notify_all()
+
     def log_before_frame(self) -> None:
         """What a frame or reply tells must be in the log of this process first."""
         if self._log:

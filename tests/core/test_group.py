@@ -333,6 +333,17 @@ def test_a_name_is_refused_while_its_holder_answers() -> None:
     assert isinstance(net.error(other), NameTaken)
     net.pass_ms(500)
     net.until_view(A, B)
+    assert net.number(A) == 2  # nobody came or went
+
+
+def test_a_joiner_that_waits_behind_a_living_holder_and_vanishes_makes_no_views() -> None:
+    net = Network()
+    net.form("a", "b")
+    other = net.start("b", "2")
+    net.until(lambda: any(isinstance(item, frames.Join) for frame in net.carried[-3:] for item in frame.control))
+    net.kill(other)
+    net.pass_ms(5_000)
+    assert net.number(A) == 2
 
 
 def test_who_died_comes_back_under_its_name_in_the_change_that_takes_it_out() -> None:

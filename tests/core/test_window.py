@@ -115,7 +115,7 @@ def test_the_window_closes_at_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_slowest_member_holds_the_window_and_stability() -> None:
     out = Outgoing(A, 0)
-    out.install([B, C], 1)
+    out.install([B, C])
     out.add(run(A, 1, 10))
     out.on_self_consumed(10)
     out.on_status(out.peers[B], 10, 10)
@@ -127,7 +127,7 @@ def test_the_slowest_member_holds_the_window_and_stability() -> None:
 
 def test_an_ack_of_what_was_never_sent_counts_for_nothing_more() -> None:
     out = Outgoing(A, 0)
-    out.install([B], 1)
+    out.install([B])
     out.add(run(A, 1, 2))
     out.on_status(out.peers[B], 99, 99)
     assert (out.peers[B].held, out.peers[B].consumed) == (2, 2)
@@ -135,11 +135,11 @@ def test_an_ack_of_what_was_never_sent_counts_for_nothing_more() -> None:
 
 def test_a_view_keeps_numbers_and_credit_and_forgets_who_left() -> None:
     out = Outgoing(A, 0)
-    out.install([B, C], 1)
+    out.install([B, C])
     out.add(run(A, 1, 10))
     out.on_self_consumed(10)
     out.on_status(out.peers[B], 10, 10)
-    out.install([B, "d#1"], 2)  # c never consumed anything; d enters behind the tenth message
+    out.install([B, "d#1"])  # c never consumed anything; d enters behind the tenth message
     assert out.number == 10
     assert out.flow.room == limits.WINDOW_MESSAGES_MAX
     assert {peer: known.cursor for peer, known in out.peers.items()} == {B: 10, "d#1": 10}

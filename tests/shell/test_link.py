@@ -129,6 +129,14 @@ def test_what_is_for_nobody_here_is_refused(here: Cluster) -> None:
     goes_on(alice, bob)
 
 
+def test_a_frame_from_oneself_is_refused(here: Cluster) -> None:
+    alice, bob = here.members("alice", "bob")
+    with closing(Stranger(alice)) as mallory:
+        reply = mallory.put(mallory.frame(source=alice.process, status=Status(2)))
+        assert isinstance(reply, Refused)
+    goes_on(alice, bob)
+
+
 def test_a_stranger_s_items_and_runs_change_nothing(here: Cluster) -> None:
     alice, bob = here.members("alice", "bob")
     view, member = alice.view, bob.process

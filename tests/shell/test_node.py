@@ -174,6 +174,28 @@ class TestMembers:
             assert group.view.started
 
 
+class TestDefects:
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+    def test_a_thread_that_dies_ends_every_stay_and_says_so(
+        self, here: Cluster, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (alone,) = here.members("alice")
+        monkeypatch.setattr(alone._stay, "tick", lambda: 1 // 0)
+        assert next_of(alone, gcom.Departure).reason == "defect"
+        with pytest.raises(gcom.Detached, match="a defect in GCom"):
+            alone.send("into the void")
+
+    def test_a_definition_that_is_none_leaves_the_node_usable(self, here: Cluster) -> None:
+        node = here.node("alice")
+        with pytest.raises(gcom.BadValue, match="FIFI.*NONORDERED, FIFO"):
+            node.join("news", create=gcom.Definition("news", "FIFI"))  # type: ignore[arg-type]
+        with pytest.raises(gcom.BadValue, match="not a list"):
+            gcom.Definition("news", static="abc")  # type: ignore[arg-type]
+        made = gcom.Definition("news", "fifo", static=("b", "alice"))  # type: ignore[arg-type]
+        assert (made.ordering, made.static) == (gcom.Ordering.FIFO, ("alice", "b"))
+        assert node.join("news", create=made).members == ("alice",)
+
+
 class TestMisuse:
     @pytest.mark.parametrize("name", ["", "a b", "ä", "-a", "x" * 33, "a/b", "a\n", None, 7])
     def test_a_name_that_is_none(self, here: Cluster, name: Any) -> None:

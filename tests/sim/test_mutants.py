@@ -136,9 +136,9 @@ def a_run_is_stable_once_it_is_sent(patch: pytest.MonkeyPatch) -> None:
 def numbers_begin_again_with_each_view(patch: pytest.MonkeyPatch) -> None:
     install = Outgoing.install
 
-    def reset(self: Outgoing, peers: list[Process], view: int) -> None:
+    def reset(self: Outgoing, peers: list[Process]) -> None:
         self.number = 0
-        install(self, peers, view)
+        install(self, peers)
 
     patch.setattr(Outgoing, "install", reset)
 
