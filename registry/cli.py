@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from importlib import metadata
 from queue import SimpleQueue
 from typing import Annotated, NoReturn
 
 import typer
 from loguru import logger
 
+from gcom import __version__
 from gcom.errors import BadValue, Unavailable
+from registry.server import RegistryServer
 
 PORT_DEFAULT = "7411"
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
@@ -25,16 +26,9 @@ def main() -> None:
     app(prog_name="gcom-registry")
 
 
-def version() -> str:
-    try:
-        return metadata.version("gcom")
-    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
-        return "0+checkout"
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
-        _say(f"gcom-registry {version()}")
+        _say(f"gcom-registry {__version__}")
         raise typer.Exit
 
 
@@ -67,16 +61,13 @@ def serve(
 def _serve(host: str, port: str, stop: SimpleQueue[int]) -> int:
     """Serve until a signal comes; the exit status."""
     try:
-        # Here, not above: loading the server takes time that --help and a wrong option need not wait for.
-        from registry.server import RegistryServer
-
         server = RegistryServer(host, _number(port))
     except BadValue as error:
         _complain(str(error), EXIT_USAGE)
     except Unavailable as error:
         _complain(f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
     server.start()
-    _say(f"gcom-registry {version()} {server.address} ready")
+    _say(f"gcom-registry {__version__} {server.address} ready")
     caught = stop.get()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once

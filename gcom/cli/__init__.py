@@ -1,1 +1,1 @@
-"""The command `gcom`: groups from a shell, one command a file of the same name or a function of `app.py`."""
+"""The command `gcom`: `app.py` turns words into values, the other files do what the sub-commands say."""

@@ -10,18 +10,18 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from gcom import __version__
 from gcom.cli import options
 from gcom.cli.output import Output, OutputClosed, notice, open_standard_descriptors
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.errors import BadValue, GComError, RegistryUnavailable
 
-if TYPE_CHECKING:  # commands import what they need: the library costs time, and --help does not need it
+if TYPE_CHECKING:  # commands import what they need
     from gcom.shell.directory import DirectoryClient
 
 EXIT_FAILED, EXIT_USAGE, EXIT_NO_REGISTRY = 1, 2, 69
@@ -75,16 +75,9 @@ def _fail(text: str, status: int) -> int:
     return status
 
 
-def version() -> str:
-    try:
-        return metadata.version("gcom")
-    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
-        return "0+checkout"
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"gcom {version()}")
+        typer.echo(f"gcom {__version__}")
         raise typer.Exit
 
 

@@ -34,7 +34,7 @@ StaticWords = Annotated[
     str | None,
     typer.Option("--static", metavar="A,B,C", help="The only names that may join. [default: anybody may]"),
 ]
-Safe = Annotated[bool, typer.Option("--safe", help="Deliver what a majority holds.")]
+Safe = Annotated[bool, typer.Option("--safe", help="Deliver what a majority holds: not in this version.")]
 NetsplitWord = Annotated[
     str | None, typer.Option("--netsplit", help=f"One of {', '.join(Netsplit)}. [default: PRIMARY]", metavar="POLICY")
 ]

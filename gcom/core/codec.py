@@ -20,7 +20,7 @@ from gcom.values.names import Process
 from gcom.values.run import Payload, Run
 from gcom.values.view import View
 
-_CODES = ("unknown", "expelled", "version", "malformed")
+_CODES = ("unknown", "expelled", "version")
 _BOUNDS = {
     "max_str_len": limits.MESSAGE_BYTES_MAX,
     "max_bin_len": limits.FRAME_BYTES_MAX,

@@ -57,8 +57,14 @@ class Detector:
         if watch:
             watch.heard_ms = watch.spoke_ms = now_ms
             watch.failures, watch.suspects = 0, suspects
-            if not self.sticky or not self._leaves_quorum:
+            if watch.reason != "stuck" and (not self.sticky or not self._leaves_quorum):
                 watch.reason = ""
+
+    def caught_up(self, peer: Process) -> None:
+        """A peer has installed the view: hearing it alone would not end that suspicion."""
+        watch = self._watched.get(peer)
+        if watch and watch.reason == "stuck" and not self.sticky:
+            watch.reason = ""
 
     @property
     def _leaves_quorum(self) -> bool:

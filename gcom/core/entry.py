@@ -97,8 +97,9 @@ class Entering:
         if not entry.members:
             self.waits_for = "the registry to grant the first place"
             return [Ask(Claim(entry.definition.group, entry.instance, 0, self._process, self._address))]
-        self._unreached.clear()
-        self._refused.clear()
+        # Its own name may be listed, by a leader that admitted it and died before it said so: there is nobody to ask.
+        self._unreached = {self._process}
+        self._refused = {self._process}
         self._candidates = list(zip(entry.members, entry.addresses, strict=True))
         return self._approach_next()
 

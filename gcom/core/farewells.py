@@ -16,11 +16,25 @@ class Farewells:
 
     def __init__(self) -> None:
         self._told: dict[Process, tuple[Decision, int]] = {}
+        self._gone: dict[Process, None] = {}  # in order; at most GONE_MAX, of which the oldest are forgotten
 
     def install(self, decision: Decision, now_ms: int) -> None:
         """Remember who left with a decision."""
         leavers = [member for member, reason in decision.left.items() if reason == "request"]
         self._told |= dict.fromkeys(leavers, (decision, now_ms + limits.LINGER_MS))
+
+    def left_view(self, decision: Decision, behind: set[Process]) -> None:
+        """A process enters an instance once: who goes is not let in again, be it by a Join that comes late.
+
+        Who is still `behind`, and never installed the view it was admitted to, may ask again: it never was in.
+        """
+        self._gone |= dict.fromkeys(member for member in decision.left if member not in behind)
+        for member in list(self._gone)[: -limits.GONE_MAX]:
+            del self._gone[member]
+
+    def is_gone(self, process: Process) -> bool:
+        """Whether a process was in and went."""
+        return process in self._gone
 
     def decision(self, leaver: Process) -> Decision | None:
         """What a leaver is to be told; None for anybody else."""

@@ -2,8 +2,8 @@
 
 A call is `receive(frame) -> reply`. A frame brings the caller's status, control items and runs; the reply brings the
 callee's status. A reply may be lost without the callee noticing, so it holds only what can be said again: no item of a
-queue ever travels in one (docs/protocols/link.md). Control items are at least once and in any order: every handler is
-idempotent and fenced by the view and the ballot.
+queue travels in one, but the answer to a Join, which is asked again (docs/protocols/link.md). Control items are at
+least once and in any order: every handler is idempotent and fenced by the view and the ballot.
 """
 
 from __future__ import annotations
@@ -147,7 +147,8 @@ class Frame:
 class Refused:
     """The reply to a frame that was not taken.
 
-    `unknown`: no such process here; `expelled`: the group goes on without the source; `version`, `malformed`.
+    `unknown`: no such process here; `expelled`: the group goes on without the source; `version`: another protocol
+    version. What is no frame at all is answered by the endpoint, as a failed call.
     """
 
     code: str

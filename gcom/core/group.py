@@ -1,7 +1,7 @@
 """One process's stay in one group: the machine that drivers hold (docs/protocols/group.md).
 
-    ENTERING ── first, or installed ──► MEMBER ── its own cut decided by itself ──► LINGERING ── all told ──► ENDED
-        └── refused ──► ENDED              └── left, expelled, without a quorum, gone ──► ENDED
+    ENTERING ── first, or installed ──► MEMBER ── left, expelled, no quorum, exit ──► LINGERING ── all told ──► ENDED
+        └── refused ──────────────────────────────────────────────────────────────────────────────────────────┘
 
 A driver calls `handle`, `receive` and `take`, carries out the effects in order, and asks `woken`, `due_ms` and
 `deadline_ms` what to do next. One call at a time: the driver holds a lock.
@@ -14,12 +14,13 @@ from typing import assert_never
 
 from gcom.core import events, frames
 from gcom.core.effects import AskRegistry, Effect, Ended, EntryFailed
-from gcom.core.entry import Approach, Ask, Entering, Failed, First, error_of
+from gcom.core.entry import Approach, Ask, Entering, Failed, First
 from gcom.core.entry import Out as EntryOut
 from gcom.core.frames import Decision, Frame, Refused, Reply, Status
 from gcom.core.links import Links
 from gcom.core.member import Member
 from gcom.core.proposing import is_started
+from gcom.errors import VersionMismatch
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
@@ -39,7 +40,7 @@ class Stage(Enum):
 # Every stage and what may follow it.
 STAGES: dict[Stage, tuple[Stage, ...]] = {
     Stage.ENTERING: (Stage.MEMBER, Stage.ENDED),
-    Stage.MEMBER: (Stage.LINGERING, Stage.ENDED),
+    Stage.MEMBER: (Stage.LINGERING,),
     Stage.LINGERING: (Stage.ENDED,),
     Stage.ENDED: (),
 }
@@ -106,7 +107,10 @@ class GroupMachine:
 
     def due_ms(self, peer: Process) -> int | None:
         """When to `take` for a peer at the latest; None: it is a peer no more."""
-        return self._links[peer].due_ms if peer in self._links else None
+        if peer not in self._links:
+            return None
+        quiet = self.stage is Stage.LINGERING and not self._links[peer].control
+        return self._linger_until_ms if quiet else self._links[peer].due_ms
 
     def address_of(self, peer: Process) -> Address:
         return self._links[peer].address
@@ -232,9 +236,8 @@ class GroupMachine:
 
     def _on_entering_reply(self, peer: Process, reply: Reply, now_ms: int) -> None:
         if isinstance(reply, Refused):
-            if reply.code in ("version", "malformed"):
-                kind = "VersionMismatch" if reply.code == "version" else "PeerError"
-                self._entry([Failed(error_of(kind, reply.text))], now_ms)
+            if reply.code == "version":
+                self._entry([Failed(VersionMismatch(reply.text))], now_ms)
             else:
                 self._entry(self._entering.on_unreached(peer, True, now_ms), now_ms)
             return
@@ -271,8 +274,10 @@ class GroupMachine:
                 member.leave(now_ms)
             case events.Exit():
                 member.end("exit")
-            case events.Start() | events.RegistryAnswered():
-                pass  # a Register that was refused or lost is put again with the next renewal
+            case events.RegistryAnswered():
+                member.registering.on_answer()
+            case events.Start():
+                pass
             case _:
                 assert_never(event)
 
@@ -303,6 +308,8 @@ class GroupMachine:
             admitted = [item.decision for item in frame.control if isinstance(item, frames.Install)]
             for decision in [decision for decision in admitted if self.process in decision.view.members][:1]:
                 self._enter(decision, now_ms)
+        if self.stage is not Stage.MEMBER and any(isinstance(item, frames.Join) for item in frame.control):
+            return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")
         return Frame(self.group, self.instance, self.process, frame.source, self._status(frame.source))
 
     def _status(self, peer: Process) -> Status:

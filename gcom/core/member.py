@@ -10,13 +10,14 @@ from typing import assert_never
 
 from gcom.core import frames
 from gcom.core.change import Freeze, Obtain, Out, Say, State, ViewChange
-from gcom.core.directory import Entry, Register, Unregister
+from gcom.core.directory import Entry, Unregister
 from gcom.core.effects import AskRegistry, Effect, Ended, Installed, Suspected
 from gcom.core.farewells import Farewells
 from gcom.core.frames import Control, Decision, Frame, Refused, Reply, Status
 from gcom.core.links import Links
 from gcom.core.obtain import Obtaining, relay
 from gcom.core.proposing import Grounds
+from gcom.core.registering import Registering
 from gcom.core.streams import Streams
 from gcom.values import limits
 from gcom.values.names import Process
@@ -39,6 +40,7 @@ class Member:
         self._obtaining = Obtaining()
         self._grounds = Grounds(process, found.definition, entry.view)
         self._farewells = Farewells()
+        self.registering = Registering(process, found.definition, found.instance)
         self._behind: set[Process] = set()  # members that have not installed the view, as far as is known
         self._promised_ms = 0
         self._retry_ms = 0  # a proposer that met a higher ballot waits until then
@@ -122,6 +124,8 @@ class Member:
                 self._links.relay(frame.source, item)
 
     def _on_join(self, source: Process, join: frames.Join, now_ms: int) -> Reply:
+        if self._farewells.is_gone(source):
+            return Refused("unknown", f"{source} was in group {self.group!r}: it enters again as a new process only")
         leader = next(member for member in self.view.members if not self._grounds.detector.suspected(member))
         if leader != self.process:
             return self._reply(source, (frames.Redirect(leader, self.view.address(leader)),))
@@ -147,6 +151,7 @@ class Member:
 
     def _installed_by(self, peer: Process) -> None:
         self._behind.discard(peer)
+        self._grounds.detector.caught_up(peer)
         if not self._behind & self._grounds.live:
             self.streams.multicast.release_previous()
 
@@ -303,6 +308,8 @@ class Member:
 
     def _on_install(self, decision: Decision, now_ms: int) -> None:
         if decision.view.number != self.view.number + 1:
+            if self.process in decision.joined and decision.view.number > self.view.number:
+                self.end("expelled")  # whoever admits it again takes it for a newcomer
             return
         takes_part = self.process in decision.view.members or decision.left.get(self.process) == "request"
         if not takes_part or not self.streams.multicast.within(decision.cut):
@@ -317,6 +324,7 @@ class Member:
         if self.process not in decision.view.members:
             self._finish(Ended(self.view.number, "request", decision.view.number))
             return
+        self._farewells.left_view(decision, self._behind)
         self.streams.install(decision)
         self._begin_view(decision, now_ms)
         self.effects.append(Installed(decision.view, decision.joined, decision.left))
@@ -367,9 +375,7 @@ class Member:
         self.effects.append(ended)
 
     def _register(self, now_ms: int) -> None:
-        self._registered_ms = now_ms
-        if self.view.leader == self.process:
-            self.effects.append(AskRegistry(Register(self.definition, self.instance, self.view)))
+        self.effects += [AskRegistry(request) for request in self.registering.due(self.view, now_ms)]
 
     def tick(self, now_ms: int) -> None:
         self._suspect(self._grounds.detector.tick(now_ms))
@@ -384,6 +390,7 @@ class Member:
         self.effects += self.streams.give_up_overdue(now_ms)
         self._carry_out(self._change.ask_again(self._live_others, now_ms), now_ms)
         self._obtain(now_ms)
-        if now_ms - self._registered_ms >= limits.RENEW_MS:
-            self._register(now_ms)
+        if self.ended:
+            return
+        self._register(now_ms)
         self._advance(now_ms)

@@ -32,6 +32,7 @@ class Streams:
         self._pending: list[Payload] = []
         # Entries of the vector clock since the last run: the highest number delivered from each other member.
         self._clock = {sender: number for sender, number in base.items() if number and sender in view.members}
+        self._highest = dict(self._clock)  # delivered, of each other member
         self._untold: dict[Process, tuple[int, int]] = {}  # consumed and not yet told: messages, bytes
         self._enter_all(view, base)
         self.multicast.install(view, base)
@@ -105,8 +106,8 @@ class Streams:
 
     def _deliver(self, runs: list[Run]) -> list[Effect]:
         for run in runs:
-            if run.sender != self.process:
-                self._clock[run.sender] = max(run.last, self._clock.get(run.sender, 0))
+            if run.sender != self.process and run.last > self._highest.get(run.sender, 0):
+                self._highest[run.sender] = self._clock[run.sender] = run.last
         return [Deliver(run, self._view.number) for run in runs]
 
     def close(self, decision: Decision) -> list[Effect]:
@@ -124,6 +125,7 @@ class Streams:
         for member in decision.joined:
             self._ordering.enter(member, decision.cut.get(member, 0))
         self._clock = {sender: number for sender, number in self._clock.items() if sender in view.members}
+        self._highest = {sender: number for sender, number in self._highest.items() if sender in view.members}
         self._untold = {sender: told for sender, told in self._untold.items() if sender in view.members}
         self.multicast.install(view, decision.cut)
 

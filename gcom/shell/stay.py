@@ -186,6 +186,8 @@ class Stay:
             self.consumed(delivery)
         if effects:
             self.changed.notify_all()
+        if self._buffer and self.machine.alone:  # the link that would have taken it went with its peer
+            self._hand_over()
         self._pump()
 
     def _record(self, effect: Effect) -> None:

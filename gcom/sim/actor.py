@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gcom.core import codec, events
 from gcom.core.directory import Request
-from gcom.core.effects import AskRegistry, Deliver, Effect, Ended, EntryFailed, Installed, Sent, Skip
+from gcom.core.effects import AskRegistry, Deliver, Effect, Ended, EntryFailed, Installed, Sent, Skip, Suspected
 from gcom.core.frames import Frame, Refused
 from gcom.core.group import GroupMachine, Stage
 from gcom.errors import GComError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gcom.sim.world import World
 
 _WORDS = ("ask", "build", "cut", "deliver", "election", "fetch", "größe", "hold", "install", "join")
+
+_LOGGED = Sent | Deliver | Skip | Installed | Suspected | Ended
 
 
 class Actor:
@@ -125,7 +127,11 @@ class Actor:
         self._world.note(self.process, effect)
         self._world.checker(self.machine.instance).see(self.process, effect)
         definition = self.machine.definition
-        if self._world.log_dir and definition and isinstance(effect, Sent | Deliver | Skip | Installed | Ended):
+        if (
+            self._world.log_dir
+            and definition
+            and isinstance(effect, Sent | Deliver | Skip | Installed | Suspected | Ended)
+        ):
             if self._log is None:
                 self._log = DeliveryLog(
                     self._world.log_dir,

@@ -29,6 +29,7 @@ PENDING_BYTES_MAX = 1024 * 1024
 
 MEMBERS_MAX = 64  # a full mesh; beyond it a view change costs more than it is worth. At the bound a join is refused.
 JOINS_PENDING_MAX = 128  # processes waiting to be admitted. At the bound a join is refused: try again.
+GONE_MAX = 1024  # departed processes whose late Joins are known for what they are; the oldest are forgotten
 CONTROL_ITEMS_MAX = 256  # in one frame. A frame with more is malformed.
 DIRECTORY_GROUPS_MAX = 10_000  # At the bound a create is refused.
 ATTEMPT_MAX = 2**31  # of a ballot; an honest proposer needs one a failure

@@ -346,6 +346,29 @@ def test_a_joiner_that_waits_behind_a_living_holder_and_vanishes_makes_no_views(
     assert net.number(A) == 2
 
 
+def test_who_went_is_not_let_in_again_by_an_old_join() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    old = next(frame for frame in net.carried if frame.source == C and isinstance(frame.control[0], frames.Join))
+    net.leave(C)
+    net.until_view(A, B)
+    reply, _ = net.machines[A].receive(old, net.now_ms)
+    assert isinstance(reply, frames.Refused)
+    net.pass_ms(1_000)
+    net.until_view(A, B)
+
+
+def test_newcomers_do_not_wait_for_one_another_when_who_admitted_them_is_dead() -> None:
+    net = Network()
+    net.form("a")
+    net.lose = lambda frame: any(isinstance(item, frames.Install) for item in frame.control)
+    b, c = net.start("b"), net.start("c")
+    net.until(lambda: net.number(A) == 2)
+    net.kill(A)
+    net.lose = lambda _: False
+    net.until(lambda: net.members(b) == {b, c} == net.members(c))
+
+
 def test_who_died_comes_back_under_its_name_in_the_change_that_takes_it_out() -> None:
     net = Network()
     net.form("a", "b", "c")

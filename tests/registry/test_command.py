@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from gcom import __version__
 from gcom.errors import RegistryUnavailable
 from gcom.shell.directory import DirectoryClient
-from registry.cli import version
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 30.0
@@ -46,7 +46,9 @@ def start() -> Iterator[Start]:
 def ready(process: subprocess.Popen[str]) -> str:
     """The address in the line that the command prints when it is ready."""
     assert process.stdout is not None
-    found = re.fullmatch(rf"gcom-registry {re.escape(version())} (127\.0\.0\.1:\d+) ready\n", process.stdout.readline())
+    found = re.fullmatch(
+        rf"gcom-registry {re.escape(__version__)} (127\.0\.0\.1:\d+) ready\n", process.stdout.readline()
+    )
     assert found, process.communicate(timeout=LIMIT_S)
     return found[1]
 
@@ -114,7 +116,7 @@ def test_a_bad_value_is_named(start: Start, arguments: list[str], said: str) -> 
 def test_help_has_examples_and_version_is_one_line(start: Start) -> None:
     helped, versioned = start("--help"), start("--version")
     assert "gcom-registry --port 0" in helped.communicate(timeout=LIMIT_S)[0]
-    assert versioned.communicate(timeout=LIMIT_S)[0] == f"gcom-registry {version()}\n"
+    assert versioned.communicate(timeout=LIMIT_S)[0] == f"gcom-registry {__version__}\n"
     assert (helped.returncode, versioned.returncode) == (0, 0)
 
 

@@ -187,7 +187,7 @@ class TestDefects:
 
     def test_a_definition_that_is_none_leaves_the_node_usable(self, here: Cluster) -> None:
         node = here.node("alice")
-        with pytest.raises(gcom.BadValue, match="FIFI.*NONORDERED, FIFO"):
+        with pytest.raises(gcom.BadValue, match=r"FIFI.*NONORDERED, FIFO"):
             node.join("news", create=gcom.Definition("news", "FIFI"))  # type: ignore[arg-type]
         with pytest.raises(gcom.BadValue, match="not a list"):
             gcom.Definition("news", static="abc")  # type: ignore[arg-type]

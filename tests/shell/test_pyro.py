@@ -248,7 +248,7 @@ def test_a_pool_full_of_silent_clients_recovers(expect_log: ExpectLog) -> None:
     [
         ("not Pyro5", b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n"),
         ("not Pyro5", b"PYRO" + bytes(36)),
-        ("too large", message(protocol.MSG_CONNECT, None, body=bytes(pyro.MESSAGE_BYTES_MAX + 1))[:40]),
+        ("too large", message(protocol.MSG_CONNECT, None, body=bytes(pyro.CALL_BYTES_MAX + 1))[:40]),
         ("annotations", message(1, HELLO)[:16] + struct.pack("!I", 2000) + message(1, HELLO)[20:40]),
         (
             "compressed",
@@ -306,7 +306,7 @@ def test_other_serializers_are_refused_with_words(
     ("reason", "sent"),
     [
         ("not Pyro5", bytes(100)),
-        ("too large", message(protocol.MSG_INVOKE, None, body=bytes(pyro.MESSAGE_BYTES_MAX + 1))[:40]),
+        ("too large", message(protocol.MSG_INVOKE, None, body=bytes(pyro.CALL_BYTES_MAX + 1))[:40]),
         ("compressed", message(protocol.MSG_INVOKE, CALL, flags=protocol.FLAGS_COMPRESSED)),
         ("blob", message(protocol.MSG_INVOKE, CALL, flags=protocol.FLAGS_KEEPSERIALIZED)),
         ("oneway", message(protocol.MSG_INVOKE, CALL, flags=protocol.FLAGS_ONEWAY)),
@@ -531,7 +531,7 @@ def exception(name: str) -> bytes:
         message(protocol.MSG_PING, b"pong"),
         message(protocol.MSG_RESULT, None, serializer=MARSHAL, body=serializers.serializers["marshal"].dumps(b"x")),
         message(protocol.MSG_RESULT, None, flags=protocol.FLAGS_COMPRESSED, body=zlib.compress(bytes(10_000_000))),
-        message(protocol.MSG_RESULT, None, body=bytes(pyro.MESSAGE_BYTES_MAX + 1))[:40],
+        message(protocol.MSG_RESULT, None, body=bytes(pyro.CALL_BYTES_MAX + 1))[:40],
         b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
     ],
 )

@@ -60,7 +60,7 @@ LAYERS = (
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
     Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | {"pyspark", "pyarrow", "pandas", "numpy"}),
     Layer("gcom", (*VALUES, "gcom.core.directory", "gcom.shell"), STDLIB | {"loguru"}),
-    Layer("registry", (*BELOW_SHELL, "gcom.shell", "registry"), STDLIB | {"Pyro5", "loguru", "rich", "typer"}),
+    Layer("registry", (*BELOW_SHELL, "gcom", "gcom.shell", "registry"), STDLIB | {"Pyro5", "loguru", "rich", "typer"}),
     Layer("chat_gui", ("gcom", "gcom.errors", "chat_gui"), STDLIB | {"PySide6", "loguru"}),
 )
 MODULES = sources(*PACKAGES)

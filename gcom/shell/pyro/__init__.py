@@ -28,14 +28,14 @@ finally:
 
 from gcom.shell.pyro.caller import Caller, Lost, Refused, TimedOut  # noqa: E402 - after Pyro5
 from gcom.shell.pyro.server import Endpoint, Server, settings  # noqa: E402
-from gcom.shell.pyro.wire import MESSAGE_BYTES_MAX  # noqa: E402
+from gcom.shell.pyro.wire import CALL_BYTES_MAX  # noqa: E402
 
 NODE = "gcom.node"  # the object that every node serves
 DIRECTORY = "gcom.directory"  # the object that a registry serves
 
 __all__ = [
+    "CALL_BYTES_MAX",
     "DIRECTORY",
-    "MESSAGE_BYTES_MAX",
     "NODE",
     "Caller",
     "Endpoint",

@@ -16,7 +16,7 @@ from Pyro5 import config, errors, protocol, serializers
 from Pyro5 import server as pyro_server
 
 from gcom.errors import BadValue, GComError, Unavailable
-from gcom.shell.pyro.wire import MESSAGE_BYTES_MAX, MSGPACK, POOL_FULL, Bad, Message, pack, plain, read, shut, write
+from gcom.shell.pyro.wire import CALL_BYTES_MAX, MSGPACK, POOL_FULL, Bad, Message, pack, plain, read, shut, write
 from gcom.values import limits
 from gcom.values.names import Address
 
@@ -33,7 +33,7 @@ def settings(workers: int = WORKERS_MAX) -> None:
     config.THREADPOOL_SIZE = workers
     config.THREADPOOL_SIZE_MIN = min(4, workers)
     config.SERIALIZER = "msgpack"
-    config.MAX_MESSAGE_SIZE = MESSAGE_BYTES_MAX
+    config.MAX_MESSAGE_SIZE = CALL_BYTES_MAX
     config.SOCK_NODELAY = True
     config.COMPRESSION = False
     config.ITER_STREAMING = False
@@ -176,7 +176,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         """The outermost frame of a call: whatever goes wrong in it becomes an answer, and the connection goes on."""
         try:
             answer = _dump(self._call(request))
-            if len(answer) > MESSAGE_BYTES_MAX:
+            if len(answer) > CALL_BYTES_MAX:
                 raise Bad("answer too large", "the answer is too large: ask for less")
         except Bad as bad:
             self._refusals.add(bad.reason)

@@ -16,7 +16,7 @@ from typing import Any
 import msgpack
 from Pyro5 import protocol, serializers
 
-MESSAGE_BYTES_MAX = 1024 * 1024  # one Pyro5 message: four frames, so our bound is met before Pyro5's
+CALL_BYTES_MAX = 1024 * 1024  # one Pyro5 message: four frames, so our bound is met before Pyro5's
 ANNOTATION_BYTES_MAX = 1024  # read and dropped: GCom uses none, a stock proxy's few are harmless
 MSGPACK = serializers.MsgpackSerializer.serializer_id
 POOL_FULL = "no free worker: too many connections"  # what a full server says instead of a welcome
@@ -56,7 +56,7 @@ def read(sock: socket.socket, deadline: float | None = None) -> Message:
         raise Bad("not Pyro5")
     if annotations > ANNOTATION_BYTES_MAX:
         raise Bad("annotations")
-    if size > MESSAGE_BYTES_MAX:
+    if size > CALL_BYTES_MAX:
         raise Bad("too large")
     if flags & (protocol.FLAGS_COMPRESSED | protocol.FLAGS_KEEPSERIALIZED):
         raise Bad("compressed" if flags & protocol.FLAGS_COMPRESSED else "blob")
