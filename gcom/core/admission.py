@@ -46,7 +46,7 @@ class Admission:
             return JoinRefused("NotInvited", uninvited(self._definition, name))
         joiner = self._waiting.get(who)
         asked_ms = joiner.asked_ms if joiner else now_ms
-        refusal = self._taken(name, asked_ms, view, detector) or (self._full(view, detector) if not joiner else None)
+        refusal = self._taken(name, asked_ms, view, detector) or self._full(name, view, detector, new=joiner is None)
         if refusal is not None:
             self._waiting.pop(who, None)
         else:
@@ -60,11 +60,13 @@ class Admission:
         text = f"the name {name!r} is taken in group {self._definition.group!r} by {holder}, which answers: use another"
         return JoinRefused("NameTaken", text)
 
-    def _full(self, view: View, detector: Detector) -> JoinRefused | None:
+    def _full(self, name: str, view: View, detector: Detector, new: bool) -> JoinRefused | None:
+        """Who takes the place of a holder that is going needs none of its own."""
         group = self._definition.group
-        if len(view.members) - len(detector.suspects) >= limits.MEMBERS_MAX:
+        replaces = self.holder(name, view) is not None
+        if not replaces and len(view.members) - len(detector.suspects) >= limits.MEMBERS_MAX:
             return JoinRefused("Unavailable", f"group {group!r} is full: at most {limits.MEMBERS_MAX} members")
-        if len(self._waiting) >= limits.JOINS_PENDING_MAX:
+        if new and len(self._waiting) >= limits.JOINS_PENDING_MAX:
             text = f"{limits.JOINS_PENDING_MAX} processes wait to join group {group!r}, the most there may: try again"
             return JoinRefused("Unavailable", text)
         return None
