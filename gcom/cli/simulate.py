@@ -28,7 +28,9 @@ def simulate(seed: int | None, seeds: str | None, jobs: int, log_dir: Path | Non
     """Run the seeds and say what came of each; 1 if a promise was broken."""
     if (seed is None) == (seeds is None):
         raise BadValue("give either --seed N or --seeds A..B")
-    if log_dir is not None and log_dir.exists() and (not log_dir.is_dir() or any(log_dir.iterdir())):
+    if log_dir is not None and log_dir.exists() and not log_dir.is_dir():
+        raise BadValue(f"log folder {str(log_dir)!r} is no folder")
+    if log_dir is not None and log_dir.exists() and any(log_dir.iterdir()):
         raise BadValue(f"log folder {str(log_dir)!r} is not empty: name a new one, a run never mixes with another")
     output = Output()
     broken = 0

@@ -133,7 +133,8 @@ class DirectoryClient:
 
     def _how_to_start(self) -> str:
         host, port = names.split_address(self.address)
-        return f"start one with: gcom-registry --port {port}" + ("" if host == "127.0.0.1" else f" --host {host}")
+        where = "" if host in ("127.0.0.1", "localhost", "::1") else " on that machine"
+        return f"start one{where} with: gcom-registry --port {port}"
 
 
 def _accepted(answer: Answer) -> Answer:

@@ -6,6 +6,7 @@ one thread. What it has read is credit for the senders, so a slow reader slows i
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -223,7 +224,9 @@ class Group:
             while self._stay.unnumbered or not self._stay.machine.flushed:
                 self._raise_if_ended()
                 if not self._stay.wait(_soon(deadline)) and deadline is not None and monotonic() >= deadline:
-                    raise GComTimeout(f"not all that was sent in group {self.name!r} has arrived after {timeout_s} s")
+                    why = self._stay.machine.waits_for or "the members to confirm"
+                    text = f"not all that was sent in group {self.name!r} has arrived after {timeout_s} s"
+                    raise GComTimeout(f"{text}: it waits for {why}")
 
     # receiving
 
@@ -263,9 +266,12 @@ class Group:
     ) -> None:
         """Call back for each event, in order, from one thread of this group's own, until the Departure.
 
-        A callback may send; it must not wait for other events. What it raises is logged, and the next event goes on.
-        Raises AlreadyReceiving beside a loop or a listener; NotAMember or Detached after the Departure.
+        A callback may send; it must not wait for other events. What it raises is printed, and the next event goes on.
+        Raises AlreadyReceiving beside a loop or a listener; NotAMember or Detached after the Departure; BadValue without
+        any callback.
         """
+        if on_message is None and on_view is None and on_event is None:
+            raise BadValue("listen needs a callback: on_message, on_view or on_event")
         if not self._receiving.acquire(blocking=False):
             raise AlreadyReceiving(f"group {self.name!r} has a receiver: a loop or a listener")
         self._raise_if_over()
@@ -300,7 +306,8 @@ class Group:
                 elif on_view and isinstance(event, ViewChange):
                     on_view(event.view)
             except Exception:  # outermost: what the application's callback raises is not this thread's end
-                logger.exception("a callback of group {} failed", self.name)
+                traceback.print_exc()  # the library's log may be disabled, and an application's mistake must be seen
+                logger.error("a callback of group {} failed", self.name)
         self._receiving.release()
 
     @contextmanager
@@ -385,6 +392,9 @@ class Group:
                 stay.step(events.Exit())
         if stay.unnumbered and not again:
             logger.warning("{} left with {} messages that were never sent", self.process, stay.unnumbered)
+
+    def __repr__(self) -> str:
+        return f"<gcom.Group {self.name!r} as {self.process}, view {self.view.number}: {', '.join(self.members)}>"
 
     def __enter__(self) -> Self:
         return self

@@ -23,7 +23,7 @@ from gcom.core import codec, events
 from gcom.core.directory import Answer, Entry, Lookup, Request
 from gcom.core.frames import Refused, Reply
 from gcom.core.group import GroupMachine, Stage
-from gcom.errors import GComError, GComTimeout, LocalError, NotAMember, PeerError, VersionMismatch
+from gcom.errors import BadValue, GComError, GComTimeout, LocalError, NotAMember, PeerError, VersionMismatch
 from gcom.shell import pyro
 from gcom.shell.directory import DirectoryClient, registry_address
 from gcom.shell.group import Group
@@ -36,6 +36,17 @@ from gcom.values.names import Address, Process
 
 IDLE_TICK_MS = 1_000  # the timer of a node without groups
 FLUSH_S = 0.05  # delivery lines reach the operating system within 100 ms
+
+
+def _log_folder(text: str | Path | None) -> Path | None:
+    """The folder, made if need be; raises BadValue for one that cannot be had, before anything is half-created."""
+    if text is None:
+        return None
+    try:
+        Path(text).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadValue(f"log folder {str(text)!r} cannot be used: {error.strerror}") from error
+    return Path(text)
 
 
 class Node:
@@ -52,7 +63,7 @@ class Node:
         self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
         self.timeout_s = timeout_s
         self.lock = Lock()
-        self._log_dir = Path(log_dir) if log_dir is not None else None
+        self._log_dir = _log_folder(log_dir)
         self._logs: dict[Process, DeliveryLog] = {}
         self._entered: set[str] = set()
         self._process = self._new_process()
@@ -91,6 +102,8 @@ class Node:
 
         An equal definition that is there already is no error. Raises BadValue, GroupExists, RegistryUnavailable.
         """
+        if self._closing.is_set():
+            raise NotAMember(f"the node {self.name!r} is closed")
         return self.directory.create(Definition.parse(group, ordering, multicast, static, safe, netsplit))
 
     def groups(self) -> tuple[Entry, ...]:
@@ -336,6 +349,9 @@ class Node:
                 if monotonic() >= deadline:
                     return
                 self._ticking.wait(limits.JOIN_GATHER_MS / 1000)
+
+    def __repr__(self) -> str:
+        return f"<gcom.Node {self.name!r} at {self.address}, registry {self.directory.address}>"
 
     def __enter__(self) -> Self:
         return self

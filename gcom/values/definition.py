@@ -76,11 +76,13 @@ class Definition:
 
     def differences(self, other: Definition) -> str:
         """In words, where `other` differs from this one; empty if nowhere."""
-        fields = ("ordering", "multicast", "static", "safe", "netsplit")
-        rows = [(name, getattr(self, name), getattr(other, name)) for name in fields]
-        return ", ".join(
-            f"{name} is {_words(mine)}, not {_words(theirs)}" for name, mine, theirs in rows if mine != theirs
-        )
+        rows = [(name, mine, theirs) for (name, mine), (_, theirs) in zip(self._rows(), other._rows(), strict=True)]
+        return ", ".join(f"{name} is {mine}, not {theirs}" for name, mine, theirs in rows if mine != theirs)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        members = f"static {','.join(self.static)}" if self.static else "dynamic"
+        words = [("ordering", self.ordering), ("multicast", self.multicast), ("membership", members)]
+        return [*words, ("safe", str(self.safe).lower()), ("netsplit", self.netsplit)]
 
 
 def _choice(kind: type[_E], what: str, text: object) -> _E:
@@ -88,13 +90,3 @@ def _choice(kind: type[_E], what: str, text: object) -> _E:
     if not isinstance(text, str) or text.upper() not in kind.__members__:
         raise BadValue(f"{what} {text!r} is not one of {allowed}")
     return kind[text.upper()]
-
-
-def _words(value: object) -> str:
-    return (
-        ",".join(value) or "dynamic"
-        if isinstance(value, tuple)
-        else str(value).lower()
-        if isinstance(value, bool)
-        else str(value)
-    )

@@ -431,9 +431,10 @@ class TestLogs:
         self, tmp_path: Path, expect_log: ExpectLog, log_watch: Any
     ) -> None:
         expect_log("ends here")
-        blocked = tmp_path / "logs"
+        blocked = tmp_path / "logs" / "alice"
+        blocked.parent.mkdir()
         blocked.write_text("a file where a folder should be")
-        with cluster(blocked) as here:
+        with cluster(blocked.parent) as here:
             (alice,) = here.members("alice")
             alice.send_many(f"{i}" for i in range(100))
             assert len(take(alice, 100)) == 100
