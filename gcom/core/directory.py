@@ -287,10 +287,8 @@ def _unregistrable(row: _Row, request: Register, now_ms: int) -> Refusal | None:
 
 
 def _unknown(group: str) -> Refusal:
-    return Refusal(
-        "UnknownGroup",
-        f"there is no group {group!r} here: create it (gcom create {group}), or see what there is (gcom groups)",
-    )
+    text = f"there is no group {group!r} here: create it (gcom create {group}), or see what there is (gcom groups)"
+    return Refusal("UnknownGroup", text)
 
 
 def _other_definition(row: _Row, wanted: Definition) -> Refusal:
