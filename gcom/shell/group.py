@@ -267,11 +267,9 @@ class Group:
         """Call back for each event, in order, from one thread of this group's own, until the Departure.
 
         A callback may send; it must not wait for other events. What it raises is printed, and the next event goes on.
-        Raises AlreadyReceiving beside a loop or a listener; NotAMember or Detached after the Departure; BadValue without
-        any callback.
+        Without any callback what comes is read and dropped. Raises AlreadyReceiving beside a loop or a listener;
+        NotAMember or Detached after the Departure.
         """
-        if on_message is None and on_view is None and on_event is None:
-            raise BadValue("listen needs a callback: on_message, on_view or on_event")
         if not self._receiving.acquire(blocking=False):
             raise AlreadyReceiving(f"group {self.name!r} has a receiver: a loop or a listener")
         self._raise_if_over()
