@@ -222,7 +222,7 @@ class ViewChange:
         """
         if cut.ballot < self.promised and cut.ballot[1] == self.view.rank(source):
             return [Say(source, frames.Nack(self.view.number, self.promised))]
-        if cut.ballot != self.promised or source != self.proposer:
+        if self.state is State.NORMAL or cut.ballot != self.promised or source != self.proposer:
             return []
         if self.state is State.ACCEPTED:
             return [Say(source, frames.CutOk(self.view.number, cut.ballot))]

@@ -267,7 +267,7 @@ class Reliable(Multicast):
             self.out.on_status(known, status.held, status.consumed)
             known.cursor = max(known.cursor, known.held)
         store = self._stores[peer]
-        store.drop(min(status.stable, store.last))
+        store.drop(min(status.stable, self._released[peer]))
 
     def _may_send(self, known: Peer) -> bool:
         return not known.frozen and not self.frozen
@@ -364,7 +364,7 @@ class Basic(Multicast):
         return min(times) + limits.GAP_GRACE_MS if times else None
 
     def _begin(self, others: list[Process], cut: dict[Process, int]) -> None:
-        self._top = {sender: cut.get(sender, 0) for sender in others}
+        self._top = {sender: max(cut.get(sender, 0), self._top.get(sender, 0)) for sender in others}
         self._gaps = {sender: {} for sender in others}
 
     def _on_status(self, peer: Process, known: Peer, status: Status) -> None:

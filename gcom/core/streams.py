@@ -120,9 +120,10 @@ class Streams:
 
     def install(self, decision: Decision) -> None:
         """Go on in the next view."""
-        view = self._view = decision.view
+        old, view = self._view, decision.view
+        self._view = view
         self._ordering.install(view.members)
-        for member in decision.joined:
+        for member in [member for member in view.members if member not in old.members]:
             self._ordering.enter(member, decision.cut.get(member, 0))
         self._clock = {sender: number for sender, number in self._clock.items() if sender in view.members}
         self._highest = {sender: number for sender, number in self._highest.items() if sender in view.members}
