@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a set-up that is up to date costs a fraction of a second.
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format demo bench lock clean
+.PHONY: help setup test check format demo mutants bench lock clean
 
 BIN := .venv/bin
 CODE := gcom registry chat_gui tests
@@ -29,6 +29,9 @@ format: setup ## bring the code into the format that check asks for
 
 demo: setup ## members as processes, text through a group for each ordering; INPUT="f1 f2 f3" for other text
 	@$(BIN)/gcom demo $(INPUT)
+
+mutants: setup ## break the core in one place at a time; each must be caught
+	@$(BIN)/python -m pytest -q -s -m slow tests/sim/test_mutants.py
 
 bench: setup ## throughput beside bare Pyro5 frames
 	@$(BIN)/gcom bench throughput --ordering FIFO --multicast reliable --members 3 --senders 3 --size 100 --seconds 10 --baseline frames

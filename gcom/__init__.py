@@ -19,7 +19,7 @@ from pathlib import Path as _Path
 
 from loguru import logger as _logger
 
-from gcom.core.directory import Entry as GroupInfo
+from gcom.core.requests import Entry as GroupInfo
 from gcom.errors import (
     AlreadyReceiving,
     BadValue,
@@ -28,27 +28,48 @@ from gcom.errors import (
     GComTimeout,
     GroupExists,
     GroupInUse,
+    HandlerFailed,
     LocalError,
     MalformedFrame,
+    MemberDeparted,
     MessageTooLarge,
     NameTaken,
     NotAMember,
     NotInvited,
     PeerError,
     RegistryUnavailable,
+    StateFailed,
     Unavailable,
     UnknownGroup,
+    UnknownMember,
     VersionMismatch,
     WouldBlock,
 )
 from gcom.shell.directory import DirectoryClient as Directory
 from gcom.shell.embedded import embedded
-from gcom.shell.group import Departure, Event, Group, Lost, Message, Suspicion, ViewChange
+from gcom.shell.group import Group
+from gcom.shell.happenings import (
+    Departure,
+    Event,
+    Lost,
+    Message,
+    Returned,
+    StateLost,
+    Suspicion,
+    Undelivered,
+    Unicast,
+    ViewChange,
+)
 from gcom.shell.node import Node
-from gcom.values.definition import Definition, Multicast, Netsplit, Ordering
+from gcom.shell.results import CallDetached, CallTimeout, Result, Results
+from gcom.values.answers import Outcome, Wait
+from gcom.values.clock import Causality, VectorClock
+from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
 from gcom.values.view import View
 
 __version__ = _metadata.version("gcom")
+
+ALL, FIRST, MAJORITY, NONE = Wait.ALL, Wait.FIRST, Wait.MAJORITY, Wait.NONE
 
 # A library keeps quiet unless its application asks: `logger.enable("gcom")`.
 _logger.disable("gcom")
@@ -66,8 +87,15 @@ def connect(
 
 
 __all__ = [
+    "ALL",
+    "FIRST",
+    "MAJORITY",
+    "NONE",
     "AlreadyReceiving",
     "BadValue",
+    "CallDetached",
+    "CallTimeout",
+    "Causality",
     "Definition",
     "Departure",
     "Detached",
@@ -79,9 +107,11 @@ __all__ = [
     "GroupExists",
     "GroupInUse",
     "GroupInfo",
+    "HandlerFailed",
     "LocalError",
     "Lost",
     "MalformedFrame",
+    "MemberDeparted",
     "Message",
     "MessageTooLarge",
     "Multicast",
@@ -91,14 +121,26 @@ __all__ = [
     "NotAMember",
     "NotInvited",
     "Ordering",
+    "Outcome",
     "PeerError",
     "RegistryUnavailable",
+    "Result",
+    "Results",
+    "Returned",
+    "StateFailed",
+    "StateLost",
     "Suspicion",
+    "TieBreaker",
     "Unavailable",
+    "Undelivered",
+    "Unicast",
     "UnknownGroup",
+    "UnknownMember",
+    "VectorClock",
     "VersionMismatch",
     "View",
     "ViewChange",
+    "Wait",
     "WouldBlock",
     "connect",
     "embedded",

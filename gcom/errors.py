@@ -4,6 +4,7 @@
     ├── LocalError              you misused GCom; the call changed nothing
     │   ├── BadValue            a value that is not allowed (also a ValueError)
     │   │   └── MessageTooLarge
+    │   ├── UnknownMember       the view has no member of that name
     │   ├── UnknownGroup        the directory has no group of that name
     │   ├── GroupExists         the name is taken by a group with another definition
     │   ├── GroupInUse          a group with members cannot be removed
@@ -11,14 +12,21 @@
     │   ├── NotInvited          a static group does not list that name
     │   ├── NotAMember          this group was left, or its node closed
     │   ├── AlreadyReceiving    a group has one receiver: a loop or a listener
+    │   ├── StateFailed         the application's set_state raised: the group is left
     │   └── WouldBlock          a send inside a callback met a full window
     ├── PeerError               a peer misbehaved
+    │   ├── HandlerFailed       a member's handler of calls raised, or it has none
     │   ├── MalformedFrame      bytes that are no frame of ours
     │   └── VersionMismatch     a peer that speaks another protocol version
     └── Unavailable             retrying may help
         ├── RegistryUnavailable
+        ├── MemberDeparted      a member departed before it answered
         ├── Detached            this process lost its group: expelled, or without a quorum
+        │   └── CallDetached    ... and a group call with it; carries the results that had come
         └── GComTimeout         a blocking call ran out of time (also a TimeoutError)
+            └── CallTimeout     ... a group call; carries the results that had come
+
+The two that carry results are made beside them, in gcom/shell/results.py.
 
 Each message names the value at fault, what is allowed, and what to do next.
 """
@@ -40,6 +48,10 @@ class BadValue(LocalError, ValueError):
 
 class MessageTooLarge(BadValue):
     """A message over `limits.MESSAGE_BYTES_MAX`."""
+
+
+class UnknownMember(LocalError):
+    """The view has no member of that name."""
 
 
 class UnknownGroup(LocalError):
@@ -70,12 +82,20 @@ class AlreadyReceiving(LocalError):
     """A group has one receiver at a time."""
 
 
+class StateFailed(LocalError):
+    """The application's set_state raised; a member without the others' state cannot stay."""
+
+
 class WouldBlock(LocalError):
     """A send inside a callback met a full window; waiting there could wait for ever."""
 
 
 class PeerError(GComError):
     """A peer misbehaved."""
+
+
+class HandlerFailed(PeerError):
+    """A member's handler of group calls raised, or it has none; the text says which."""
 
 
 class MalformedFrame(PeerError):
@@ -92,6 +112,10 @@ class Unavailable(GComError):
 
 class RegistryUnavailable(Unavailable):
     """No registry answers at the address."""
+
+
+class MemberDeparted(Unavailable):
+    """A member departed before it answered a group call."""
 
 
 class Detached(Unavailable):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Annotated, NoReturn
 
@@ -36,18 +37,26 @@ def _show_version(wanted: bool) -> None:
 def serve(
     host: Annotated[str, typer.Option(help="Loopback address to listen on.")] = "127.0.0.1",
     port: Annotated[str, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")] = PORT_DEFAULT,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Keep votes there: needed to be the tie-breaker of groups.", show_default=False
+        ),
+    ] = None,
     show_version: Annotated[  # noqa: ARG001 - its callback does it
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Run a registry: the directory in which groups are found, and a Pyro5 name server.
 
-    It prints one line when it is ready, and stops on Ctrl-C or SIGTERM. Groups go on while it is away.
+    It prints one line when it is ready, and stops on Ctrl-C or SIGTERM. Groups go on while it is away. The folder of
+    --data must outlive it, and be used by no other: a registry that forgets how it voted may let two halves go on.
 
     \b
     Examples:
       gcom-registry                 listen on 127.0.0.1:7411
       gcom-registry --port 0        listen on any free port, and print which
+      gcom-registry --data votes    be able to decide ties (gcom create GROUP --tie-breaker registry)
       GCOM_REGISTRY=127.0.0.1:7500 gcom groups
                                     ask the one that runs on port 7500
     """
@@ -55,13 +64,13 @@ def serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda caught, _frame: stop.put(caught))
     _log_to_stderr()
-    sys.exit(_serve(host, port, stop))
+    sys.exit(_serve(host, port, data, stop))
 
 
-def _serve(host: str, port: str, stop: SimpleQueue[int]) -> int:
+def _serve(host: str, port: str, data: Path | None, stop: SimpleQueue[int]) -> int:
     """Serve until a signal comes; the exit status."""
     try:
-        server = RegistryServer(host, _number(port))
+        server = RegistryServer(host, _number(port), data)
     except BadValue as error:
         _complain(str(error), EXIT_USAGE)
     except Unavailable as error:

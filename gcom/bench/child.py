@@ -5,24 +5,34 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from typing import Any, NoReturn
+
+_saying = threading.Lock()  # a report of one thread is not cut by another's
 
 
 def say(kind: str, **fields: object) -> None:
     """One report, at once; a parent that is gone ends this process."""
     try:
-        sys.stdout.write(json.dumps({"say": kind, **fields}) + "\n")
-        sys.stdout.flush()
+        with _saying:
+            sys.stdout.write(json.dumps({"say": kind, **fields}) + "\n")
+            sys.stdout.flush()
     except OSError:
         os._exit(1)
 
 
+def heard() -> dict[str, Any] | None:
+    """The parent's next order, when it comes; None: it closed its end."""
+    line = sys.stdin.readline()
+    order: dict[str, Any] | None = json.loads(line) if line else None
+    return order
+
+
 def hear(*kinds: str) -> dict[str, Any]:
     """Wait for the parent's next order, which is of one of the kinds."""
-    line = sys.stdin.readline()
-    if not line:
+    order = heard()
+    if order is None:
         os._exit(1)
-    order: dict[str, Any] = json.loads(line)
     assert order["say"] in kinds, f"told {order['say']} in place of {kinds}"
     return order
 

@@ -36,7 +36,13 @@ KILL_S = 2.0
 class _Child:
     """One process, its last words, and the thread that hears it."""
 
-    def __init__(self, name: str, command: list[str], inbox: queue.SimpleQueue[tuple[str, Report | None]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: list[str],
+        inbox: queue.SimpleQueue[tuple[_Child, Report | None]],
+        environment: Mapping[str, str],
+    ) -> None:
         self.name = name
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by kill
         self.process = subprocess.Popen(
@@ -45,17 +51,17 @@ class _Child:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": _path()},
+            env={**os.environ, "PYTHONPATH": _path(), **environment},
         )
         self._ear = threading.Thread(target=self._hear, args=(inbox,), name=f"hears {name}", daemon=True)
         self._ear.start()
 
-    def _hear(self, inbox: queue.SimpleQueue[tuple[str, Report | None]]) -> None:
+    def _hear(self, inbox: queue.SimpleQueue[tuple[_Child, Report | None]]) -> None:
         assert self.process.stdout is not None
         with self.process.stdout as lines:
             for line in lines:
-                inbox.put((self.name, _report(line)))
-        inbox.put((self.name, None))
+                inbox.put((self, _report(line)))
+        inbox.put((self, None))
 
     def tell(self, order: Report) -> None:
         assert self.process.stdin is not None
@@ -87,24 +93,46 @@ class _Child:
 class Children:
     """The processes that a command started; none is left when the `with` block ends, whichever way it does."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        """`environment`: what the children have beside this process's."""
+        self._environment = environment or {}
         self._children: dict[str, _Child] = {}
-        self._inbox: queue.SimpleQueue[tuple[str, Report | None]] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[tuple[_Child, Report | None]] = queue.SimpleQueue()
 
     def start(self, name: str, module: str, *arguments: str) -> None:
         """Run `python -m module`; the module reads its own standard input until its end."""
-        self._children[name] = _Child(name, [sys.executable, "-m", module, *arguments], self._inbox)
+        command = [sys.executable, "-m", module, *arguments]
+        self._children[name] = _Child(name, command, self._inbox, self._environment)
 
-    def start_registry(self) -> Address:
-        """Run gcom-registry on a free port; its address. Raises Unavailable if it does not come up."""
-        self.start("registry", "gcom.bench.leash", "registry", "--port", "0")
-        ready = self.gather("line", ["registry"], START_S)["registry"]["text"].split()
+    def __contains__(self, name: str) -> bool:
+        return name in self._children
+
+    def start_registry(
+        self, port: int = 0, other: Callable[[str, Report], None] = lambda _name, _report: None
+    ) -> Address:
+        """Run gcom-registry on a port, 0 any free one; its address. What others say meanwhile goes to `other`.
+
+        Raises Unavailable if it does not come up.
+        """
+        self.start("registry", "gcom.bench.leash", "registry", "--port", str(port))
+        ready = self.gather("line", ["registry"], START_S, other)["registry"]["text"].split()
         if len(ready) != 4 or ready[3] != "ready":
             raise Unavailable(f"gcom-registry did not say that it is ready: {' '.join(ready)!r}")
         return names.address(ready[2])
 
     def tell(self, name: str, say: str, **fields: object) -> None:
         self._children[name].tell({"say": say, **fields})
+
+    def release(self, name: str) -> None:
+        """End a child's standard input, and have it end by itself what it does."""
+        self._children[name].release()
+
+    def process_id(self, name: str) -> int:
+        return self._children[name].process.pid
+
+    def kill_one(self, name: str) -> None:
+        """End one child at once, as its crash would; its name is free again, and nothing more is heard of it."""
+        self._children.pop(name).kill()
 
     def gather(
         self,
@@ -120,15 +148,31 @@ class Children:
         waiting = set(whom)
         found: dict[str, Report] = {}
         while waiting:
-            name, report = self._next(quiet_s, waiting)
-            if report is None:
-                raise Unavailable(self._obituary(name))
+            heard = self.hear(quiet_s)
+            if heard is None:
+                silent = ", ".join(sorted(waiting))
+                raise GComTimeout(f"nothing was heard from {silent} for {quiet_s:g} s: is the machine overloaded?")
+            name, report = heard
             if report["say"] == kind and name in waiting:
                 waiting.discard(name)
                 found[name] = report
             else:
                 other(name, report)
         return found
+
+    def hear(self, limit_s: float) -> tuple[str, Report] | None:
+        """What a child says next, and which; None: nothing in time. Raises Unavailable when a child ended."""
+        deadline = monotonic() + limit_s
+        while True:
+            try:
+                child, report = self._inbox.get(timeout=max(0.0, deadline - monotonic()))
+            except queue.Empty:
+                return None
+            if self._children.get(child.name) is not child:
+                continue  # it was killed, and another may have its name
+            if report is None:
+                raise Unavailable(_obituary(child))
+            return child.name, report
 
     def close(self) -> None:
         """Let every child end by itself, the last started first, and end those that do not."""
@@ -153,20 +197,6 @@ class Children:
             child.kill()
         self._children.clear()
 
-    def _next(self, quiet_s: float, waiting: set[str]) -> tuple[str, Report | None]:
-        try:
-            return self._inbox.get(timeout=quiet_s)
-        except queue.Empty:
-            silent = ", ".join(sorted(waiting))
-            raise GComTimeout(
-                f"nothing was heard from {silent} for {quiet_s:g} s: is the machine overloaded?"
-            ) from None
-
-    def _obituary(self, name: str) -> str:
-        child = self._children[name]
-        child.process.wait(KILL_S)
-        return f"process {name!r} ended with status {child.process.returncode}: {child.last_words()}"
-
     def __enter__(self) -> Self:
         return self
 
@@ -177,6 +207,11 @@ class Children:
             self.close()
         else:
             self.kill()
+
+
+def _obituary(child: _Child) -> str:
+    child.process.wait(KILL_S)
+    return f"process {child.name!r} ended with status {child.process.returncode}: {child.last_words()}"
 
 
 def _wait(child: _Child, deadline: float) -> None:

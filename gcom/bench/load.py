@@ -2,24 +2,28 @@
 
 Message n of a sender is payload (n-1) % CHUNK of that sender's pool, except that the first of every chunk is *stamped*:
 it carries n and the time of sending. A receiver compares the number and every byte of every payload, so that nothing
-lost, repeated, changed or out of order passes, and pays one comparison for it. CLOCK_MONOTONIC is one clock for all
+lost, repeated, changed or out of order passes, and pays one comparison for it. Where the order is total, the sequence
+of the stamped messages is compared between receivers. CLOCK_MONOTONIC is one clock for all
 processes of a machine, which makes the stamps of one process readable in another.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+import zlib
+from collections.abc import Sequence as Values
 from itertools import pairwise
 from time import monotonic_ns
 
 CHUNK = 200  # messages; also the size of a bare frame
+SIZE_MAX = 128 * 1024  # bytes; a sender's pool has a chunk of messages
 SIZE_MIN = 17  # the stamp, and one byte that tells the pool's payloads from it
 LATENCIES_MAX = 20_000  # kept for each sender; at this bound every second one is dropped, evenly
 WRONG_MAX = 5  # told in words
 
 _STAMP = struct.Struct("!BQQ")  # 0, number, time
 _PLAIN = struct.Struct("!BQQ")  # 1 + sender % 255, place in the pool, 0
+_PLACE = struct.Struct("!QQ")
 
 
 class Pool:
@@ -48,10 +52,22 @@ class Pool:
         return int(sent_ns) if whole else None
 
 
+class Sequence:
+    """In which order one receiver delivered the stamped messages of all senders, as one number to compare."""
+
+    def __init__(self) -> None:
+        self.digest = 0
+
+    def add(self, sender: int, number: int) -> None:
+        self.digest = zlib.crc32(_PLACE.pack(sender, number), self.digest)
+
+
 class Tally:
     """The judge of one sender's messages at one receiver."""
 
-    def __init__(self, sender: int, size: int, ordered: bool) -> None:
+    def __init__(self, sender: int, size: int, ordered: bool, sequence: Sequence | None = None) -> None:
+        self._sender = sender
+        self._sequence = sequence or Sequence()
         self._pool = Pool(sender, size)
         self.plain = self._pool.plain
         self.next = 1  # all before it were delivered
@@ -103,6 +119,7 @@ class Tally:
 
     def _sample(self, number: int, sent_ns: int) -> None:
         self.last_ns = monotonic_ns()
+        self._sequence.add(self._sender, number)
         if (number - 1) % self._stride == 0:
             self.latencies_ns.append(self.last_ns - sent_ns)
         if len(self.latencies_ns) >= LATENCIES_MAX:
@@ -115,7 +132,7 @@ class Tally:
             self.wrong.append(what)
 
 
-def percentile(values: Sequence[float], share: float) -> float:
+def percentile(values: Values[float], share: float) -> float:
     """The value below which `share` of the sorted values lie; 0 of none."""
     assert all(a <= b for a, b in pairwise(values)), "percentiles are of sorted values"
     return values[min(len(values) - 1, int(len(values) * share))] if values else 0.0

@@ -1,4 +1,4 @@
-"""`python -m gcom.bench.member REGISTRY GROUP ORDERING MULTICAST PLAN...`: GCom's side of the benchmark."""
+"""`python -m gcom.bench.member REGISTRY GROUP ORDERING MULTICAST SAFE LOGS PLAN...`: GCom's side of the benchmark."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class GroupMesh:
 
     address = ""
 
-    def __init__(self, name: str, registry: str, definition: gcom.Definition, judge: Judge) -> None:
+    def __init__(self, name: str, registry: str, definition: gcom.Definition, logs: str, judge: Judge) -> None:
         self._definition = definition
         self._judge = judge
-        self._node = gcom.connect(name, registry)
+        self._node = gcom.connect(name, registry, log_dir=logs or None)
         self._group: gcom.Group | None = None
 
     def open(self, peers: dict[str, str]) -> None:
@@ -51,11 +51,11 @@ class GroupMesh:
 
 def main() -> None:
     """Take one turn."""
-    registry, group, ordering, multicast, *words = sys.argv[1:]
+    registry, group, ordering, multicast, safe, logs, *words = sys.argv[1:]
     plan = Plan.of(words)
     judge = Judge(plan)
-    definition = gcom.Definition.parse(group, ordering, multicast)
-    run(plan, judge, GroupMesh(plan.name, registry, definition, judge))
+    definition = gcom.Definition.parse(group, ordering, multicast, safe=safe == "True")
+    run(plan, judge, GroupMesh(plan.name, registry, definition, logs, judge))
 
 
 if __name__ == "__main__":

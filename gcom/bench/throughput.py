@@ -1,23 +1,28 @@
 """The benchmark of messages a second: turns of real processes, and what their reports come to.
 
-With a baseline, turns alternate (baseline, ours, baseline, ours), since a machine that others use too is faster at one
-time than at another; each side's rate is the median of its turns, and a turn's rate is that of its slowest member.
+With something to compare with, turns alternate (bare frames, ours, bare frames, ours), since a machine that others use
+too is faster at one time than at another; each side's rate is the median of its turns, and a turn's rate is that of its
+slowest member. What delivery logs cost is the ratio of ours with them to ours without, in the same run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
 from gcom.bench.children import START_S, Children, Report
-from gcom.bench.load import SIZE_MIN, percentile
+from gcom.bench.load import SIZE_MAX, SIZE_MIN, percentile
 from gcom.bench.turn import STALL_S, Plan
 from gcom.errors import BadValue
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Ordering
 
 BASELINES = ("frames",)
+OURS, UNLOGGED = "gcom", "gcom without logs"
 SECONDS_MAX = 3600.0
 MEBIBYTE = 1024 * 1024
 _END_S = 30.0  # beside what a member itself waits
@@ -33,24 +38,39 @@ class Setup:
     size: int
     seconds: float
     baseline: str | None = None
+    log: bool = False  # also write delivery logs, and measure without them
+    log_dir: Path | None = None  # else a temporary folder
 
     def __post_init__(self) -> None:
         _within("members", self.members, 1, limits.MEMBERS_MAX)
         _within("senders", self.senders, 1, self.members)
-        _within("size", self.size, SIZE_MIN, limits.MESSAGE_BYTES_MAX)
+        _within("size", self.size, SIZE_MIN, SIZE_MAX)
         _within("seconds", self.seconds, 0.1, SECONDS_MAX)
         if self.baseline is not None and self.baseline not in BASELINES:
             raise BadValue(f"baseline {self.baseline!r} is not one of {', '.join(BASELINES)}")
+        folder = self.log_dir
+        if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise BadValue(f"log folder {str(folder)!r} is no empty folder: name a new one")
 
     @property
     def turns(self) -> tuple[str, ...]:
         """Which side goes when."""
-        return ("gcom",) if self.baseline is None else (self.baseline, "gcom") * 2
+        sides = [*filter(None, [self.baseline]), *([UNLOGGED] if self.log else []), OURS]
+        return tuple(sides) * (2 if len(sides) > 1 else 1)
+
+    @property
+    def promises_senders_order(self) -> bool:
+        """Whether each sender's messages come in its order; in TOTAL they all come in one order, whichever."""
+        return self.definition.ordering not in (Ordering.NONORDERED, Ordering.TOTAL)
+
+    @property
+    def promises_one_sequence(self) -> bool:
+        """Whether all members deliver all messages in the same order; over BASIC some may have lost some."""
+        return self.definition.total and self.definition.multicast is Multicast.RELIABLE
 
     def plan(self, name: str) -> Plan:
-        seconds = self.seconds if self.baseline is None else self.seconds / 2
-        ordered = self.definition.ordering is not Ordering.NONORDERED
-        return Plan(name, self.members, self.senders, self.size, seconds, ordered)
+        seconds = self.seconds / self.turns.count(OURS)
+        return Plan(name, self.members, self.senders, self.size, seconds, self.promises_senders_order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +144,8 @@ class Outcome:
 
     setup: Setup
     ours: Side
-    baseline: Side | None
+    baseline: Side | None = None
+    unlogged: Side | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -132,8 +153,13 @@ class Outcome:
         return self.ours.rate / self.baseline.rate if self.baseline else None
 
     @property
+    def log_ratio(self) -> float | None:
+        """Ours with delivery logs ÷ ours without; None if none were written."""
+        return self.ours.rate / self.unlogged.rate if self.unlogged else None
+
+    @property
     def wrong(self) -> list[str]:
-        turns = self.ours.turns + (self.baseline.turns if self.baseline else ())
+        turns = [turn for side in (self.ours, self.baseline, self.unlogged) if side for turn in side.turns]
         return [f"{turn.side}: {what}" for turn in turns for what in turn.wrong]
 
     @property
@@ -147,6 +173,8 @@ class Outcome:
             "type": "throughput",
             "ordering": str(setup.definition.ordering),
             "multicast": str(setup.definition.multicast),
+            "safe": setup.definition.safe,
+            "log": setup.log,
             "members": setup.members,
             "senders": setup.senders,
             "size": setup.size,
@@ -159,25 +187,39 @@ class Outcome:
             row["baseline_messages_per_s"] = round(self.baseline.rate)
             row["ratio"] = round(self.ratio, 4)
             row["baseline"] = {"kind": setup.baseline, **self.baseline.row()}
+        if self.unlogged and self.log_ratio is not None:
+            row["log_ratio"] = round(self.log_ratio, 4)
+            row["without_logs"] = self.unlogged.row()
         return row
 
 
 def measure(setup: Setup, notice: Callable[[str], None] = lambda _text: None) -> Outcome:
     """Run every turn; `notice` is told what goes on. Raises Unavailable or GComTimeout when a process fails."""
     turns: dict[str, list[Turn]] = {}
-    for number, side in enumerate(setup.turns, 1):
-        notice(f"turn {number} of {len(setup.turns)}: {side}")
-        turn = _take_turn(setup, side, number)
-        notice(f"turn {number} of {len(setup.turns)}: {side}, {turn.rate:,.0f} messages/s")
-        turns.setdefault(side, []).append(turn)
-    baseline = Side(tuple(turns[setup.baseline])) if setup.baseline else None
-    return Outcome(setup, Side(tuple(turns["gcom"])), baseline)
+    with _log_folder(setup) as logs:
+        for number, side in enumerate(setup.turns, 1):
+            notice(f"turn {number} of {len(setup.turns)}: {side}")
+            turn = _take_turn(setup, side, number, logs if side == OURS else "")
+            notice(f"turn {number} of {len(setup.turns)}: {side}, {turn.rate:,.0f} messages/s")
+            turns.setdefault(side, []).append(turn)
+    sides = {side: Side(tuple(found)) for side, found in turns.items()}
+    return Outcome(setup, sides[OURS], sides.get(setup.baseline or ""), sides.get(UNLOGGED))
 
 
-def _take_turn(setup: Setup, side: str, number: int) -> Turn:
+@contextmanager
+def _log_folder(setup: Setup) -> Iterator[str]:
+    """Where delivery logs go; empty if none are written."""
+    if setup.log and setup.log_dir is None:
+        with TemporaryDirectory(prefix="gcom-bench-") as folder:
+            yield folder
+    else:
+        yield str(setup.log_dir or "") if setup.log else ""
+
+
+def _take_turn(setup: Setup, side: str, number: int, logs: str) -> Turn:
     names = [f"m{i}" for i in range(setup.members)]
     with Children() as children:
-        _start(children, setup, side, names)
+        _start(children, setup, side, names, logs)
         peers = {name: ready["address"] for name, ready in children.gather("ready", names, START_S).items()}
         _tell_all(children, names, "peers", peers=peers)
         children.gather("joined", names, START_S)
@@ -186,19 +228,19 @@ def _take_turn(setup: Setup, side: str, number: int) -> Turn:
         counts = {name: report["count"] for name, report in sent.items() if report["count"]}
         _tell_all(children, names, "expect", counts=counts)
         results = children.gather("result", names, STALL_S + _END_S)
-    return _turn(side, number, results, sum(counts.values()), may_lose=setup.definition.multicast is Multicast.BASIC)
+    return _turn(setup, side, number, results, sum(counts.values()))
 
 
-def _start(children: Children, setup: Setup, side: str, names: Sequence[str]) -> None:
-    if side != "gcom":
+def _start(children: Children, setup: Setup, side: str, names: Sequence[str], logs: str) -> None:
+    if side in BASELINES:
         for name in names:
             children.start(name, f"gcom.bench.{side}", *setup.plan(name).words())
         return
     registry = children.start_registry()
     group = setup.definition
     for name in names:
-        words = (registry, group.group, group.ordering, group.multicast, *setup.plan(name).words())
-        children.start(name, "gcom.bench.member", *words)
+        words = (registry, group.group, group.ordering, group.multicast, str(group.safe), logs)
+        children.start(name, "gcom.bench.member", *words, *setup.plan(name).words())
 
 
 def _tell_all(children: Children, names: Sequence[str], say: str, **fields: object) -> None:
@@ -206,15 +248,18 @@ def _tell_all(children: Children, names: Sequence[str], say: str, **fields: obje
         children.tell(name, say, **fields)
 
 
-def _turn(side: str, number: int, results: dict[str, Report], messages: int, may_lose: bool) -> Turn:
+def _turn(setup: Setup, side: str, number: int, results: dict[str, Report], messages: int) -> Turn:
     members = tuple(
         Member(number, name, float(r["rate"]), int(r["lost"]), float(r["cpu_s"]), int(r["peak_bytes"]))
         for name, r in sorted(results.items())
     )
     latencies = tuple(value / 1e6 for report in results.values() for value in report["latencies_ns"])
     wrong = [f"{name} of {what}" for name, report in results.items() for what in report["wrong"]]
-    if not may_lose:
+    if setup.definition.multicast is not Multicast.BASIC:
         wrong += [f"{member.name} lost {member.lost} messages" for member in members if member.lost]
+    sequences = {report["sequence"] for report in results.values()}
+    if side not in BASELINES and setup.promises_one_sequence and len(sequences) > 1:
+        wrong.append("not all members delivered in the same order")
     return Turn(side, members, latencies, messages, tuple(wrong))
 
 

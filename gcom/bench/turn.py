@@ -13,7 +13,7 @@ from time import monotonic, monotonic_ns
 from typing import NamedTuple, Protocol
 
 from gcom.bench import child, usage
-from gcom.bench.load import CHUNK, Pool, Tally
+from gcom.bench.load import CHUNK, Pool, Sequence, Tally
 
 STALL_S = 10.0  # nothing delivered for this long: the rest is missing
 POLL_S = 0.01  # only to see the end; what is measured has stamps of its own
@@ -100,7 +100,9 @@ class Judge:
     """Takes every delivery of this member. `deliver` is the callback."""
 
     def __init__(self, plan: Plan) -> None:
-        self.tallies = {f"m{i}": Tally(i, plan.size, plan.ordered) for i in range(plan.senders)}
+        self.sequence = Sequence()
+        places = range(plan.senders)
+        self.tallies = {f"m{i}": Tally(i, plan.size, plan.ordered, self.sequence) for i in places}
         self._takers = _Takers(self.tallies)
 
     def deliver(self, message: Delivery) -> None:
@@ -174,4 +176,5 @@ def _result(judge: Judge, expected: dict[str, int], began_ns: int, cpu_s: float)
         "cpu_s": cpu_s,
         "peak_bytes": usage.peak_bytes(),
         "wrong": judge.wrong(expected),
+        "sequence": judge.sequence.digest,
     }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from gcom import __version__
-from gcom.cli import options
+from gcom.cli import bench, options
 from gcom.cli.output import Output, OutputClosed, notice, open_standard_descriptors
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.errors import BadValue, GComError, RegistryUnavailable
@@ -33,8 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-bench = typer.Typer(rich_markup_mode=None)
-app.add_typer(bench, name="bench")
+app.add_typer(bench.app, name="bench")
 
 
 def main(words: Sequence[str] | None = None) -> NoReturn:
@@ -143,6 +142,7 @@ def create(
     static: options.StaticWords = None,
     safe: options.Safe = False,
     netsplit: options.NetsplitWord = None,
+    tie_breaker: options.TieBreakerWord = None,
     registry: options.Registry = None,
     as_json: options.Json = False,
 ) -> None:
@@ -157,7 +157,7 @@ def create(
     """
     from gcom.cli import directory
 
-    wanted = options.definition(group, ordering, multicast, static, safe, netsplit)
+    wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker)
     with closing(_directory(registry)) as client:
         directory.create(client, Output(), wanted, as_json)
 
@@ -185,6 +185,7 @@ def join(
     static: options.StaticWords = None,
     safe: options.Safe = False,
     netsplit: options.NetsplitWord = None,
+    tie_breaker: options.TieBreakerWord = None,
     wait: options.Wait = 1,
     linger: options.Linger = None,
     log_dir: options.LogDir = None,
@@ -195,7 +196,7 @@ def join(
 
     Without --linger it stays when the input ends, until Ctrl-C (exit status 130) or SIGTERM (0). Either way it leaves
     the group in good order; a second signal ends it at once. Lines that are not UTF-8 are sent as the bytes that they
-    are, empty ones too; a line over 128 KiB is refused by its number, and the exit status is then 2.
+    are, empty ones too; a line over 16 MiB is refused by its number, and the exit status is then 2.
 
     \b
     Examples:
@@ -205,12 +206,11 @@ def join(
     from gcom.cli import member
 
     if create:
-        wanted = options.definition(group, ordering, multicast, static, safe, netsplit)
+        wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker)
     else:
         wanted = None
-        options.refuse_without_create(
-            ordering=ordering, multicast=multicast, static=static, safe=safe, netsplit=netsplit
-        )
+        given = {"netsplit": netsplit, "tie-breaker": tie_breaker}
+        options.refuse_without_create(ordering=ordering, multicast=multicast, static=static, safe=safe, **given)
     _log_to_stderr()
     stay = member.Stay(group, name, registry, log_dir, as_json, options.checked_linger(linger))
     return member.join(stay, wanted, wait)
@@ -296,10 +296,11 @@ def sim(
     ] = None,
     as_json: options.Json = False,
 ) -> int:
-    """Simulate a whole group from a seed: crashes, pauses, lost calls, leaves and late joins, every promise checked.
+    """Simulate a whole group from a seed: crashes, pauses, partitions, lost and late calls; every promise is checked.
 
-    The machines are the ones that run on Pyro5. The same seed is the same run, event by event; the exit status is 1 if
-    a promise was broken, and the seed replays it.
+    The machines are the ones that run on Pyro5. A seed draws the group's definition, 2 to 9 members and what goes
+    wrong; when all is well again, the group must come back to life. The same seed is the same run, event by event; the
+    exit status is 1 if a promise was broken, and the seed replays it.
 
     \b
     Examples:
@@ -311,39 +312,28 @@ def sim(
     return simulate(seed, seeds, jobs, log_dir, as_json)
 
 
-@bench.callback()
-def bench_top() -> None:
-    """Measure what GCom costs on this machine."""
-
-
-@bench.command()
-def throughput(
-    ordering: options.OrderingWord = None,
-    multicast: options.MulticastWord = None,
-    members: Annotated[int, typer.Option(metavar="N", help="Processes in the group.")] = 3,
-    senders: Annotated[int, typer.Option(metavar="N", help="How many of them send.")] = 3,
-    size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 17 or more.")] = 100,
-    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, all turns together.")] = 10.0,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="KIND", help="Also measure, in turns: frames (bare Pyro5 frames).")
-    ] = None,
-    as_json: options.Json = False,
+@app.command()
+def fork(
+    group: options.Group,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
+    registry: options.Registry = None,
 ) -> int:
-    """Messages a second at the slowest member, with latency, processor time and memory; every delivery is checked.
+    """Let members that lost their quorum begin the group anew, without proof that the others are dead.
 
-    It starts its own registry and one process a member. The exit status is 1 if any delivery was wrong. With
-    --baseline frames, `ratio` is GCom's rate ÷ that of the same payload in bare Pyro5 frames of 200 messages.
+    For a group whose other members will not come back, or cannot be reached for longer than you can wait. The first
+    detached member that hears of it, within a minute, goes on with its state under a new instance, and those that lost
+    the group with it join there. Members of the old instance that still run are not stopped until the registry reaches
+    them: until then there are two groups of one name, and what the old one delivers meanwhile the new one never sees.
 
-    \b
+    
     Examples:
-      gcom bench throughput --members 3 --senders 3 --size 100 --seconds 10
-      gcom bench throughput --ordering fifo --multicast reliable --baseline frames --json
+      gcom fork news           say what it would do, and ask
+      gcom fork news --yes
     """
-    from gcom.bench.throughput import Setup
-    from gcom.cli import showing
+    from gcom.cli import directory
 
-    definition = options.definition("bench", ordering, multicast, None, False, None)
-    return showing.throughput(Setup(definition, members, senders, size, seconds, baseline), Output(), as_json)
+    with closing(_directory(registry)) as client:
+        return directory.fork(client, group, yes)
 
 
 def _directory(registry: str | None) -> DirectoryClient:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from gcom.cli.output import Output, notice
 from gcom.cli.rows import describe
-from gcom.core.directory import Entry
+from gcom.core.requests import Entry
 from gcom.shell.directory import DirectoryClient
+from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import name_of
 
@@ -54,6 +56,23 @@ def create(directory: DirectoryClient, output: Output, wanted: Definition, as_js
         notice(f"group {wanted.group!r} is there: {describe(entry.definition)}")
 
 
+def fork(directory: DirectoryClient, group: str, yes: bool) -> int:
+    """Order a fork, once it is clear that it is meant; the exit status."""
+    entry = directory.lookup(group)
+    state = "alive: its leader has registered in the last seconds" if entry.alive else "in doubt"
+    members = ", ".join(map(name_of, entry.members)) or "nobody"
+    notice(f"group {group!r} has in view {entry.view}: {members}; it is {state}")
+    if not yes:
+        notice("a detached member may begin it anew; members of this instance that still run will have to give way,")
+        notice(f"and what they deliver until then is lost to the new one. Type the group's name to go on: {group}")
+        if sys.stdin is None or sys.stdin.readline().strip() != group:
+            notice("nothing was changed")
+            return 1
+    directory.fork(entry)
+    notice(f"within {limits.FORK_MS // 1000} s the first detached member to ask begins group {group!r} anew")
+    return 0
+
+
 def _row(entry: Entry) -> dict[str, object]:
     definition = entry.definition
     return {
@@ -64,6 +83,7 @@ def _row(entry: Entry) -> dict[str, object]:
         "static": list(definition.static),
         "safe": definition.safe,
         "netsplit": str(definition.netsplit),
+        "tie_breaker": str(definition.tie_breaker),
         "instance": entry.instance,
         "view": entry.view,
         "members": list(entry.members),
@@ -73,7 +93,7 @@ def _row(entry: Entry) -> dict[str, object]:
 
 def _columns(entry: Entry) -> tuple[str, ...]:
     definition = entry.definition
-    state = "alive" if entry.alive else "in doubt" if entry.members else "empty"
+    state = "to fork" if entry.forked else "alive" if entry.alive else "in doubt" if entry.members else "empty"
     members = f"{len(entry.members)}" + (f" of {len(definition.static)}" if definition.static else "")
     return (definition.group, definition.ordering, definition.multicast, members, str(entry.view), state)
 

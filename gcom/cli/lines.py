@@ -21,21 +21,29 @@ class LineReader:
         self._descriptor = descriptor
         self._refuse = refuse  # told the line's number and its size in bytes
         self._number = 0
-        self._rest = b""
+        self._rest: list[bytes] = []  # of a line whose end has not come; joined once, since a line may be large
+        self._size = 0  # of the rest
         self._skipped = 0  # bytes of a line over the limit, so far
 
     def batches(self) -> Iterator[list[bytes | str]]:
         """Lines that came together, without their ends; the last line may have none. Raises OSError."""
         while data := os.read(self._descriptor, READ_BYTES):
-            lines = (self._rest + data).split(b"\n")
-            self._rest = lines.pop()
-            if batch := self._messages(lines):
+            *lines, rest = data.split(b"\n")
+            if lines and (batch := self._messages([self._end(lines[0]), *lines[1:]])):
                 yield batch
-            if len(self._rest) > limits.MESSAGE_BYTES_MAX:
-                self._skipped += len(self._rest)
-                self._rest = b""
-        if (self._rest or self._skipped) and (batch := self._messages([self._rest])):
+            self._rest.append(rest)
+            self._size += len(rest)
+            if self._size > limits.MESSAGE_BYTES_MAX:
+                self._skipped += self._size
+                self._rest, self._size = [], 0
+        if (self._size or self._skipped) and (batch := self._messages([self._end(b"")])):
             yield batch
+
+    def _end(self, last: bytes) -> bytes:
+        """A line of which `last` is the last part."""
+        line = b"".join([*self._rest, last])
+        self._rest, self._size = [], 0
+        return line
 
     def _messages(self, lines: list[bytes]) -> list[bytes | str]:
         batch: list[bytes | str] = []

@@ -10,7 +10,7 @@ import typer
 
 from gcom.errors import BadValue
 from gcom.values import limits
-from gcom.values.definition import Definition, Multicast, Netsplit, Ordering
+from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
 
 LINGER_S_MAX = 1e9
 
@@ -34,9 +34,17 @@ StaticWords = Annotated[
     str | None,
     typer.Option("--static", metavar="A,B,C", help="The only names that may join. [default: anybody may]"),
 ]
-Safe = Annotated[bool, typer.Option("--safe", help="Deliver what a majority holds: not in this version.")]
+Safe = Annotated[bool, typer.Option("--safe", help="Deliver what a majority of the view holds; RELIABLE only.")]
 NetsplitWord = Annotated[
     str | None, typer.Option("--netsplit", help=f"One of {', '.join(Netsplit)}. [default: PRIMARY]", metavar="POLICY")
+]
+TieBreakerWord = Annotated[
+    str | None,
+    typer.Option(
+        "--tie-breaker",
+        help=f"Who decides when half of a view is left: one of {', '.join(TieBreaker)}. [default: LEADER]",
+        metavar="WHO",
+    ),
 ]
 Wait = Annotated[
     int,
@@ -53,10 +61,16 @@ Linger = Annotated[
 
 
 def definition(
-    group: str, ordering: str | None, multicast: str | None, static: str | None, safe: bool, netsplit: str | None
+    group: str,
+    ordering: str | None,
+    multicast: str | None,
+    static: str | None,
+    safe: bool,
+    netsplit: str | None,
+    tie_breaker: str | None = None,
 ) -> Definition:
     """The definition that the options give; raises BadValue."""
-    given = {"ordering": ordering, "multicast": multicast, "netsplit": netsplit}
+    given = {"ordering": ordering, "multicast": multicast, "netsplit": netsplit, "tie_breaker": tie_breaker}
     words = {what: word for what, word in given.items() if word is not None}
     names = [name.strip() for name in static.split(",")] if static is not None else []
     return Definition.parse(group, static=names, safe=safe, **words)

@@ -27,6 +27,7 @@ class Rows(Protocol):
     def lost(self, lost: gcom.Lost) -> None: ...
     def suspicion(self, suspicion: gcom.Suspicion) -> None: ...
     def departure(self, departure: gcom.Departure) -> None: ...
+    def returned(self, returned: gcom.Returned) -> None: ...
     def refused(self, line: int, size: int) -> None: ...
 
 
@@ -76,7 +77,11 @@ class PlainRows:
             return notice(f"left group {self._group!r}")
         doubt = departure.unconfirmed
         words = f"; messages {doubt[0]} to {doubt[1]} may not have arrived" if doubt else ""
-        return notice(f"detached from group {self._group!r} ({departure.reason}){words}; join again to go on")
+        advice = "trying to come back" if departure.returning else "join again to go on"
+        return notice(f"detached from group {self._group!r} ({departure.reason}){words}; {advice}")
+
+    def returned(self, returned: gcom.Returned) -> None:
+        notice(f"back in group {self._group!r} as {returned.process}")
 
     def refused(self, line: int, size: int) -> None:
         notice(_refusal(line, size))
@@ -121,7 +126,10 @@ class JsonRows:
     def departure(self, departure: gcom.Departure) -> None:
         kind = "left" if departure.reason == "request" else "detached"
         doubt = list(departure.unconfirmed) if departure.unconfirmed else None
-        self._row(kind, reason=departure.reason, unconfirmed=doubt)
+        self._row(kind, reason=departure.reason, unconfirmed=doubt, returning=departure.returning)
+
+    def returned(self, returned: gcom.Returned) -> None:
+        self._row("returned", process=returned.process, instance=returned.instance)
 
     def refused(self, line: int, size: int) -> None:
         notice(_refusal(line, size))
@@ -134,7 +142,8 @@ def describe(definition: gcom.Definition) -> str:
     """A definition in words."""
     members = f"static ({', '.join(definition.static)})" if definition.static else "dynamic"
     safe = ", safe" if definition.safe else ""
-    return f"{definition.ordering}, {definition.multicast}, {members}{safe}, {definition.netsplit}"
+    tie = "" if definition.tie_breaker is gcom.TieBreaker.LEADER else f", tie-breaker {definition.tie_breaker}"
+    return f"{definition.ordering}, {definition.multicast}, {members}{safe}, {definition.netsplit}{tie}"
 
 
 def _names(view: gcom.View) -> str:

@@ -53,13 +53,22 @@ class Feed:
         self._enough.wait()
         try:
             for batch in self._lines.batches():
-                self._group.send_many(batch, timeout_s=None)
+                for line in batch:
+                    self._send(line)
         except (NotAMember, Detached):
             pass  # the main thread gets to know it, and says so
         except (GComError, OSError) as error:
             self.failed = True
             notice(f"standard input: {error}")
         self.ended_at = monotonic()
+
+    def _send(self, line: bytes | str) -> None:
+        """Send a line, when the process is in its group; raises NotAMember or Detached if it will not be again."""
+        while True:
+            try:
+                return self._group.send(line, timeout_s=None)
+            except Detached:
+                self._group.wait_for_members(1)
 
 
 class Session:
@@ -120,16 +129,23 @@ class Session:
                 self._on_view(event)
             case gcom.Lost():
                 self._rows.lost(event)
+            case gcom.Unicast() | gcom.Undelivered():
+                pass  # a command sends to all
             case gcom.Suspicion():
                 self._rows.suspicion(event)
+            case gcom.StateLost():
+                pass  # a command keeps no state, and asks for none
             case gcom.Departure():
-                self._departure = event
+                self._departure = None if event.returning else event
                 self._rows.departure(event)
+            case gcom.Returned():
+                self._view = 0
+                self._rows.returned(event)
             case _:
                 assert_never(event)
 
     def _on_view(self, change: gcom.ViewChange) -> None:
-        if change.view.number > self._view:  # the first one was told as ready
+        if change.view.number > self._view:  # the first one of all was told as ready
             self._view = change.view.number
             self._rows.view(change)
         if self._feed:

@@ -26,7 +26,7 @@ def throughput(setup: Setup, output: Output, as_json: bool) -> int:
         output.row(outcome.row())
         output.flush()
     else:
-        _show(_throughput_table(outcome), output)
+        show(_throughput_table(outcome), output)
     for wrong in outcome.wrong:
         notice(f"wrong delivery: {wrong}")
     return 0 if outcome.ok else 1
@@ -37,7 +37,11 @@ def _throughput_table(outcome: Outcome) -> Table:
     for title in ("", "messages/s", "p50 ms", "p99 ms", "CPU s a process", "peak MiB"):
         table.add_column(title, justify="right" if title else "left", overflow="fold")
     definition = outcome.setup.definition
-    table.add_row(f"{definition.ordering} {definition.multicast}", *_columns(outcome.ours))
+    kind = f"{definition.ordering} {definition.multicast}{' SAFE' if definition.safe else ''}"
+    table.add_row(f"{kind}, with logs" if outcome.setup.log else kind, *_columns(outcome.ours))
+    if outcome.unlogged:
+        table.add_row(f"{kind}, without", *_columns(outcome.unlogged))
+        table.add_row("ratio, with logs", f"{outcome.log_ratio:.2f}")
     if outcome.baseline:
         table.add_row(f"bare {outcome.setup.baseline}", *_columns(outcome.baseline))
         table.add_row("ratio", f"{outcome.ratio:.2f}")
@@ -67,7 +71,7 @@ def demo(files: Sequence[Path], log_dir: Path, output: Output, as_json: bool) ->
             output.row(result.row())
         output.flush()
     else:
-        _show(_demo_table(results), output)
+        show(_demo_table(results), output)
     for wrong in [what for result in results for what in result.wrong]:
         notice(f"wrong: {wrong}")
     notice(f"delivery logs are in {log_dir}/")
@@ -147,7 +151,7 @@ def _watching() -> Iterator[Watcher]:
         yield _Bar(progress)
 
 
-def _show(table: Table, output: Output) -> None:
+def show(table: Table, output: Output) -> None:
     """A table as wide as it needs to be where there is no terminal: rich would take 80 columns, and cut words."""
     console = Console() if output.terminal else Console(width=200)
     with console.capture() as captured:

@@ -55,4 +55,9 @@ class Signals:
             raise Interrupted(number)
 
 
+def ignore_interrupts() -> None:
+    """For a child that works for this process: Ctrl-C is this one's to act upon, and ends the child's work too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 SIGNALLED = Signals()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from gcom import __version__
 from gcom.cli.output import Output, notice
+from gcom.cli.signals import ignore_interrupts
 from gcom.errors import BadValue
-from gcom.sim.runs import Result, run_seed, run_seeds
+from gcom.sim.runs import Result, run_seeds
 
 SEEDS_MAX = 1_000_000
 
@@ -28,53 +31,75 @@ def simulate(seed: int | None, seeds: str | None, jobs: int, log_dir: Path | Non
     """Run the seeds and say what came of each; 1 if a promise was broken."""
     if (seed is None) == (seeds is None):
         raise BadValue("give either --seed N or --seeds A..B")
-    if log_dir is not None and log_dir.exists() and not log_dir.is_dir():
-        raise BadValue(f"log folder {str(log_dir)!r} is no folder")
-    if log_dir is not None and log_dir.exists() and any(log_dir.iterdir()):
-        raise BadValue(f"log folder {str(log_dir)!r} is not empty: name a new one, a run never mixes with another")
+    wanted = seed_range(str(seeds)) if seed is None else range(seed, seed + 1)
+    folders = _folders(log_dir, wanted, single=seed is not None)
     output = Output()
     broken = 0
-    if seed is not None:
-        results = iter([run_seed(seed, log_dir)])
-        total = 1
-    else:
-        wanted = seed_range(str(seeds))
-        results, total = run_seeds(wanted, log_dir, jobs), len(wanted)
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=total == 1 or not console.is_terminal) as progress:
-        task = progress.add_task("seeds", total=total)
+    hidden = len(wanted) == 1 or not console.is_terminal
+    with (
+        closing(run_seeds(folders, min(jobs, len(wanted)), ignore_interrupts)) as results,
+        Progress(*columns, console=console, disable=hidden, redirect_stdout=False) as progress,
+    ):
+        task = progress.add_task("seeds", total=len(wanted))
         for result in results:
             broken += bool(result.violation)
             _show(result, output, as_json)
             progress.advance(task)
-    if not as_json and total > 1:
-        output.text(f"{total} seeds, {broken} with a broken promise")
+    if not as_json and len(wanted) > 1:
+        output.text(f"{len(wanted)} seeds, {broken} with a broken promise")
     output.flush()
     return 1 if broken else 0
 
 
+def _folders(log_dir: Path | None, seeds: range, single: bool) -> dict[int, Path | None]:
+    """Where each seed's logs go; raises BadValue for a folder that holds something."""
+    if log_dir is None:
+        return dict.fromkeys(seeds)
+    if log_dir.exists() and not log_dir.is_dir():
+        raise BadValue(f"log folder {str(log_dir)!r} is no folder")
+    if log_dir.exists() and any(log_dir.iterdir()):
+        raise BadValue(f"log folder {str(log_dir)!r} is not empty: name a new one, a run never mixes with another")
+    return {seed: log_dir if single else log_dir / str(seed) for seed in seeds}
+
+
 def _show(result: Result, output: Output, as_json: bool) -> None:
     if as_json:
-        output.row(result.row())
+        output.row({**result.row(), "commit": commit()} if result.violation else result.row())
     else:
-        plan = result.plan
-        faults = ", ".join(f"{count} {fault}" for fault, count in result.faults.items()) or "no faults"
-        output.text(
-            f"seed {result.seed}: {'BROKEN' if result.violation else 'ok'}, {plan['ordering']} {plan['multicast']}, "
-            f"{plan['members']} members, {result.messages} messages, {result.deliveries} deliveries, "
-            f"{result.views} views, {faults}, digest {result.digest[:12]}"
-        )
+        output.text(summary(result))
     output.flush()
     if result.violation:
-        notice(f"seed {result.seed}: {result.violation}")
-        notice(f"to replay, at commit {_commit()}: gcom sim --seed {result.seed} --log-dir FOLDER")
+        for line in result.violation.splitlines():
+            notice(f"seed {result.seed}: {line}")
+        notice(f"to replay, at commit {commit()}: gcom sim --seed {result.seed} --log-dir FOLDER")
 
 
-def _commit() -> str:
-    """Of the checkout that this code runs from, as far as git can say."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+def summary(result: Result) -> str:
+    """A run in one line."""
+    kind = ["static"] * result.static + [result.ordering, result.multicast] + ["safe"] * result.safe
+    faults = ", ".join(f"{count} {fault}" for fault, count in {**result.faults, **result.moves}.items())
+    return (
+        f"seed {result.seed}: {'BROKEN' if result.violation else 'ok'}, {' '.join(kind)} {result.netsplit}, "
+        f"{result.members} members, {result.messages} messages, {result.deliveries} deliveries, "
+        f"{result.views} views, {faults}, digest {result.digest[:12]}"
+    )
+
+
+def commit() -> str:
+    """Of the checkout that this code runs from, as far as git can say; else the version."""
+    folder = Path(__file__).parent
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
+        inside = subprocess.run(  # an installed copy may lie in somebody else's checkout
+            ["git", "-C", str(folder), "ls-files", "--error-unmatch", Path(__file__).name],
+            capture_output=True,
+            timeout=5,
+            check=False,
+        )
+        if inside.returncode == 0:
+            return subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
-        return "unknown"
+        pass
+    return __version__

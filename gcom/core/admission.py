@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gcom.core.detector import Detector
 from gcom.core.entry import uninvited
-from gcom.core.frames import JoinRefused
+from gcom.core.frames import Join, JoinRefused
 from gcom.values import limits, names
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
@@ -25,6 +25,7 @@ class Joiner:
     address: Address
     asked_ms: int
     heard_ms: int
+    takes_state: bool
 
 
 class Admission:
@@ -39,7 +40,7 @@ class Admission:
         """Forget who is in now."""
         self._waiting = {who: joiner for who, joiner in self._waiting.items() if who not in view.members}
 
-    def ask(self, who: Process, address: Address, view: View, detector: Detector, now_ms: int) -> JoinRefused | None:
+    def ask(self, who: Process, join: Join, view: View, detector: Detector, now_ms: int) -> JoinRefused | None:
         """A Join, perhaps not the first of this process; returns why it is refused, or None: it waits."""
         name = names.name_of(who)
         if self._definition.static and name not in self._definition.static:
@@ -50,7 +51,7 @@ class Admission:
         if refusal is not None:
             self._waiting.pop(who, None)
         else:
-            self._waiting[who] = Joiner(who, address, asked_ms, now_ms)
+            self._waiting[who] = Joiner(who, join.address, asked_ms, now_ms, join.takes_state)
         return refusal
 
     def _taken(self, name: str, asked_ms: int, view: View, detector: Detector) -> JoinRefused | None:

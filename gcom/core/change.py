@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from gcom.core import frames
-from gcom.core.detector import is_quorum
-from gcom.core.frames import NO_BALLOT, Ballot, Control, Decision
+from gcom.core.frames import NO_BALLOT, NO_STANDING, Ballot, Control, Decision, Standing
+from gcom.core.quorum import is_half, is_quorum
+from gcom.core.witness import WitnessNack, WitnessPromised
 from gcom.values import limits
+from gcom.values.definition import TieBreaker
 from gcom.values.names import Process
 from gcom.values.view import View
 
@@ -64,7 +66,15 @@ class Obtain:
     holders: dict[Process, tuple[Process, ...]]
 
 
-Out = Say | Freeze | Obtain
+@dataclass(frozen=True, slots=True)
+class AskWitness:
+    """Have the registry promise to a ballot or, with a decision, accept it."""
+
+    ballot: Ballot
+    decision: Decision | None
+
+
+Out = Say | Freeze | Obtain | AskWitness
 
 
 @dataclass(slots=True)
@@ -74,13 +84,16 @@ class _Proposal:
     decision: Decision | None = None  # none while promises are collected
     accepted_by: set[Process] = field(default_factory=set)
     asked_ms: int = 0
+    witness_promised: bool = False
+    witness_asked_ms: int | None = None  # what it was asked last is unanswered
 
 
 class ViewChange:
     """One member's part, and the proposer's when it is one. `promised` only grows within a view."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, tie_breaker: TieBreaker = TieBreaker.LEADER) -> None:
         self.process = process
+        self._tie_breaker = tie_breaker
         self.state = State.NORMAL
         self.promised: Ballot = NO_BALLOT
         self._view: View | None = None
@@ -116,11 +129,13 @@ class ViewChange:
 
     # the proposer
 
-    def propose(self, held: dict[Process, int], ask: Iterable[Process], now_ms: int) -> list[Out]:
+    def propose(
+        self, held: dict[Process, int], ask: Iterable[Process], now_ms: int, standing: Standing = NO_STANDING
+    ) -> list[Out]:
         """Begin an attempt with a ballot above every one seen."""
         self._attempt_seen = max(self._attempt_seen, self.promised[0]) + 1
         ballot = (self._attempt_seen, self.view.rank(self.process))
-        self._proposal = _Proposal(ballot, {self.process: self._promise(ballot, held)}, asked_ms=now_ms)
+        self._proposal = _Proposal(ballot, {self.process: self._promise(ballot, held, standing)}, asked_ms=now_ms)
         return [Freeze(), *[Say(peer, frames.Prepare(self.view.number, ballot)) for peer in ask]]
 
     def on_promise(self, source: Process, promise: frames.Promise) -> None:
@@ -137,7 +152,7 @@ class ViewChange:
         if proposal is None or proposal.decision is not None:
             return None
         given = {peer: promise for peer, promise in proposal.promises.items() if peer in live}
-        if not live <= set(given) or not is_quorum(self.view, set(given)):
+        if not live <= set(given) or not self._is_quorum(set(given), proposal.witness_promised):
             return None
         proposal.promises = given
         return given
@@ -173,8 +188,42 @@ class ViewChange:
         if proposal is None or proposal.decision is None:
             return None
         participants = live & set(proposal.promises)
-        done = participants <= proposal.accepted_by and is_quorum(self.view, proposal.accepted_by)
+        done = participants <= proposal.accepted_by and self._is_quorum(proposal.accepted_by)
         return proposal.decision if done else None
+
+    def _is_quorum(self, members: set[Process], witness: bool = False) -> bool:
+        return is_quorum(self.view, members, self._tie_breaker, witness)
+
+    # the witness of a tie
+
+    def ask_witness(self, live: set[Process], now_ms: int) -> list[Out]:
+        """Ask the registry, once exactly half of the view has promised, or accepted, and nobody else can.
+
+        It is the last to be asked to accept: what it has accepted is decided, and its payloads are held by half.
+        """
+        proposal = self._proposal
+        if proposal is None or self._tie_breaker is not TieBreaker.REGISTRY:
+            return []
+        if proposal.decision is None:
+            waits = live <= set(proposal.promises) and is_half(self.view, live) and not proposal.witness_promised
+        else:
+            waits = live & set(proposal.promises) <= proposal.accepted_by and is_half(self.view, proposal.accepted_by)
+        asked_ms = proposal.witness_asked_ms
+        if not waits or (asked_ms is not None and now_ms - asked_ms < limits.WITNESS_RETRY_MS):
+            return []
+        proposal.witness_asked_ms = now_ms
+        return [AskWitness(proposal.ballot, proposal.decision)]
+
+    def on_witness(self, answer: WitnessPromised | WitnessNack) -> None:
+        """The registry promised, or had promised to a higher ballot: then this attempt is over."""
+        proposal = self._proposal
+        if proposal is None:
+            return
+        if isinstance(answer, WitnessNack):
+            self._attempt_seen = max(self._attempt_seen, answer.promised[0])
+            self._proposal = None
+        elif answer.ballot == proposal.ballot:
+            proposal.witness_promised, proposal.witness_asked_ms = True, None
 
     def is_stale(self, live: set[Process]) -> bool:
         """Whether a participant died with the value undecided: only it may have held a part of the cut."""
@@ -201,7 +250,14 @@ class ViewChange:
 
     # every member
 
-    def on_prepare(self, source: Process, ballot: Ballot, permitted: bool, held: dict[Process, int]) -> list[Out]:
+    def on_prepare(
+        self,
+        source: Process,
+        ballot: Ballot,
+        permitted: bool,
+        held: dict[Process, int],
+        standing: Standing = NO_STANDING,
+    ) -> list[Out]:
         """Promise to the highest ballot seen, if the proposer is `permitted`; an equal one is answered again."""
         if ballot[1] != self.view.rank(source):
             return []
@@ -212,7 +268,7 @@ class ViewChange:
         if ballot == self.promised and self.state is not State.PROMISED:
             return []  # already past the promise in this very ballot
         self._give_way(ballot)
-        return [Freeze(), Say(source, self._promise(ballot, held))]
+        return [Freeze(), Say(source, self._promise(ballot, held, standing))]
 
     def on_cut(self, source: Process, cut: frames.Cut) -> list[Out]:
         """Record the value of the very ballot that was promised.
@@ -239,12 +295,12 @@ class ViewChange:
             return []
         return [Say(self.proposer, frames.CutOk(self.view.number, self.promised))]
 
-    def _promise(self, ballot: Ballot, held: dict[Process, int]) -> frames.Promise:
+    def _promise(self, ballot: Ballot, held: dict[Process, int], standing: Standing) -> frames.Promise:
         assert ballot >= self.promised, "a promise never goes back"
         self.promised = ballot
         self._recorded = None
         self._become(State.PROMISED)
-        return frames.Promise(self.view.number, ballot, held, *self._accepted)
+        return frames.Promise(self.view.number, ballot, held, *self._accepted, standing)
 
     def _give_way(self, ballot: Ballot) -> None:
         """A higher ballot than this process's own proposal ends the proposal."""

@@ -1,8 +1,8 @@
 """Bytes to frames and back: the only place where something from a peer becomes a value, so all of it is checked here.
 
-A frame is a msgpack array `[version, group, instance, source, target, status, control, runs]`; a run is encoded once,
-by its sender, and travels as a blob to all peers and through relays. Payload checks go through C loops (`map`, `set`):
-this is the one place that touches each message on the way in.
+A frame is a msgpack array `[version, group, instance, source, target, status, control, runs, pieces, orders,
+letters]`; a run is encoded once, by its sender, and travels as a blob, or in pieces of it, to all peers and through
+relays. Payload checks go through C loops (`map`, `set`): this is the one place that touches each message on the way in.
 """
 
 from __future__ import annotations
@@ -12,22 +12,33 @@ from typing import Any
 
 import msgpack
 
-from gcom.core import frames
-from gcom.core.frames import Ballot, Control, Decision, Frame, Refused, Reply, Status
+from gcom.core import checked, frames
+from gcom.core.frames import Ballot, Control, Decision, Frame, Keeping, Refused, Reply, Source, Standing, Status
+from gcom.core.order_log import Orders
 from gcom.errors import MalformedFrame, VersionMismatch
 from gcom.values import limits, names
+from gcom.values.letter import Kind, Letter, Receipt, size_of
 from gcom.values.names import Process
-from gcom.values.run import Payload, Run
+from gcom.values.run import Payload, Piece, Run
 from gcom.values.view import View
 
 _CODES = ("unknown", "expelled", "version")
 _BOUNDS = {
     "max_str_len": limits.MESSAGE_BYTES_MAX,
-    "max_bin_len": limits.FRAME_BYTES_MAX,
+    "max_bin_len": limits.MESSAGE_BYTES_MAX,
     "max_array_len": limits.RUN_MESSAGES_MAX,
     "max_map_len": limits.RUN_MESSAGES_MAX,
     "max_ext_len": 0,
 }
+_NOT_OURS = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    RecursionError,
+    OverflowError,
+    msgpack.UnpackException,
+)
 
 
 def encode_run(sender: Process, view: int, first: int, clock: dict[Process, int], payloads: list[Payload]) -> bytes:
@@ -39,12 +50,16 @@ def encode(frame: Reply) -> bytes:
     if isinstance(frame, Refused):
         return _pack((limits.PROTOCOL_VERSION, frame.code, frame.text))
     s = frame.status
-    status = (s.view, s.held, s.consumed, s.stable, s.sent, s.frozen, s.leaving, s.suspects)
+    receipt = (s.receipt.held, s.receipt.read, s.receipt.served)
+    counts = (s.view, s.held, s.consumed, s.stable, s.sent, s.safe, s.ordered, s.agreed, s.partial, s.state)
+    status = (counts, (s.cut_off, s.reaches, s.frozen, s.leaving, s.seeking), s.suspects, receipt)
     control = [_encode_control(item) for item in frame.control]
     runs = [run.encoded for run in frame.runs]
-    return _pack(
-        (limits.PROTOCOL_VERSION, frame.group, frame.instance, frame.source, frame.target, status, control, runs)
-    )
+    pieces = [(it.sender, it.view, it.first, it.offset, it.total, it.data) for it in frame.pieces]
+    orders = frame.orders and (frame.orders.view, frame.orders.after, frame.orders.entries)
+    letters = [(it.number, it.kind, it.call, it.payload) for it in frame.letters]
+    head = (limits.PROTOCOL_VERSION, frame.group, frame.instance, frame.source, frame.target)
+    return _pack((*head, status, control, runs, pieces, orders, letters))
 
 
 def decode(data: bytes) -> Frame:
@@ -66,16 +81,19 @@ def decode_reply(data: bytes) -> Reply:
         if fields[0] != limits.PROTOCOL_VERSION:
             raise VersionMismatch(f"a peer speaks protocol {fields[0]}, this process {limits.PROTOCOL_VERSION}")
         return _refused(fields) if len(fields) == 3 else _frame(fields)
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        RecursionError,
-        OverflowError,
-        msgpack.UnpackException,
-    ) as error:
+    except _NOT_OURS as error:
         raise MalformedFrame(f"not a frame: {error}") from error
+
+
+def decode_run(encoded: bytes) -> Run:
+    """The run of one message that came in pieces; raises MalformedFrame."""
+    try:
+        run = _run(encoded)
+    except _NOT_OURS as error:
+        raise MalformedFrame(f"not a run: {error}") from error
+    if len(run.payloads) > 1:
+        raise MalformedFrame("a run of several messages does not travel in pieces")
+    return run
 
 
 def _refused(fields: list[Any]) -> Refused:
@@ -86,45 +104,96 @@ def _refused(fields: list[Any]) -> Refused:
 
 
 def _frame(fields: list[Any]) -> Frame:
-    _, group, instance, source, target, status, control, runs = fields
-    if type(control) is not list or type(runs) is not list or len(control) > limits.CONTROL_ITEMS_MAX:
-        raise MalformedFrame("control items or runs are too many, or no lists of them")
+    _, group, instance, source, target, status, control, runs, pieces, orders, letters = fields
+    if not all(type(items) is list for items in (control, runs, pieces, letters)):
+        raise MalformedFrame("control items, runs, pieces or letters are no lists of them")
+    if len(control) > limits.CONTROL_ITEMS_MAX or len(letters) > limits.LETTERS_TAKEN:
+        raise MalformedFrame("control items or letters are too many")
     return Frame(
         names.group_name(group),
-        _instance(instance),
-        _process(source),
-        _process(target),
+        checked.instance(instance),
+        checked.process(source),
+        checked.process(target),
         _status(status),
         tuple(map(_decode_control, control)),
-        tuple(map(_run, runs)),
+        tuple(map(_whole_run, runs)),
+        tuple(map(_piece, pieces)),
+        None if orders is None else _orders(orders),
+        tuple(map(_letter, letters)),
     )
 
 
 def _status(fields: list[Any]) -> Status:
-    view, held, consumed, stable, sent, frozen, leaving, suspects = fields
-    return Status(
-        _number(view),
-        _number(held),
-        _number(consumed),
-        _number(stable),
-        _number(sent),
-        _flag(frozen),
-        _flag(leaving),
-        _processes(suspects),
-    )
+    counts, flags, suspects, receipt = fields
+    view, held, consumed, stable, sent, safe, ordered, agreed, partial, state = map(checked.number, counts)
+    cut_off, reaches, frozen, leaving, seeking = map(checked.flag, flags)
+    marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
+    told = (checked.processes(suspects), partial, _receipt(receipt), state, seeking)
+    return Status(*marks, cut_off, reaches, frozen, leaving, *told)
 
 
-def _run(encoded: Any) -> Run:
-    if type(encoded) is not bytes:
-        raise MalformedFrame("a run is not bytes")
+def decode_orders(fields: Any) -> Orders:
+    """A piece of an order in a sequencer's answer; raises MalformedFrame."""
+    try:
+        return _orders(fields)
+    except _NOT_OURS as error:
+        raise MalformedFrame(f"not an order: {error}") from error
+
+
+def _orders(fields: Any) -> Orders:
+    view, after, entries = fields
+    if type(entries) is not list or len(entries) > limits.ORDERS_MAX:
+        raise MalformedFrame("entries of an order are too many, or no list of them")
+    return Orders(checked.number(view), checked.number(after), tuple(map(_order, entries)))
+
+
+def _order(entry: list[Any]) -> tuple[Process, int, int]:
+    sender, first, last = entry
+    if not 1 <= checked.number(first) <= checked.number(last):
+        raise MalformedFrame(f"{entry!r} orders no messages")
+    return checked.process(sender), first, last
+
+
+def _receipt(fields: Any) -> Receipt:
+    held, read, served = fields
+    return Receipt(checked.number(held), checked.number(read), checked.number(served))
+
+
+def _whole_run(encoded: Any) -> Run:
+    if type(encoded) is not bytes or len(encoded) + limits.RUN_HEADER_BYTES > limits.LOAD_BYTES_MAX:
+        raise MalformedFrame("a run is not bytes, or too many to travel whole")
+    return _run(encoded)
+
+
+def _piece(fields: list[Any]) -> Piece:
+    sender, view, first, offset, total, data = fields
+    if type(data) is not bytes or not data:
+        raise MalformedFrame("a piece without bytes")
+    if checked.number(total) > limits.LARGE_RUN_BYTES_MAX or checked.number(offset) + len(data) > total:
+        raise MalformedFrame("a piece of more than a run may be, or beyond its end")
+    if checked.number(first) < 1:
+        raise MalformedFrame("message numbers begin with 1")
+    return Piece(checked.process(sender), checked.number(view), first, offset, total, data)
+
+
+def _run(encoded: bytes) -> Run:
     sender, view, first, clock, payloads = msgpack.unpackb(encoded, **_BOUNDS)
     if not payloads or type(payloads) is not list or not set(map(type, payloads)) <= {bytes, str}:
         raise MalformedFrame("a run's payloads are not bytes or text")
     if max(map(len, payloads)) > limits.MESSAGE_BYTES_MAX:
         raise MalformedFrame("a message over the limit")
-    if _number(first) < 1 or first + len(payloads) - 1 > limits.NUMBER_MAX:
+    if checked.number(first) < 1 or first + len(payloads) - 1 > limits.NUMBER_MAX:
         raise MalformedFrame("message numbers begin with 1 and end with the largest number")
-    return Run(_process(sender), _number(view), first, _counts(clock), payloads, encoded)
+    return Run(checked.process(sender), checked.number(view), first, checked.counts(clock), payloads, encoded)
+
+
+def _letter(fields: Any) -> Letter:
+    number, kind, call, payload = fields
+    if type(payload) not in (bytes, str) or size_of(payload) > limits.LETTER_BYTES_MAX:
+        raise MalformedFrame("a letter's payload is not bytes or text, or over the limit")
+    if checked.number(number) < 1 or (checked.number(call) == 0) is not (checked.number(kind) == Kind.UNICAST):
+        raise MalformedFrame("letters are numbered from 1, and all but unicasts are of a call")
+    return Letter(number, Kind(kind), call, payload)
 
 
 def _encode_view(view: View) -> tuple[Any, ...]:
@@ -133,7 +202,9 @@ def _encode_view(view: View) -> tuple[Any, ...]:
 
 def _view(fields: list[Any]) -> View:
     number, members, addresses, started = fields
-    view = View(_number(number), _processes(members), tuple(map(names.address, addresses)), _flag(started))
+    view = View(
+        checked.number(number), checked.processes(members), tuple(map(names.address, addresses)), checked.flag(started)
+    )
     if not 0 < len(view.members) == len(view.addresses) or len(set(view.members)) != len(view.members):
         raise MalformedFrame("a view's members are empty, twice, or without addresses")
     return view
@@ -142,71 +213,124 @@ def _view(fields: list[Any]) -> View:
 def _encode_decision(decision: Decision | None) -> tuple[Any, ...] | None:
     if decision is None:
         return None
-    return (_encode_view(decision.view), decision.joined, decision.left, decision.cut)
+    view = decision.view
+    given = [(view.rank(who), view.rank(of), at) for who, (of, at) in decision.sources.items()]
+    return (_encode_view(view), decision.joined, decision.left, decision.cut, decision.at_registry, given)
 
 
 def _decision(fields: list[Any]) -> Decision:
-    view, joined, left, cut = fields
+    in_view, joined, left, cut, at_registry, given = fields
     if (
         type(left) is not dict
         or len(left) > limits.MEMBERS_MAX
         or not all(isinstance(reason, str) and len(reason) <= 40 for reason in left.values())
     ):
         raise MalformedFrame("reasons")
+    reasons = {checked.process(who): why for who, why in left.items()}
+    view = _view(in_view)
+    sources = dict(_source(source, view) for source in given)
     decision = Decision(
-        _view(view), _processes(joined), {_process(who): why for who, why in left.items()}, _counts(cut)
+        view, checked.processes(joined), reasons, checked.streams(cut), checked.flag(at_registry), sources
     )
     if not set(decision.joined) <= set(decision.view.members) or not left.keys().isdisjoint(decision.view.members):
         raise MalformedFrame("a decision's view lacks who joined, or has who left")
     return decision
 
 
+def _source(fields: list[Any], view: View) -> tuple[Process, Source]:
+    """Members by their ranks: with their names a full group's decision would not fit beside runs."""
+    who, of, at = map(checked.number, fields)
+    if not 1 <= at <= view.number:
+        raise MalformedFrame("a source of state at no view, or at a later one")
+    return view.members[who], (view.members[of], at)
+
+
+def _standing(fields: list[Any]) -> Standing:
+    keeping, source, failed = fields
+    given_by = None if source is None else (checked.process(source[0]), checked.number(source[1]))
+    return Standing(Keeping(checked.number(keeping)), given_by, checked.processes(failed))
+
+
+def _chunk(f: list[Any]) -> Control:
+    view, index, count, data = f
+    if not 1 <= checked.number(index) <= checked.number(count) <= limits.STATE_CHUNKS_MAX:
+        raise MalformedFrame(f"{index!r} of {count!r} is no chunk of a state")
+    if type(data) is not bytes or len(data) > limits.STATE_CHUNK_BYTES:
+        raise MalformedFrame("a chunk of state is too long, or no bytes")
+    return frames.StateChunk(checked.number(view), index, count, data)
+
+
+def encode_decision(decision: Decision) -> bytes:
+    """A decision by itself, as the witness keeps it."""
+    return _pack(_encode_decision(decision) or ())
+
+
+def decode_decision(data: bytes) -> Decision:
+    """Raises MalformedFrame."""
+    try:
+        return _decision(msgpack.unpackb(data, **_BOUNDS))
+    except (ValueError, TypeError, IndexError, RecursionError, OverflowError, msgpack.UnpackException) as error:
+        raise MalformedFrame(f"not a decision: {error}") from error
+
+
 def _holders(fields: Any) -> dict[Process, tuple[Process, ...]]:
-    if type(fields) is not dict or len(fields) > limits.MEMBERS_MAX:
+    if type(fields) is not dict or len(fields) > limits.MEMBERS_MAX + 1:  # a full group's senders, and the order
         raise MalformedFrame("holders")
-    return {_process(sender): _processes(who) for sender, who in fields.items()}
+    return {checked.stream(sender): checked.processes(who) for sender, who in fields.items()}
 
 
 def _ballot(fields: Any) -> Ballot:
     attempt, rank = fields
-    if _number(attempt) > limits.ATTEMPT_MAX or _number(rank) >= limits.MEMBERS_MAX:
+    if checked.number(attempt) > limits.ATTEMPT_MAX or checked.number(rank) >= limits.MEMBERS_MAX:
         raise MalformedFrame(f"{fields!r} is no ballot")
     return attempt, rank
 
 
 def _prepare(f: list[Any]) -> Control:
-    return frames.Prepare(_number(f[0]), _ballot(f[1]))
+    return frames.Prepare(checked.number(f[0]), _ballot(f[1]))
 
 
 def _promise(f: list[Any]) -> Control:
     accepted = None if f[4] is None else _decision(f[4])
-    return frames.Promise(_number(f[0]), _ballot(f[1]), _counts(f[2]), _ballot(f[3]), accepted)
+    state = _standing(f[5])
+    return frames.Promise(checked.number(f[0]), _ballot(f[1]), checked.streams(f[2]), _ballot(f[3]), accepted, state)
 
 
 def _cut(f: list[Any]) -> Control:
-    return frames.Cut(_number(f[0]), _ballot(f[1]), _decision(f[2]), _holders(f[3]))
+    return frames.Cut(checked.number(f[0]), _ballot(f[1]), _decision(f[2]), _holders(f[3]))
 
 
 def _fetch(f: list[Any]) -> Control:
-    return frames.Fetch(_number(f[0]), _process(f[1]), _number(f[2]), _number(f[3]))
+    return frames.Fetch(
+        checked.number(f[0]), checked.stream(f[1]), checked.number(f[2]), checked.number(f[3]), checked.number(f[4])
+    )
+
+
+def _install(f: list[Any]) -> Control:
+    return frames.Install(_decision(f[0]), checked.number(f[1]))
 
 
 def _refusal(f: list[Any]) -> Control:
-    return frames.JoinRefused(_text(f[0], 40), _text(f[1], 1000))
+    return frames.JoinRefused(checked.text(f[0], 40), checked.text(f[1], 1000))
 
 
 # The wire's number of each control item; a number is never given to another.
 _DECODERS: dict[int, Callable[[list[Any]], Control]] = {
-    1: lambda f: frames.Join(names.address(f[0])),
-    2: lambda f: frames.Redirect(_process(f[0]), names.address(f[1])),
+    1: lambda f: frames.Join(names.address(f[0]), checked.flag(f[1])),
+    2: lambda f: frames.Redirect(checked.process(f[0]), names.address(f[1])),
     3: _refusal,
     4: _prepare,
     5: _promise,
-    6: lambda f: frames.Nack(_number(f[0]), _ballot(f[1])),
+    6: lambda f: frames.Nack(checked.number(f[0]), _ballot(f[1])),
     7: _cut,
-    8: lambda f: frames.CutOk(_number(f[0]), _ballot(f[1])),
-    9: lambda f: frames.Install(_decision(f[0])),
+    8: lambda f: frames.CutOk(checked.number(f[0]), _ballot(f[1])),
+    9: _install,
     10: _fetch,
+    11: _chunk,
+    12: lambda f: frames.StateRefused(checked.number(f[0]), checked.text(f[1], 1000)),
+    20: lambda f: frames.GiveWay(checked.process(f[0]), names.address(f[1])),
+    21: lambda f: frames.Probe(checked.number(f[0]), checked.processes(f[1])),
+    22: lambda f: frames.Vouch(checked.number(f[0]), checked.processes(f[1])),
 }
 
 
@@ -218,68 +342,37 @@ def _decode_control(fields: Any) -> Control:
 
 def _encode_control(item: Control) -> tuple[Any, ...]:
     match item:
-        case frames.Join(address):
-            return (1, address)
+        case frames.Join(address, takes_state):
+            return (1, address, takes_state)
         case frames.Redirect(process, address):
             return (2, process, address)
         case frames.JoinRefused(code, text):
             return (3, code, text)
         case frames.Prepare(view, ballot):
             return (4, view, ballot)
-        case frames.Promise(view, ballot, held, accepted_ballot, accepted):
-            return (5, view, ballot, held, accepted_ballot, _encode_decision(accepted))
+        case frames.Promise(view, ballot, held, accepted_ballot, accepted, standing):
+            state = (standing.keeping, standing.source, standing.failed)
+            return (5, view, ballot, held, accepted_ballot, _encode_decision(accepted), state)
         case frames.Nack(view, promised):
             return (6, view, promised)
         case frames.Cut(view, ballot, decision, holders):
             return (7, view, ballot, _encode_decision(decision), holders)
         case frames.CutOk(view, ballot):
             return (8, view, ballot)
-        case frames.Install(decision):
-            return (9, _encode_decision(decision))
-        case frames.Fetch(view, sender, first, last):
-            return (10, view, sender, first, last)
-
-
-def _number(value: Any) -> int:
-    if type(value) is not int or not 0 <= value <= limits.NUMBER_MAX:
-        raise MalformedFrame(f"{value!r} is no number")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if type(value) is not bool:
-        raise MalformedFrame(f"{value!r} is no flag")
-    return value
-
-
-def _text(value: Any, length_max: int) -> str:
-    if type(value) is not str or len(value) > length_max:
-        raise MalformedFrame("a text is too long or none")
-    return value
-
-
-def _instance(value: Any) -> str:
-    if not _text(value, 32).isalnum():
-        raise MalformedFrame(f"{value!r} is no instance")
-    return str(value)
-
-
-def _process(value: Any) -> Process:
-    if not names.is_process(value):
-        raise MalformedFrame(f"{value!r} is no process")
-    return str(value)
-
-
-def _processes(values: Any) -> tuple[Process, ...]:
-    if type(values) is not list or len(values) > limits.MEMBERS_MAX:
-        raise MalformedFrame("too many processes, or no list of them")
-    return tuple(map(_process, values))
-
-
-def _counts(values: Any) -> dict[Process, int]:
-    if type(values) is not dict or len(values) > 2 * limits.MEMBERS_MAX:
-        raise MalformedFrame("too many counts, or no table of them")
-    return {_process(who): _number(count) for who, count in values.items()}
+        case frames.Install(decision, serial):
+            return (9, _encode_decision(decision), serial)
+        case frames.Fetch(view, sender, first, last, offset):
+            return (10, view, sender, first, last, offset)
+        case frames.StateChunk(view, index, count, data):
+            return (11, view, index, count, data)
+        case frames.StateRefused(view, text):
+            return (12, view, text[:1000])
+        case frames.GiveWay(process, address):
+            return (20, process, address)
+        case frames.Probe(view, silent):
+            return (21, view, silent)
+        case frames.Vouch(view, heard):
+            return (22, view, heard)
 
 
 def _pack(fields: tuple[Any, ...]) -> bytes:

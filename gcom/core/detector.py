@@ -12,40 +12,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gcom.core.quorum import is_quorum
+from gcom.core.silence import Silence, Verdict
 from gcom.values import limits
+from gcom.values.definition import TieBreaker
 from gcom.values.names import Process
 from gcom.values.view import View
+
+VOUCH_MS = 3 * limits.HEARTBEAT_MS  # who was heard within this time is vouched for
 
 
 @dataclass(slots=True)
 class _Watch:
-    heard_ms: int  # moved forward by this process's own lag
-    spoke_ms: int = -1  # as it was
+    silence: Silence
+    spoke_ms: int = -1  # when it was last heard, as it was
     failures: int = 0  # refused connections in a row
     suspects: tuple[Process, ...] = ()  # whom it suspects, by its last status
     reason: str = ""  # why it is suspected; empty while it is not
-
-
-def is_quorum(view: View, present: set[Process]) -> bool:
-    """A majority of the view; of two halves, the one with the leader, the view's one tie-breaker (DESIGN 10)."""
-    votes = sum(member in present for member in view.members)
-    return 2 * votes > len(view.members) or (2 * votes == len(view.members) and view.leader in present)
+    dead: bool = False  # its machine says that it is not there
 
 
 class Detector:
     """Watches the other members of the view."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, tie_breaker: TieBreaker = TieBreaker.LEADER) -> None:
         self._process = process
+        self._tie_breaker = tie_breaker
         self._view: View | None = None
         self._watched: dict[Process, _Watch] = {}
         self._ticked_ms: int | None = None
+        self._lag_ms = 0  # how late this process ran lately
         self.sticky = False  # promised to a change: a suspicion stays until the next view
 
     def install(self, view: View, now_ms: int) -> None:
         """Watch the members of `view`; what was known of those who stay is kept, suspicions too."""
         others = [member for member in view.members if member != self._process]
-        self._watched = {peer: self._watched.get(peer) or _Watch(now_ms) for peer in others}
+        self._watched = {peer: self._watched.get(peer) or _Watch(Silence(now_ms)) for peer in others}
         self._view = view
         self.sticky = False
         if self._ticked_ms is None:
@@ -55,8 +57,9 @@ class Detector:
         """Something came from a peer."""
         watch = self._watched.get(peer)
         if watch:
-            watch.heard_ms = watch.spoke_ms = now_ms
-            watch.failures, watch.suspects = 0, suspects
+            watch.silence.heard(now_ms)
+            watch.spoke_ms = now_ms
+            watch.failures, watch.suspects, watch.dead = 0, suspects, False
             if watch.reason != "stuck" and (not self.sticky or not self._leaves_quorum):
                 watch.reason = ""
 
@@ -74,7 +77,7 @@ class Detector:
         A's suspicion stayed, A would wait for a quorum that it does not count, and B for A's change: for ever.
         """
         assert self._view is not None, "only a member watches"
-        return is_quorum(self._view, set(self._view.members) - set(self.suspects))
+        return self._is_quorum(set(self._view.members) - set(self.suspects))
 
     def failed(self, peer: Process, refused: bool) -> bool:
         """A call failed; whether the peer became suspected. One refusal is redialled, since it may be a restart."""
@@ -82,7 +85,14 @@ class Detector:
         if watch is None or not refused:
             return False
         watch.failures += 1
-        return watch.failures > 1 and self.suspect(peer, "refused")
+        return watch.failures > 1 and self.gone(peer, "refused")
+
+    def gone(self, peer: Process, reason: str) -> bool:
+        """A peer's own machine says that it is not there; whether it became suspected."""
+        watch = self._watched.get(peer)
+        if watch:
+            watch.dead = True
+        return self.suspect(peer, reason)
 
     def suspect(self, peer: Process, reason: str) -> bool:
         """Suspect a peer; whether that is new."""
@@ -92,29 +102,77 @@ class Detector:
         watch.reason = reason
         return True
 
-    def tick(self, now_ms: int) -> list[Process]:
-        """Whom silence makes suspected now."""
+    def tick(self, now_ms: int) -> tuple[list[Process], dict[Process, tuple[Process, ...]]]:
+        """Whom silence makes suspected now; and who is to be asked whether it hears which others."""
         self._forgive_own_lag(now_ms)
-        silent = [peer for peer, watch in self._watched.items() if now_ms - watch.heard_ms >= limits.SILENCE_MS]
-        return [peer for peer in silent if self.suspect(peer, "silence")]
+        suspected: list[Process] = []
+        quiet: list[Process] = []
+        for peer, watch in self._watched.items():
+            if watch.reason or not watch.silence.is_long(now_ms, self._lag_ms):
+                continue
+            verdict = watch.silence.verdict(now_ms, can_ask=bool(self._helpers(peer, now_ms)))
+            if verdict is Verdict.SILENT and self.suspect(peer, "silence"):
+                suspected.append(peer)
+            elif verdict is Verdict.ASK:
+                quiet.append(peer)
+        asked: dict[Process, tuple[Process, ...]] = {}
+        for peer in quiet:
+            for helper in self._helpers(peer, now_ms)[: limits.PROBE_HELPERS]:
+                asked[helper] = (*asked.get(helper, ()), peer)
+        return suspected, asked
+
+    def _helpers(self, quiet: Process, now_ms: int) -> list[Process]:
+        """Who can be asked about a peer: those who are well heard, the next in rank after this process first."""
+        assert self._view is not None, "only a member watches"
+        rank = self._view.rank(self._process)
+        order = (*self._view.members[rank + 1 :], *self._view.members[:rank])
+        return [peer for peer in order if peer != quiet and self._hears(peer, now_ms, 2 * limits.HEARTBEAT_MS)]
+
+    def _hears(self, peer: Process, now_ms: int, within_ms: int) -> bool:
+        watch = self._watched.get(peer)
+        return watch is not None and not watch.reason and now_ms - watch.silence.heard_ms < within_ms
+
+    def vouches_for(self, peers: tuple[Process, ...], now_ms: int) -> tuple[Process, ...]:
+        """Of these, whom this process hears."""
+        return tuple(peer for peer in peers if self._hears(peer, now_ms, VOUCH_MS))
+
+    def vouched(self, peers: tuple[Process, ...], now_ms: int) -> None:
+        """A member hears these."""
+        for peer in peers:
+            if peer in self._watched:
+                self._watched[peer].silence.vouched(now_ms)
 
     def _forgive_own_lag(self, now_ms: int) -> None:
-        lag = now_ms - self._ticked_ms - limits.HEARTBEAT_MS if self._ticked_ms is not None else 0
+        """Ticks are due every half a heartbeat; one that is much too late says that this process did not run."""
+        since_ms = now_ms - self._ticked_ms if self._ticked_ms is not None else 0
         self._ticked_ms = now_ms
-        if lag > limits.LAG_MS:
+        late_ms = min(since_ms - limits.HEARTBEAT_MS // 2, limits.SILENCE_MS)
+        self._lag_ms = max(late_ms, self._lag_ms * 7 // 8)
+        if since_ms > limits.HEARTBEAT_MS + limits.LAG_MS:
             for watch in self._watched.values():
-                watch.heard_ms = min(now_ms, watch.heard_ms + lag)
+                watch.silence.forgive(since_ms - limits.HEARTBEAT_MS, now_ms)
 
     @property
     def suspects(self) -> dict[Process, str]:
         """Whom this process suspects, and why."""
         return {peer: watch.reason for peer, watch in self._watched.items() if watch.reason}
 
-    def by_quorum(self, who: Process) -> bool:
-        """Whether a quorum of the view suspects `who`."""
+    @property
+    def alone(self) -> bool:
+        """Whether too few for a quorum are left, and all others are dead by their own machines' words."""
         assert self._view is not None, "only a member asks"
+        dead = {peer for peer, watch in self._watched.items() if watch.dead}
+        present = set(self._view.members) - dead
+        return not self._is_quorum(present, witness=True) and dead.issuperset(self.suspects)
+
+    def by_quorum(self, who: Process, witness: bool = False) -> bool:
+        """Whether a quorum of the view suspects `who`; with the `witness`, if that may vote with them."""
         accusers = {peer for peer, watch in self._watched.items() if who in watch.suspects}
-        return is_quorum(self._view, accusers | ({self._process} if self.suspected(who) else set()))
+        return self._is_quorum(accusers | ({self._process} if self.suspected(who) else set()), witness)
+
+    def _is_quorum(self, present: set[Process], witness: bool = False) -> bool:
+        assert self._view is not None, "only a member asks"
+        return is_quorum(self._view, present, self._tie_breaker, witness)
 
     def suspected(self, who: Process) -> bool:
         watch = self._watched.get(who)
@@ -125,7 +183,14 @@ class Detector:
         return self._watched[peer].spoke_ms
 
     def has_quorum(self, now_ms: int) -> bool:
-        """Whether a quorum of the view, this process included, was heard within DETACH_MS."""
-        assert self._view is not None, "only a member asks"
-        recent = {peer for peer, watch in self._watched.items() if now_ms - watch.heard_ms < limits.DETACH_MS}
-        return is_quorum(self._view, recent | {self._process})
+        """Whether a quorum of the view, this process included, was heard within DETACH_MS.
+
+        Where more silence than that is usual, nobody is given up for it before it is suspected.
+        """
+        grace_ms = limits.DETACH_MS - limits.SILENCE_MS
+        recent = {
+            peer
+            for peer, watch in self._watched.items()
+            if now_ms - watch.silence.heard_ms < max(limits.DETACH_MS, watch.silence.limit_ms(self._lag_ms) + grace_ms)
+        }
+        return self._is_quorum(recent | {self._process})

@@ -5,123 +5,48 @@ The group is the truth and this table is soft state: a leader registers its inst
 (instance, view): a stale leader is refused and told. A name never has two entries.
 
 An entry is *empty* (view 0: made by `Create`, nobody in it, no lease), *alive* (its lease runs) or *doubted* (its lease
-ran out). Doubted is not dead: the registry may be what was cut off, so only a claimant that reached no member, or an
-operator's `Remove`, takes its place.
+ran out). Doubted is not dead: the registry may be what was cut off, so only a claimant to which every member's machine
+has said that it is not there takes its place: a *fork*, under a new instance. An operator may order one without proof.
+
+Two living instances of one name come of a registry that forgot the one, of an operator's fork, or of a network that was
+split. One of them is told of the other instead of being registered, and gives way (docs/protocols/netsplit.md).
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
+from gcom.core.requests import (
+    Answer,
+    Claim,
+    Create,
+    Done,
+    Entries,
+    Entry,
+    Fork,
+    ListGroups,
+    Lookup,
+    Refusal,
+    Register,
+    Remove,
+    Request,
+    Unregister,
+)
+from gcom.core.witness import Witness, WitnessAccept, WitnessPrepare
 from gcom.values import limits, names
-from gcom.values.definition import Definition
-from gcom.values.names import Address, Process
+from gcom.values.definition import Definition, TieBreaker
 from gcom.values.view import View
-
-
-@dataclass(frozen=True, slots=True)
-class Create:
-    """Make an empty group. An equal definition under the name is no error: the answer is the group that is there."""
-
-    definition: Definition
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    group: str
-
-
-@dataclass(frozen=True, slots=True)
-class ListGroups:
-    """The groups whose names come after `after`, sorted, as many as one answer holds."""
-
-    after: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Become the first member of an instance, in view 1.
-
-    Granted if the entry is still (instance, view), and that is an empty group (view 0), or one whose lease has run
-    out and of whose members the claimant reached none (`dead`): then the answer carries a new instance.
-    """
-
-    group: str
-    instance: str
-    view: int
-    process: Process
-    address: Address
-    dead: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Register:
-    """A leader says what its instance is and which view is in force; renews the lease."""
-
-    definition: Definition
-    instance: str
-    view: View
-
-
-@dataclass(frozen=True, slots=True)
-class Unregister:
-    """The last member left: forget the group, if the entry is still this instance and no newer view."""
-
-    group: str
-    instance: str
-    view: int
-
-
-@dataclass(frozen=True, slots=True)
-class Remove:
-    """Forget an empty group, or one whose lease has run out."""
-
-    group: str
-
-
-Request = Create | Lookup | ListGroups | Claim | Register | Unregister | Remove
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A group as the directory knows it. `view` is 0 and `members` empty while nobody has joined."""
-
-    definition: Definition
-    instance: str
-    view: int
-    members: tuple[Process, ...]
-    addresses: tuple[Address, ...]
-    alive: bool  # there is a lease and it has not run out; false while nobody has joined
-
-
-@dataclass(frozen=True, slots=True)
-class Entries:
-    """`more`: ask again after the last of these."""
-
-    groups: tuple[Entry, ...]
-    more: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """`code` is the name of the exception in gcom.errors that says it, or `Stale`: the entry has moved on."""
-
-    code: str
-    text: str
-
-
-Answer = Entry | Entries | Done | Refusal
-
 
 # What the entries of one answer may weigh, roughly in bytes, so that the answer fits a frame.
 PAGE_BYTES = limits.FRAME_BYTES_MAX // 2
+_NO_WITNESS = Refusal(
+    "Unavailable",
+    "this registry keeps nothing on a disk, so it cannot be the tie-breaker of a group: start it with --data FOLDER",
+)
+REPLACED_MAX = 8  # earlier instances of an entry that are known as such
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +57,8 @@ class _Row:
     instance: str
     view: View | None = None
     renewed_ms: int = 0
+    replaced: tuple[str, ...] = ()  # earlier instances that this one took the place of, the latest last
+    forked_ms: int | None = None  # when an operator ordered a fork
 
     @property
     def number(self) -> int:
@@ -140,16 +67,26 @@ class _Row:
     def alive(self, now_ms: int) -> bool:
         return self.view is not None and now_ms - self.renewed_ms < limits.LEASE_MS
 
+    def forked(self, now_ms: int) -> bool:
+        return self.forked_ms is not None and now_ms - self.forked_ms < limits.FORK_MS
+
     def entry(self, now_ms: int) -> Entry:
         members, addresses = (self.view.members, self.view.addresses) if self.view else ((), ())
-        return Entry(self.definition, self.instance, self.number, members, addresses, self.alive(now_ms))
+        states = (self.alive(now_ms), self.forked(now_ms))
+        return Entry(self.definition, self.instance, self.number, members, addresses, *states)
+
+    def replace(self, instance: str, view: View, now_ms: int) -> _Row:
+        """Another instance in the place of this one."""
+        replaced = (*self.replaced, self.instance)[-REPLACED_MAX:]
+        return _Row(self.definition, instance, view, now_ms, replaced)
 
 
 class Directory:
-    """The table. `mint` gives an instance id that was never given before."""
+    """The table. `mint` gives an instance id that was never given before; `witness`: if this registry has a disk."""
 
-    def __init__(self, mint: Callable[[], str]) -> None:
+    def __init__(self, mint: Callable[[], str], witness: Witness | None = None) -> None:
         self._mint = mint
+        self._witness = witness
         self._rows: dict[str, _Row] = {}
 
     def ask(self, request: Request, now_ms: int) -> Answer:
@@ -169,12 +106,18 @@ class Directory:
                 return self._on_unregister(request)
             case Remove():
                 return self._on_remove(request, now_ms)
+            case Fork():
+                return self._on_fork(request, now_ms)
+            case WitnessPrepare() | WitnessAccept():
+                return self._witness.ask(request) if self._witness else _NO_WITNESS
             case _:
                 assert_never(request)
 
     def _on_create(self, request: Create, now_ms: int) -> Answer:
         wanted = request.definition
         row = self._rows.get(wanted.group)
+        if row is None and wanted.tie_breaker is TieBreaker.REGISTRY and self._witness is None:
+            return _NO_WITNESS
         if row is None:
             return self._full(wanted.group) or self._put(_Row(wanted, self._mint()), now_ms)
         if row.definition != wanted:
@@ -206,9 +149,10 @@ class Directory:
         refusal = _unclaimable(row, request, now_ms)
         if refusal:
             return refusal
-        instance = row.instance if row.view is None else self._mint()
         view = View(1, (request.process,), (request.address,))
-        return self._put(_Row(row.definition, instance, view, now_ms), now_ms)
+        if row.view is None:
+            return self._put(_Row(row.definition, row.instance, view, now_ms, row.replaced), now_ms)
+        return self._put(row.replace(self._mint(), view, now_ms), now_ms)
 
     def _on_register(self, request: Register, now_ms: int) -> Answer:
         """The group is the truth: what its leader says stands, unless the entry proves the leader stale.
@@ -216,13 +160,22 @@ class Directory:
         Another instance may take an entry that is empty. Nobody is in it, so nobody is cut off, and it is how a living
         group and a registry that forgot it meet again: 1. the registry restarts, empty. 2. Somebody creates the name.
         3. The group's leader registers. Refusing 3 would make two groups of one name out of one. It may take a doubted
-        entry for the same reason. One that is alive has members of its own: there the first stays.
+        entry for the same reason. Of two that are alive the one that weighs less gives way, whichever came first, and
+        one that was replaced always does.
         """
         row = self._rows.get(request.definition.group)
-        refusal = self._full(request.definition.group) if row is None else _unregistrable(row, request, now_ms)
+        if row is None:
+            fresh = _Row(request.definition, request.instance, request.view, now_ms)
+            return self._full(request.definition.group) or self._put(fresh, now_ms)
+        if row.instance != request.instance and row.alive(now_ms) and row.definition == request.definition:
+            if request.instance in row.replaced or not _weighs_more(request, row):
+                return row.entry(now_ms)
+            return self._put(row.replace(request.instance, request.view, now_ms), now_ms)
+        refusal = _unregistrable(row, request, now_ms)
         if refusal:
             return refusal
-        return self._put(_Row(request.definition, request.instance, request.view, now_ms), now_ms)
+        replaced = tuple(instance for instance in row.replaced if instance != request.instance)
+        return self._put(_Row(request.definition, request.instance, request.view, now_ms, replaced), now_ms)
 
     def _on_unregister(self, request: Unregister) -> Answer:
         row = self._rows.get(request.group)
@@ -245,6 +198,16 @@ class Directory:
         del self._rows[request.group]
         return Done()
 
+    def _on_fork(self, request: Fork, now_ms: int) -> Answer:
+        row = self._rows.get(request.group)
+        if row is None:
+            return _unknown(request.group)
+        if row.instance != request.instance:
+            return Refusal("Unavailable", f"group {request.group!r} has begun anew meanwhile: look at it again")
+        if row.view is None:
+            return Refusal("Unavailable", f"group {request.group!r} is empty: whoever joins it begins it")
+        return self._put(dataclasses.replace(row, forked_ms=now_ms), now_ms)
+
     def _put(self, row: _Row, now_ms: int) -> Entry:
         self._rows[row.definition.group] = row
         return row.entry(now_ms)
@@ -266,9 +229,13 @@ def _unclaimable(row: _Row, request: Claim, now_ms: int) -> Refusal | None:
         return Refusal("NotInvited", f"{name!r} is not in the static group {group!r}: its members are {invited}")
     if (row.instance, row.number) != (request.instance, request.view):
         return _stale(row, f"not instance {request.instance} in view {request.view}: look it up again")
-    if row.alive(now_ms):
+    if row.view is None or (row.forked(now_ms) and request.former):
+        return None
+    # A view newer than the entry has a leader who says so within RENEW_MS, be the entry's members dead or not.
+    survivor = request.dead and request.former in row.view.members
+    if row.alive(now_ms) and not (survivor and now_ms - row.renewed_ms >= limits.PROOF_MS):
         return _stale(row, "and its lease runs: ask its members, or look it up again later")
-    if row.view is not None and not request.dead:
+    if not request.dead:
         return _stale(row, "in doubt: claim it only after none of them answered")
     return None
 
@@ -279,11 +246,20 @@ def _unregistrable(row: _Row, request: Register, now_ms: int) -> Refusal | None:
         return _stale(row, advice) if row.alive(now_ms) else None
     if row.definition != request.definition:
         return _other_definition(row, request.definition)
+    if row.forked(now_ms):
+        return _stale(row, "of which an operator lets former members begin anew")
     if row.number > request.view.number:
         return _stale(row, f"no longer in view {request.view.number}: look it up again")
     if row.view and row.number == request.view.number and row.view.members != request.view.members:
         return _stale(row, "and a view is decided once: look it up again")
     return None
+
+
+def _weighs_more(request: Register, row: _Row) -> bool:
+    """Of two living instances of one name: more members, then more views, then the smaller id."""
+    mine = (-len(request.view.members), -request.view.number, request.instance)
+    theirs = (-len(row.view.members) if row.view else 0, -row.number, row.instance)
+    return mine < theirs
 
 
 def _unknown(group: str) -> Refusal:

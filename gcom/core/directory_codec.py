@@ -12,13 +12,16 @@ from typing import Any, assert_never
 
 import msgpack
 
-from gcom.core.directory import (
+from gcom.core.codec import decode_decision, encode_decision
+from gcom.core.frames import Decision
+from gcom.core.requests import (
     Answer,
     Claim,
     Create,
     Done,
     Entries,
     Entry,
+    Fork,
     ListGroups,
     Lookup,
     Refusal,
@@ -26,6 +29,15 @@ from gcom.core.directory import (
     Remove,
     Request,
     Unregister,
+)
+from gcom.core.witness import (
+    WitnessAccept,
+    WitnessDecided,
+    WitnessFull,
+    WitnessNack,
+    WitnessPassed,
+    WitnessPrepare,
+    WitnessPromised,
 )
 from gcom.errors import BadValue, MalformedFrame, VersionMismatch
 from gcom.values import limits, names
@@ -45,8 +57,8 @@ def encode_request(request: Request) -> bytes:
             return _pack("lookup", group)
         case ListGroups(after):
             return _pack("list", after)
-        case Claim(group, instance, view, process, address, dead):
-            return _pack("claim", group, instance, view, process, address, dead)
+        case Claim(group, instance, view, process, address, dead, former):
+            return _pack("claim", group, instance, view, process, address, dead, former)
         case Register(definition, instance, view):
             fields = [view.number, view.members, view.addresses, view.started]
             return _pack("register", _plain_definition(definition), instance, fields)
@@ -54,6 +66,12 @@ def encode_request(request: Request) -> bytes:
             return _pack("unregister", group, instance, view)
         case Remove(group):
             return _pack("remove", group)
+        case Fork(group, instance):
+            return _pack("fork", group, instance)
+        case WitnessPrepare(instance, view, ballot):
+            return _pack("prepare", instance, view, ballot)
+        case WitnessAccept(instance, view, ballot, decision):
+            return _pack("accept", instance, view, ballot, encode_decision(decision))
         case _:
             assert_never(request)
 
@@ -67,15 +85,23 @@ def decode_request(data: bytes) -> Request:
             return Lookup(_group(group))
         case ["list", after]:
             return ListGroups(_group(after) if after else _text(after, 0))
-        case ["claim", group, instance, view, process, address, dead]:
+        case ["claim", group, instance, view, process, address, dead, former]:
             where = (_group(group), _instance(instance), _number(view))
-            return Claim(*where, _process(process), _address(address), _flag(dead))
+            was = _process(former) if former else _text(former, 0)
+            return Claim(*where, _process(process), _address(address), _flag(dead), was)
         case ["register", definition, instance, view]:
             return Register(_definition(definition), _instance(instance), _view(view))
         case ["unregister", group, instance, view]:
             return Unregister(_group(group), _instance(instance), _number(view))
         case ["remove", group]:
             return Remove(_group(group))
+        case ["fork", group, instance]:
+            return Fork(_group(group), _instance(instance))
+        case ["prepare", instance, view, ballot]:
+            return WitnessPrepare(_instance(instance), _number(view), _ballot(ballot))
+        case ["accept", instance, view, ballot, decision]:
+            decided = _decision(view, decision)
+            return WitnessAccept(_instance(instance), _number(view), _ballot(ballot), decided)
         case other:
             raise _malformed("request", other[:1])
 
@@ -90,6 +116,16 @@ def encode_answer(answer: Answer) -> bytes:
             return _pack("done")
         case Refusal(code, text):
             return _pack("refusal", code, text[:_TEXT_MAX])
+        case WitnessPromised(view, ballot):
+            return _pack("promised", view, ballot)
+        case WitnessDecided(view, decision):
+            return _pack("decided", view, encode_decision(decision))
+        case WitnessNack(view, promised):
+            return _pack("nack", view, promised)
+        case WitnessPassed(view):
+            return _pack("passed", view)
+        case WitnessFull():
+            return _pack("full")
         case _:
             assert_never(answer)
 
@@ -105,6 +141,16 @@ def decode_answer(data: bytes) -> Answer:
             return Done()
         case ["refusal", str() as code, text] if _CODE.fullmatch(code):
             return Refusal(code, _text(text, _TEXT_MAX))
+        case ["promised", view, ballot]:
+            return WitnessPromised(_number(view), _ballot(ballot))
+        case ["decided", view, decision]:
+            return WitnessDecided(_number(view), _decision(view, decision))
+        case ["nack", view, ballot]:
+            return WitnessNack(_number(view), _ballot(ballot))
+        case ["passed", view]:
+            return WitnessPassed(_number(view))
+        case ["full"]:
+            return WitnessFull()
         case other:
             raise _malformed("answer", other[:1])
 
@@ -115,11 +161,10 @@ def _pack(kind: str, *fields: object) -> bytes:
 
 
 def _unpack(data: bytes) -> list[Any]:
-    """The kind and its fields; maps, bytes and extensions are nothing of ours."""
+    """The kind and its fields; maps and extensions are nothing of ours, and the only bytes are a decision's."""
+    bounds = {"max_array_len": limits.DIRECTORY_GROUPS_MAX, "max_map_len": 0, "max_ext_len": 0}
     try:
-        parts = msgpack.unpackb(
-            data, max_array_len=limits.DIRECTORY_GROUPS_MAX, max_map_len=0, max_bin_len=0, max_ext_len=0
-        )
+        parts = msgpack.unpackb(data, max_bin_len=limits.FRAME_HEADER_BYTES, **bounds)
     except (ValueError, msgpack.exceptions.UnpackException) as error:
         raise MalformedFrame(f"not a message of the directory: {type(error).__name__}") from error
     if not isinstance(parts, list) or len(parts) < 2 or type(parts[0]) is not int:
@@ -132,18 +177,36 @@ def _unpack(data: bytes) -> list[Any]:
 
 
 def _plain_definition(it: Definition) -> list[object]:
-    return [it.group, it.ordering.value, it.multicast.value, it.static, it.safe, it.netsplit.value]
+    split = [it.netsplit.value, it.tie_breaker.value]
+    return [it.group, it.ordering.value, it.multicast.value, it.static, it.safe, *split]
 
 
 def _plain_entry(it: Entry) -> list[object]:
-    return [_plain_definition(it.definition), it.instance, it.view, it.members, it.addresses, it.alive]
+    return [_plain_definition(it.definition), it.instance, it.view, it.members, it.addresses, it.alive, it.forked]
+
+
+def _ballot(value: Any) -> tuple[int, int]:
+    match value:
+        case [attempt, rank] if _number(attempt) <= limits.ATTEMPT_MAX and _number(rank) < limits.MEMBERS_MAX:
+            return attempt, rank
+    raise _malformed("ballot", value)
+
+
+def _decision(view: Any, value: Any) -> Decision:
+    """The decision that leads out of a view."""
+    if not isinstance(value, bytes):
+        raise _malformed("decision", value)
+    decision = decode_decision(value)
+    if decision.view.number != _number(view) + 1:
+        raise _malformed("decision out of that view", view)
+    return decision
 
 
 def _definition(value: Any) -> Definition:
     match value:
-        case [str(), str() as ordering, str() as multicast, [*static], bool(), str() as netsplit]:
+        case [str(), str() as ordering, str() as multicast, [*static], bool(), str() as netsplit, str() as tie_breaker]:
             try:
-                definition = Definition.parse(value[0], ordering, multicast, static, value[4], netsplit)
+                definition = Definition.parse(value[0], ordering, multicast, static, value[4], netsplit, tie_breaker)
             except BadValue as error:
                 raise MalformedFrame(str(error)) from error
             # One definition has one form, so that equal ones compare equal wherever they come from.
@@ -154,11 +217,11 @@ def _definition(value: Any) -> Definition:
 
 def _entry(value: Any) -> Entry:
     match value:
-        case [definition, instance, view, [*members], [*addresses], alive]:
+        case [definition, instance, view, [*members], [*addresses], alive, forked]:
             number = _number(view)
             if bool(number) == bool(members):
                 seats = _seats(members, addresses)
-                return Entry(_definition(definition), _instance(instance), number, *seats, _flag(alive))
+                return Entry(_definition(definition), _instance(instance), number, *seats, _flag(alive), _flag(forked))
     raise _malformed("entry", value)
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gcom.core.directory import Request
+from gcom.core.requests import Request
+from gcom.core.sequencer import SequencerRequest
 from gcom.errors import GComError
+from gcom.values.answers import Outcome
 from gcom.values.names import Process
-from gcom.values.run import Run
+from gcom.values.run import Payload, Run
 from gcom.values.view import View
 
 
@@ -24,30 +26,39 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """Hand a run to the application, in view `view`."""
+    """Hand a run to the application, in view `view`. In a total order its first message has `serial`, the next +1, …"""
 
     run: Run
     view: int
+    serial: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Messages `first … first+count-1` of `sender` are given up by rule and never delivered later."""
+    """Messages `first … first+count-1` of `sender` are given up by rule and never delivered later.
+
+    In a total order the first would have had `serial`.
+    """
 
     sender: Process
     first: int
     count: int
     view: int
+    serial: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A view is in force. `base` is given to one that enters: what earlier views had, 1…n of each sender."""
+    """A view is in force. `base` is given to one that enters: what earlier views had, 1…n of each sender.
+
+    `base_serial` is the last serial of the earlier views.
+    """
 
     view: View
     joined: tuple[Process, ...]
     left: dict[Process, str]  # why each one went: request, or a suspicion's reason
     base: dict[Process, int] | None = None
+    base_serial: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,4 +98,84 @@ class AskRegistry:
     request: Request
 
 
-Effect = Sent | Deliver | Skip | Installed | Suspected | Ended | EntryFailed | AskRegistry
+@dataclass(frozen=True, slots=True)
+class AskSequencer:
+    """Put a request to the registry's sequencer, at most once; its answer, or that there was none, is an event."""
+
+    request: SequencerRequest
+
+
+@dataclass(frozen=True, slots=True)
+class TakeState:
+    """The barrier of `view`: when the application gets here, ask it for its state; answered with StateTaken."""
+
+    view: int
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitState:
+    """Hand nothing that follows to the application until SetState, StateLost, or the end (gcom/core/handover.py)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetState:
+    """The state at the barrier of `view`, for the application; what waits of earlier views is covered by it."""
+
+    view: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StateLost:
+    """Nobody can give the state: the application goes on without, from the barrier of `view`."""
+
+    view: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverUnicast:
+    """Hand a unicast to the application; once read, it comes back as the event UnicastRead."""
+
+    sender: Process
+    payload: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Undelivered:
+    """Unicasts to a process that departed, oldest first; none is known to have arrived, the first ones may have."""
+
+    target: Process
+    payloads: tuple[Payload, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """Have the application answer a request of `caller`; what it says comes back as the event Served."""
+
+    caller: Process
+    call: int
+    payload: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One result of a group call of this process: each member asked has one, unless the call ends before."""
+
+    call: int
+    member: Process
+    outcome: Outcome
+    payload: Payload = b""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCallOver:
+    """The time of a group call is over; nothing follows for it."""
+
+    call: int
+
+
+OfState = TakeState | AwaitState | SetState | StateLost
+OfMail = DeliverUnicast | Undelivered | Serve | Answered | GroupCallOver
+Asked = AskRegistry | AskSequencer
+Effect = Sent | Deliver | Skip | Installed | Suspected | Ended | EntryFailed | Asked | OfState | OfMail

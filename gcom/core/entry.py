@@ -5,7 +5,9 @@
                                                            │ Redirect: ask that one first
                                                            └ none answers: look again; once the lease has run out, Claim
 
-Every question is asked again until the caller gives up; the machine keeps the last reason why it is not in.
+Every question is asked again until the caller gives up; the machine keeps the last reason why it is not in. A process
+that was in before and lost its group (`Former`) never gives up by itself: what ends another's entry makes it try again
+later, and without a registry it asks those whom it knew.
 """
 
 from __future__ import annotations
@@ -13,12 +15,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gcom import errors
-from gcom.core.directory import Answer, Claim, Create, Entry, Lookup, Refusal, Request
 from gcom.core.frames import JoinRefused, Redirect
-from gcom.errors import GComError, NotInvited, PeerError, RegistryUnavailable
+from gcom.core.requests import Answer, Claim, Create, Entry, Lookup, Refusal, Request
+from gcom.errors import GComError, GroupExists, NotInvited, PeerError, RegistryUnavailable, VersionMismatch
 from gcom.values import limits, names
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
+
+TARGETS_MAX = 3  # members asked at the same time
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """What a process that enters again knows of its last stay: who it was, and the group as it was then."""
+
+    process: Process
+    entry: Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +42,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Approach:
-    """Ask this process to be admitted."""
+    """Ask this process to be admitted, too; who is no target any more is asked no longer."""
 
     process: Process
     address: Address
@@ -52,101 +64,201 @@ Out = Ask | Approach | First | Failed
 
 
 class Entering:
-    """One process on its way in. `target` is whom it asks now."""
+    """One process on its way in. `targets` are whom it asks now, and whether each has answered."""
 
-    def __init__(self, group: str, process: Process, address: Address, create: Definition | None) -> None:
+    def __init__(
+        self, group: str, process: Process, address: Address, create: Definition | None, former: Former | None = None
+    ) -> None:
         self._group = group
         self._process = process
         self._address = address
         self._create = create
+        self._former = former
         self.entry: Entry | None = None
-        self.target: Process | None = None
+        self.targets: dict[Process, bool] = {}
         self.waits_for = "the registry"
         self._candidates: list[tuple[Process, Address]] = []
         self._unreached: set[Process] = set()
         self._refused: set[Process] = set()  # of these, whose machine says that nobody is there
+        self._approached_ms = 0
         self._again_ms: int | None = None
+        self._rounds = 0  # without success
+        self._unknown_since_ms: int | None = None  # the registry answers that there is no such group
 
     def start(self) -> list[Out]:
         return [Ask(Create(self._create) if self._create else Lookup(self._group))]
 
-    def on_answer(self, request: Request, answer: Answer | None) -> list[Out]:
+    def on_answer(self, request: Request, answer: Answer | None, now_ms: int) -> list[Out]:
         """The registry's answer, or that there was none."""
+        if not isinstance(answer, Refusal):
+            self._unknown_since_ms = None
         if answer is None:
-            return [Failed(RegistryUnavailable("the registry does not answer"))]
+            return self._on_no_answer(now_ms)
         if isinstance(answer, Refusal):
-            return self._on_refusal(answer)
+            return self._on_refusal(request, answer, now_ms)
         if not isinstance(answer, Entry):
-            return [Failed(PeerError(f"the registry answered {type(answer).__name__} to {type(request).__name__}"))]
+            text = f"the registry answered {type(answer).__name__} to {type(request).__name__}"
+            return self._fail(PeerError(text), now_ms)
+        if self._former and answer.definition != self._former.entry.definition:
+            there = self._former.entry.definition.differences(answer.definition)
+            return self._fail(GroupExists(f"group {self._group!r} is another one now: {there}"), now_ms)
         self.entry = answer
         if isinstance(request, Claim) and answer.members == (self._process,):
             return [First(answer)]
-        return self._on_entry(answer)
+        return self._on_entry(answer, now_ms)
 
-    def _on_refusal(self, refusal: Refusal) -> list[Out]:
+    def _on_no_answer(self, now_ms: int) -> list[Out]:
+        """The group is the truth: who was in it asks its members, with or without a registry."""
+        if self._former is None:
+            return [Failed(RegistryUnavailable("the registry does not answer"))]
+        return self._ask_those_known(now_ms)
+
+    def _ask_those_known(self, now_ms: int) -> list[Out]:
+        assert self._former is not None, "a newcomer knows nobody"
+        if self.entry is None or not self.entry.members:
+            self.entry = self._former.entry
+        return self._on_entry(self.entry, now_ms)
+
+    def _on_refusal(self, request: Request, refusal: Refusal, now_ms: int) -> list[Out]:
+        if refusal.code == "Stale" and isinstance(request, Claim) and request.dead:  # too early, or too late
+            self.waits_for = f"the registry: {refusal.text}"
+            self._again_ms = now_ms + limits.JOIN_RETRY_MS
+            self.entry = None  # so that it looks before it claims
+            return []
         if refusal.code == "Stale":  # somebody else was faster: look again
             return [Ask(Lookup(self._group))]
         if refusal.code == "UnknownGroup" and self._create:  # its last member took it along: make it again
             return self.start()
-        return [Failed(error_of(refusal.code, refusal.text))]
+        if refusal.code == "UnknownGroup" and self._former:  # so it is, or the registry has forgotten
+            if self._unknown_since_ms is None:
+                self._unknown_since_ms = now_ms
+            return self._ask_those_known(now_ms)
+        return self._fail(error_of(refusal.code, refusal.text), now_ms)
 
-    def _on_entry(self, entry: Entry) -> list[Out]:
+    def _fail(self, error: GComError, now_ms: int) -> list[Out]:
+        """It cannot get in as things are: the end, or a reason to try again later."""
+        if self._former is None:
+            return [Failed(error)]
+        self._give_up_round(str(error), now_ms)
+        return []
+
+    def _give_up_round(self, waits_for: str, now_ms: int) -> None:
+        """Look again in a while; a process that returns waits longer each time, since it may do so for hours."""
+        self.waits_for = waits_for
+        self.targets = {}
+        longest_ms = limits.RETURN_RETRY_MAX_MS if self._former else limits.JOIN_RETRY_MS
+        self._again_ms = now_ms + min(limits.JOIN_RETRY_MS << min(self._rounds, 8), longest_ms)
+        self._rounds += 1
+
+    def _on_entry(self, entry: Entry, now_ms: int) -> list[Out]:
         mine = names.name_of(self._process)
         if entry.definition.static and mine not in entry.definition.static:
-            return [Failed(NotInvited(uninvited(entry.definition, mine)))]
+            return self._fail(NotInvited(uninvited(entry.definition, mine)), now_ms)
         if not entry.members:
             self.waits_for = "the registry to grant the first place"
             return [Ask(Claim(entry.definition.group, entry.instance, 0, self._process, self._address))]
         # Its own name may be listed, by a leader that admitted it and died before it said so: there is nobody to ask.
-        self._unreached = {self._process}
-        self._refused = {self._process}
+        self._unreached = {self._process, *([self._former.process] if self._former else [])}
+        self._refused = set(self._unreached)
+        self.targets = {}
         self._candidates = list(zip(entry.members, entry.addresses, strict=True))
-        return self._approach_next()
+        if self._former and entry.forked:
+            return [self._claim(entry, dead=False)]
+        known = self._former.entry if self._former else entry
+        if known.instance == entry.instance:  # the registry may not have heard of the view that this process was in
+            seats = zip(known.members, known.addresses, strict=True)
+            self._candidates += [seat for seat in seats if seat[0] not in entry.members]
+        return self._approach_next(now_ms)
 
-    def _approach_next(self) -> list[Out]:
-        left = [candidate for candidate in self._candidates if candidate[0] not in self._unreached]
-        if not left:
-            self.target = None
-            return []
-        self.target = left[0][0]
-        self.waits_for = f"{self.target} at {left[0][1]} to admit it"
-        return [Approach(*left[0])]
+    def _claim(self, entry: Entry, dead: bool) -> Ask:
+        self.waits_for = "the registry to let it begin anew"
+        former = self._former.process if self._former else ""
+        return Ask(Claim(self._group, entry.instance, entry.view, self._process, self._address, dead, former))
+
+    def _approach_next(self, now_ms: int) -> list[Out]:
+        """Ask one more; when there is nobody to wait for, look again in a while."""
+        left = [found for found in self._candidates if found[0] not in self._unreached and found[0] not in self.targets]
+        if left:
+            return self._approach(*left[0], now_ms)
+        if self.entry and self._survives(self.entry):
+            return [self._claim(self.entry, dead=True)]
+        if not self.targets:
+            self._give_up_round("any member of the group to answer", now_ms)
+        return []
+
+    @property
+    def _all_dead(self) -> bool:
+        """Whether every member's machine has said in this round that it is not there: silence is no proof."""
+        return self._refused.issuperset(process for process, _ in self._candidates)
+
+    def _survives(self, entry: Entry) -> bool:
+        """Whether this process was in the entry's view, of which all others are dead."""
+        if self._former is None or self._unknown_since_ms is not None:
+            return False
+        return self._former.process in entry.members and self._all_dead
+
+    def _approach(self, process: Process, address: Address, now_ms: int) -> list[Out]:
+        self.targets[process] = False
+        self._approached_ms = now_ms
+        self.waits_for = f"{process} at {address} to admit it"
+        return [Approach(process, address)]
 
     def on_unreached(self, peer: Process, refused: bool, now_ms: int) -> list[Out]:
         """A member did not answer twice; `refused`: nobody listens there, or not that process."""
-        if peer != self.target:
+        if peer not in self.targets:
             return []
+        del self.targets[peer]
         self._unreached.add(peer)
         if refused:
             self._refused.add(peer)
-        following = self._approach_next()
-        if not following:
-            self.waits_for = "any member of the group to answer"
-            self._again_ms = now_ms + limits.JOIN_RETRY_MS
-        return following
+        return self._approach_next(now_ms)
+
+    def on_heard(self, source: Process) -> None:
+        """A member answered; it may take its time to admit."""
+        if source in self.targets:
+            self.targets[source], self._rounds = True, 0
 
     def on_reply(self, source: Process, item: Redirect | JoinRefused, now_ms: int) -> list[Out]:
         """What a member answered to the Join."""
-        if source != self.target:
+        if source not in self.targets:
             return []
         if isinstance(item, JoinRefused):
-            return [Failed(error_of(item.code, item.text))]
+            return self._fail(error_of(item.code, item.text), now_ms)
         if item.process in self._unreached or item.process == self._process:
             # Its leader is being replaced, or is there again: look once more in a while, and ask all anew.
             self._again_ms = now_ms + limits.JOIN_RETRY_MS if self._again_ms is None else self._again_ms
             return []
+        del self.targets[source]
+        if item.process in self.targets:
+            return []
         self._candidates.insert(0, (item.process, item.address))
-        return self._approach_next()
+        return self._approach(item.process, item.address, now_ms)
+
+    def on_version(self, text: str, now_ms: int) -> list[Out]:
+        """A member speaks another protocol version."""
+        return self._fail(VersionMismatch(text), now_ms)
+
+    def on_gone(self, source: Process, text: str) -> list[Out]:
+        """A member says that this very process was in and went: only a new incarnation gets in."""
+        return [Failed(errors.Detached(text))] if source in self.targets else []
 
     def tick(self, now_ms: int) -> list[Out]:
-        """Nobody could be reached: claim if the group is dead, else look again."""
-        if self._again_ms is None or now_ms < self._again_ms or self.entry is None:
+        """Who does not answer soon is not waited for; nobody could be reached: claim a dead group, else look again."""
+        if self._again_ms is None:
+            silent = bool(self.targets) and not any(self.targets.values())
+            patient = now_ms - self._approached_ms < limits.JOIN_STAGGER_MS or len(self.targets) >= TARGETS_MAX
+            return self._approach_next(now_ms) if silent and not patient else []
+        if now_ms < self._again_ms:
             return []
         self._again_ms = None
         entry = self.entry
-        if entry.alive or not self._refused.issuperset(entry.members):
+        if entry is None or entry.alive or not self._all_dead:
             return [Ask(Lookup(self._group))]
-        return [Ask(Claim(self._group, entry.instance, entry.view, self._process, self._address, dead=True))]
+        if self._unknown_since_ms is not None:
+            # A registry that has forgotten the group hears of it from its leader within RENEW_MS, if there is one.
+            forgotten = now_ms - self._unknown_since_ms >= limits.LEASE_MS
+            return [Ask(Create(entry.definition) if forgotten else Lookup(self._group))]
+        return [self._claim(entry, dead=True)]
 
 
 def error_of(code: str, text: str) -> GComError:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gcom.core.directory import Answer, Request
 from gcom.core.frames import Reply
+from gcom.core.requests import Answer, Request
+from gcom.core.sequencer import SequencerAnswer, SequencerRequest
 from gcom.values.names import Process
 from gcom.values.run import Payload
 
@@ -66,8 +67,69 @@ class RegistryAnswered:
 
 
 @dataclass(frozen=True, slots=True)
+class SequencerAnswered:
+    """The answer of the registry's sequencer to a request, or None: there was none."""
+
+    request: SequencerRequest
+    answer: SequencerAnswer | None
+
+
+@dataclass(frozen=True, slots=True)
+class StateTaken:
+    """The application's state at the barrier of `view`, or None: `error` says why there is none."""
+
+    view: int
+    data: bytes | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """The machine's deadline has come."""
 
 
-Event = Start | Submit | Consumed | Leave | Exit | Replied | CallFailed | RegistryAnswered | Tick
+@dataclass(frozen=True, slots=True)
+class Unicast:
+    """A message to one member, already checked: not over LETTER_BYTES_MAX."""
+
+    target: Process
+    payload: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class UnicastRead:
+    """The application is done with the oldest unicast of a sender that it had not read."""
+
+    sender: Process
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCall:
+    """Ask members; `call` is a number that this process has not used for one. Over at `deadline_ms`; None: never."""
+
+    call: int
+    targets: tuple[Process, ...]
+    payload: Payload
+    deadline_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The application's answer to a request, or in words why there is none (`failed`)."""
+
+    caller: Process
+    call: int
+    payload: Payload
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EndGroupCall:
+    """Nobody waits for the answers to a group call any more."""
+
+    call: int
+
+
+OfMail = Unicast | GroupCall | Served | EndGroupCall
+Answered = RegistryAnswered | SequencerAnswered | StateTaken
+Event = Start | Submit | Consumed | Leave | Exit | Replied | CallFailed | Answered | Tick | OfMail | UnicastRead

@@ -20,7 +20,7 @@ class Farewells:
 
     def install(self, decision: Decision, now_ms: int) -> None:
         """Remember who left with a decision."""
-        leavers = [member for member, reason in decision.left.items() if reason == "request"]
+        leavers = [member for member, reason in decision.left.items() if reason in ("request", "merge")]
         self._told |= dict.fromkeys(leavers, (decision, now_ms + limits.LINGER_MS))
 
     def left_view(self, decision: Decision, behind: set[Process]) -> None:

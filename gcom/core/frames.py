@@ -1,21 +1,28 @@
 """What one call carries.
 
-A call is `receive(frame) -> reply`. A frame brings the caller's status, control items and runs; the reply brings the
-callee's status. A reply may be lost without the callee noticing, so it holds only what can be said again: no item of a
-queue travels in one, but the answer to a Join, which is asked again (docs/protocols/link.md). Control items are at
-least once and in any order: every handler is idempotent and fenced by the view and the ballot.
+A call is `receive(frame) -> reply`. A frame brings the caller's status, control items, runs or a piece of one, a
+piece of the order, and letters; the reply brings the callee's status. A reply may be lost without the callee noticing,
+so it holds only what can be said again: no item of a queue travels in one, but the answer to a Join, which is asked
+again (docs/protocols/link.md). Control items are at least once and in any order: every handler is idempotent and fenced
+by the view and the ballot.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import IntEnum
 
+from gcom.core.order_log import Orders
+from gcom.values.letter import Letter, Receipt
 from gcom.values.names import Address, Process
-from gcom.values.run import Run
+from gcom.values.run import Piece, Run
 from gcom.values.view import View
 
+ORDER: Process = ""  # the log of the view's order, where it counts as one more stream beside the senders'
 Ballot = tuple[int, int]  # (attempt, proposer's rank in the view that is left); a rank has one process, so none clash
 NO_BALLOT: Ballot = (0, 0)
+Source = tuple[Process, int]  # whose state, and at the barrier of which view (docs/protocols/state.md)
+NO_RECEIPT = Receipt()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +34,63 @@ class Status:
     consumed: int = 0  # of the target's stream: 1…consumed are behind the application (flow control)
     stable: int = 0  # of the source's stream: 1…stable are held by all of the view
     sent: int = 0  # of the source's stream: 1…sent were put to the target, this frame's runs included
+    safe: int = 0  # of the source's stream: 1…safe are held by a majority of the view
+    ordered: int = 0  # of the view's order: the source holds it up to this serial
+    agreed: int = 0  # of the view's order: a majority holds it up to this serial
+    cut_off: bool = False  # the registry's sequencer does not serve the source
+    reaches: bool = False  # the registry has answered the source for RETURN_MS
     frozen: bool = False  # promised to a view change: takes no data of the old view
     leaving: bool = False
     suspects: tuple[Process, ...] = ()
+    partial: int = 0  # of the target's stream: so many bytes of the run after `held` are here
+    receipt: Receipt = NO_RECEIPT  # of the target's letters
+    state: int = 0  # chunks held of the state that the target gives
+    seeking: bool = False  # waits for state, and its donor has failed
+
+
+class Keeping(IntEnum):
+    """How a member stands with the application's state."""
+
+    NOTHING = 0  # keeps none, or cannot give it
+    LATER = 1  # can give what it saw since it entered, or since the state was lost
+    AWAITED = 2
+    WHOLE = 3  # has it, and can give it
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a promise says of the state. One that awaits it has a source, and knows which donors have failed it."""
+
+    keeping: Keeping = Keeping.NOTHING
+    source: Source | None = None
+    failed: tuple[Process, ...] = ()
+
+
+NO_STANDING = Standing()
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The one value that a view change agrees on: the next view, and how far each sender's stream counts in the old."""
+    """The one value that a view change agrees on: the next view, and how far each stream counts in the old.
+
+    `cut` has each sender's stream and, in a total order, under ORDER the log of the view's order.
+    `sources` names for each member that waits for state who gives it; if nobody can, itself.
+    """
 
     view: View
     joined: tuple[Process, ...]
     left: dict[Process, str]
     cut: dict[Process, int]
+    at_registry: bool = True  # the next view's sequencer; else it is at its leader
+    sources: dict[Process, Source] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """The source asks the leader to be admitted; it listens at `address`."""
+    """The source asks the leader to be admitted; it listens at `address`, and may want the application's state."""
 
     address: Address
+    takes_state: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +126,7 @@ class Promise:
     held: dict[Process, int]
     accepted_ballot: Ballot = NO_BALLOT
     accepted: Decision | None = None
+    standing: Standing = NO_STANDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,27 +157,76 @@ class CutOk:
 
 @dataclass(frozen=True, slots=True)
 class Install:
-    """The value is decided."""
+    """The value is decided. `serial` is the last one of the view that is left, for those who enter."""
 
     decision: Decision
+    serial: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """The source misses messages first…last of `sender`, sent in view `view`."""
+    """The source misses messages first…last of `sender`, of view `view`, but for `offset` bytes of the first run.
+
+    Of ORDER, serials.
+    """
 
     view: int
     sender: Process
     first: int
     last: int
+    offset: int = 0
 
 
-Control = Join | Redirect | JoinRefused | Prepare | Promise | Nack | Cut | CutOk | Install | Fetch
+@dataclass(frozen=True, slots=True)
+class StateChunk:
+    """Piece `index` of `count` of the source's state at the barrier of `view`; pieces are numbered from 1."""
+
+    view: int
+    index: int
+    count: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StateRefused:
+    """The source cannot give its state of the barrier of `view`; `text` says why."""
+
+    view: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GiveWay:
+    """The registry holds another instance, led by `process` at `address`: this one's members are to go over to it."""
+
+    process: Process
+    address: Address
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The source hears nothing from these: does the target?"""
+
+    view: int
+    silent: tuple[Process, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Vouch:
+    """The source hears these."""
+
+    view: int
+    heard: tuple[Process, ...]
+
+
+OfState = StateChunk | StateRefused
+OfChange = Prepare | Promise | Nack | Cut | CutOk
+Control = Join | Redirect | JoinRefused | OfChange | Install | Fetch | OfState | GiveWay | Probe | Vouch
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One call, or the reply to one (which has no runs, and control only in answer to a Join)."""
+    """One call, or the reply to one (which has no runs, pieces or letters, and control only in answer to a Join)."""
 
     group: str
     instance: str
@@ -141,6 +235,9 @@ class Frame:
     status: Status
     control: tuple[Control, ...] = ()
     runs: tuple[Run, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    orders: Orders | None = None
+    letters: tuple[Letter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,17 +14,18 @@ from typing import assert_never
 
 from gcom.core import events, frames
 from gcom.core.effects import AskRegistry, Effect, Ended, EntryFailed
-from gcom.core.entry import Approach, Ask, Entering, Failed, First
+from gcom.core.entry import Approach, Ask, Entering, Failed, First, Former
 from gcom.core.entry import Out as EntryOut
 from gcom.core.frames import Decision, Frame, Refused, Reply, Status
 from gcom.core.links import Links
 from gcom.core.member import Member
 from gcom.core.proposing import is_started
-from gcom.errors import VersionMismatch
+from gcom.core.requests import Entry
+from gcom.core.transfer import Transfer
+from gcom.core.window import Load
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
-from gcom.values.run import Run
 from gcom.values.view import View
 
 
@@ -46,21 +47,53 @@ STAGES: dict[Stage, tuple[Stage, ...]] = {
 }
 
 
+RETURNS = ("expelled", "quorum", "fork", "merge")  # ends that the application did not ask for
+
+
 class GroupMachine:
     """From the first question to the registry until the end."""
 
-    def __init__(self, group: str, process: Process, address: Address, create: Definition | None = None) -> None:
+    def __init__(
+        self,
+        group: str,
+        process: Process,
+        address: Address,
+        create: Definition | None = None,
+        former: Former | None = None,
+        gives_state: bool = False,
+        takes_state: bool = False,
+        lacking: bool = False,
+    ) -> None:
         self.group = group
         self.process = process
         self.stage = Stage.ENTERING
         self.instance = ""
         self._address = address
-        self._entering = Entering(group, process, address, create)
+        self._former = former
+        self._entering = Entering(group, process, address, create, former)
+        self._join = frames.Join(address, takes_state)
+        self._state_callbacks = gives_state, takes_state
+        self.transfer = Transfer(process, gives_state, takes_state, lacking)
         self._links = Links()
         self._member: Member | None = None
         self._effects: list[Effect] = []
         self._ticked_ms = 0
         self._linger_until_ms = 0
+
+    def again(self, process: Process) -> GroupMachine:
+        """The machine of this process's next incarnation, which enters the group anew and does not give up.
+
+        For one whose stay ended for a reason in RETURNS, or that could not get in again.
+        """
+        former = self._former
+        if self._member:
+            view = self._member.view
+            entry = Entry(self._member.definition, self.instance, view.number, view.members, view.addresses, False)
+            former = Former(self.process, entry)
+        assert former is not None, "who was never in does not come again"
+        gives, takes = self._state_callbacks
+        lacking = self.transfer.lacking
+        return GroupMachine(self.group, process, self._address, None, former, gives, takes, lacking)
 
     # the driver's side
 
@@ -89,11 +122,17 @@ class GroupMachine:
         if not self._links.callable(peer, now_ms):
             return None, []
         member = self._member if self.stage is Stage.MEMBER else None
-        runs: list[Run] = member.runs_for(peer) if member and not self._links[peer].fills_frame else []
-        if not runs and not self._due(peer, now_ms):
+        if self._links[peer].fills_frame:
+            member = None
+        state = member.state_for(peer, now_ms) if member else None
+        due = bool(state) or self._due(peer, now_ms)
+        load, letters = member.load_for(peer, due, state) if member else (Load(), [])
+        if not (due or load or letters):
             return None, self._settle(now_ms)
-        control = self._links.begin(peer)
-        frame = Frame(self.group, self.instance, self.process, peer, self._status(peer), control, tuple(runs))
+        control = (*self._links.begin(peer), *([state] if state else []))
+        orders = member.orders_for(peer) if member else None
+        head = (self.group, self.instance, self.process, peer, self._status(peer))
+        frame = Frame(*head, control, load.runs, load.pieces, orders, tuple(letters))
         return frame, self._settle(now_ms)
 
     def _due(self, peer: Process, now_ms: int) -> bool:
@@ -147,9 +186,32 @@ class GroupMachine:
         return self._member.streams.pending if self._member else 0
 
     @property
+    def number(self) -> int:
+        """The last number that a message of this process got."""
+        return self._member.streams.multicast.out.number if self._member else 0
+
+    def lacking(self, number: int) -> list[Process]:
+        """Members that are not known to hold this process's messages up to `number`."""
+        return self._member.streams.multicast.lacking(number) if self._member else [self.process]
+
+    @property
     def flushed(self) -> bool:
-        """Whether every member holds all that has a number."""
-        return self._member is None or self._member.streams.unconfirmed is None
+        """Whether every member holds all that has a number, and what was sent to it alone."""
+        return self._member is None or (self._member.streams.unconfirmed is None and self.mail_settled)
+
+    @property
+    def mail_settled(self) -> bool:
+        """Whether every member holds the unicasts and answers sent to it."""
+        return self._member is None or self._member.mail.letters.settled
+
+    @property
+    def undelivered(self) -> int:
+        """Unicasts that their receivers are not known to hold."""
+        return self._member.mail.letters.undelivered if self._member else 0
+
+    def has_room_for(self, peer: Process) -> bool:
+        """Whether one more unicast to a member of the view may wait."""
+        return self._member is not None and self._member.mail.letters.outboxes[peer].room
 
     @property
     def waits_for(self) -> str:
@@ -161,6 +223,7 @@ class GroupMachine:
     def _settle(self, now_ms: int) -> list[Effect]:
         """What follows from the end of a stay; returns the effects of the step."""
         if self._member:
+            self._member.settle(now_ms)
             self._effects += self._member.effects
             self._member.effects.clear()
             if self._member.ended and self.stage is Stage.MEMBER:
@@ -177,7 +240,8 @@ class GroupMachine:
     def _become_lingering(self, ended: Ended, now_ms: int) -> None:
         self._become(Stage.LINGERING)
         self._links.keep_only(frames.Install)
-        self._linger_until_ms = now_ms + limits.LINGER_MS if ended.reason == "request" else now_ms
+        self.transfer.end()
+        self._linger_until_ms = now_ms + limits.LINGER_MS if ended.reason in ("request", "merge") else now_ms
 
     def _become_ended(self) -> None:
         self._become(Stage.ENDED)
@@ -191,7 +255,7 @@ class GroupMachine:
             case events.Start():
                 self._entry(self._entering.start(), now_ms)
             case events.RegistryAnswered(request, answer):
-                self._entry(self._entering.on_answer(request, answer), now_ms)
+                self._entry(self._entering.on_answer(request, answer, now_ms), now_ms)
             case events.Replied(peer, reply):
                 self._links.replied(peer, now_ms)
                 self._on_entering_reply(peer, reply, now_ms)
@@ -203,12 +267,15 @@ class GroupMachine:
                 self._entry(self._entering.tick(now_ms), now_ms)
             case events.Leave() | events.Exit():
                 self._become_ended()
-            case events.Submit() | events.Consumed():
-                raise AssertionError("a driver submits and consumes only for a member")
+            case events.SequencerAnswered():
+                pass
             case _:
-                assert_never(event)
+                raise AssertionError(f"a driver tells {type(event).__name__} only to a member")
 
     def _entry(self, outs: list[EntryOut], now_ms: int) -> None:
+        for peer in self._links.peers:
+            if peer not in self._entering.targets:
+                self._links.close(peer)
         for out in outs:
             match out:
                 case Ask(request):
@@ -217,8 +284,10 @@ class GroupMachine:
                     self._approach(process, address, now_ms)
                 case First(entry):
                     members = (self.process,)
+                    self._effects += self.transfer.found()
                     started = is_started(entry.definition, members, before=False)
-                    self._enter(Decision(View(1, members, (self._address,), started), members, {}, {}), now_ms)
+                    first = Decision(View(1, members, (self._address,), started), members, {}, {})
+                    self._enter(frames.Install(first), now_ms)
                 case Failed(error):
                     self._effects.append(EntryFailed(error))
                     self._become_ended()
@@ -228,31 +297,35 @@ class GroupMachine:
     def _approach(self, process: Process, address: Address, now_ms: int) -> None:
         assert self._entering.entry is not None, "only a group that was found has members to ask"
         self.instance = self._entering.entry.instance
-        for peer in self._links.peers:
-            if peer != process:
-                self._links.close(peer)
         self._links.open(process, address, now_ms)
-        self._links.say(process, frames.Join(self._address))
+        self._links.say(process, self._join)
 
     def _on_entering_reply(self, peer: Process, reply: Reply, now_ms: int) -> None:
         if isinstance(reply, Refused):
-            if reply.code == "version":
-                self._entry([Failed(VersionMismatch(reply.text))], now_ms)
-            else:
-                self._entry(self._entering.on_unreached(peer, True, now_ms), now_ms)
+            self._entry(self._on_refused(peer, reply, now_ms), now_ms)
             return
+        self._entering.on_heard(peer)
         for item in reply.control:
             if self.stage is Stage.ENTERING and isinstance(item, frames.Redirect | frames.JoinRefused):
                 self._entry(self._entering.on_reply(peer, item, now_ms), now_ms)
         if peer in self._links:  # the leader may die with the Join: every heartbeat repeats it
-            self._links.say_later(peer, frames.Join(self._address))
+            self._links.say_later(peer, self._join)
 
-    def _enter(self, decision: Decision, now_ms: int) -> None:
+    def _on_refused(self, peer: Process, reply: Refused, now_ms: int) -> list[EntryOut]:
+        match reply.code:
+            case "version":
+                return self._entering.on_version(reply.text, now_ms)
+            case "expelled":
+                return self._entering.on_gone(peer, reply.text)
+            case _:
+                return self._entering.on_unreached(peer, True, now_ms)
+
+    def _enter(self, install: frames.Install, now_ms: int) -> None:
         entry = self._entering.entry
         assert entry is not None, "a process enters a group that it found"
         self.instance = entry.instance
         self._become(Stage.MEMBER)
-        self._member = Member(entry, self.process, self._links, decision, now_ms)
+        self._member = Member(entry, self.process, self._links, self.transfer, install, now_ms)
 
     # members
 
@@ -262,6 +335,12 @@ class GroupMachine:
                 member.submit(payloads)
             case events.Consumed(sender, number, size):
                 member.on_consumed(sender, number, size)
+            case events.Unicast() | events.GroupCall() | events.Served() | events.EndGroupCall():
+                member.on_mail(event)
+            case events.UnicastRead(sender):
+                member.on_unicast_read(sender)
+            case events.StateTaken(view, data, error):
+                member.on_state_taken(view, data, error)
             case events.Replied(peer, reply):
                 self._links.replied(peer, now_ms)
                 member.on_replied(peer, reply, now_ms)
@@ -274,8 +353,10 @@ class GroupMachine:
                 member.leave(now_ms)
             case events.Exit():
                 member.end("exit")
-            case events.RegistryAnswered():
-                member.registering.on_answer()
+            case events.RegistryAnswered(asked, said):
+                member.on_registry(asked, said, now_ms)
+            case events.SequencerAnswered(request, answer):
+                member.on_sequencer(request, answer, now_ms)
             case events.Start():
                 pass
             case _:
@@ -305,9 +386,9 @@ class GroupMachine:
         if self._member and self.stage is Stage.MEMBER:
             return self._member.receive(frame, now_ms)
         if self.stage is Stage.ENTERING:
-            admitted = [item.decision for item in frame.control if isinstance(item, frames.Install)]
-            for decision in [decision for decision in admitted if self.process in decision.view.members][:1]:
-                self._enter(decision, now_ms)
+            installs = [item for item in frame.control if isinstance(item, frames.Install)]
+            for install in [item for item in installs if self.process in item.decision.view.members][:1]:
+                self._enter(install, now_ms)
         if self.stage is not Stage.MEMBER and any(isinstance(item, frames.Join) for item in frame.control):
             return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")
         return Frame(self.group, self.instance, self.process, frame.source, self._status(frame.source))

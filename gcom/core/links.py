@@ -9,21 +9,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from gcom.core.frames import Control, Cut, CutOk, Fetch, Join, Nack, Prepare, Promise
+from gcom.core.frames import Control, Cut, CutOk, Fetch, Join, Nack, Prepare, Probe, Promise, Vouch
 from gcom.values import limits
 from gcom.values.names import Address, Process
 
 # Belong to one change; owed to nobody once its view is over.
-_OF_A_CHANGE = (Join, Prepare, Promise, Nack, Cut, CutOk, Fetch)
+_OF_A_CHANGE = (Join, Prepare, Promise, Nack, Cut, CutOk, Fetch, Probe, Vouch)
 
 
 @dataclass(slots=True)
 class Relay:
-    """Runs of `sender` after `after`, up to `last`, that a peer asked for."""
+    """What a peer asked for of a sender: after `after` and `offset` bytes of the next run, up to `last`."""
 
     view: int
     after: int
     last: int
+    offset: int = 0
 
 
 @dataclass(slots=True)
@@ -40,6 +41,7 @@ class Link:
     waiting: bool = False  # after a failure: nothing before `due_ms`
     owed: bool = False  # a status is due at once
     failures: int = 0
+    letters_first: bool = False  # the last frame had runs, and letters wait: it is their turn
 
     @property
     def fills_frame(self) -> bool:
@@ -126,7 +128,7 @@ class Links:
     def relay(self, peer: Process, fetch: Fetch) -> None:
         link = self._links.get(peer)
         if link:
-            link.relays[fetch.sender] = Relay(fetch.view, fetch.first - 1, fetch.last)
+            link.relays[fetch.sender] = Relay(fetch.view, fetch.first - 1, fetch.last, fetch.offset)
             self.wake(peer)
 
     def callable(self, peer: Process, now_ms: int) -> bool:

@@ -1,12 +1,11 @@
-"""BASIC and RELIABLE multicast over runs (DESIGN 5; Chang and Maxemchuk 1984; Cachin, Guerraoui, Rodrigues 2011, §3).
+"""What both kinds of multicast over runs have in common, and RELIABLE (DESIGN 5; BASIC is in gcom/core/basic.py).
 
 RELIABLE is lazy reliable broadcast made view-synchronous: N-1 copies, every receiver stores a run until it is stable,
 and nobody relays while nobody fails. A link has one call in flight, so a receiver takes only the run that follows what
 it holds, and the sender goes back to what the peer says it holds after every reply: no gap outlives one exchange.
 A view change freezes the stores; the union of what the survivors hold is fetched, and all deliver the same.
 
-BASIC sends each run once to each member. What is missing is known from a later run or from the sender's `sent`, and
-given up after a grace; nothing is stored and nothing is promised about agreement.
+Sources: Chang and Maxemchuk 1984; Cachin, Guerraoui and Rodrigues 2011, §3.
 """
 
 from __future__ import annotations
@@ -15,21 +14,22 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from gcom.core.frames import Status
-from gcom.core.window import Outgoing, Peer, RunStore
+from gcom.core.pieces import Assemblies
+from gcom.core.window import Load, Outgoing, Peer, RunStore
 from gcom.values import limits
-from gcom.values.definition import Multicast as Kind
 from gcom.values.names import Process
-from gcom.values.run import Run
+from gcom.values.run import Piece, Run
 from gcom.values.view import View
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Messages first…last of `sender`."""
+    """Messages first…last of `sender`; of the first one's run `offset` bytes are here."""
 
     sender: Process
     first: int
     last: int
+    offset: int = 0
 
 
 class Multicast(ABC):
@@ -40,21 +40,35 @@ class Multicast(ABC):
         self.out = Outgoing(process, 0)
         self.consumed: dict[Process, int] = {}  # of each sender, behind this process's application
         self.view = 0
+        self.members: View | None = None
         self.frozen = False  # from the promise to a view change until its install
+        self._assemblies = Assemblies()
 
     def install(self, view: View, cut: dict[Process, int]) -> None:
         """Begin `view`; `cut` is where each stream stands."""
         self.view = view.number
+        self.members = view
         self.frozen = False
+        self._assemblies = Assemblies()  # what the cut does not have will never be whole
         others = [member for member in view.members if member != self.process]
         self.out.install(others)
         self.consumed = {sender: self.consumed.get(sender, cut.get(sender, 0)) for sender in others}
         self._begin(others, cut)
 
-    def submit(self, run: Run) -> None:
-        """Take a run of this process into its stream."""
+    def submit(self, run: Run) -> list[Run]:
+        """Take a run of this process into its stream; returns what may go up to the ordering."""
         self.out.add(run)
         self._collect()
+        return [run]
+
+    @property
+    def safe(self) -> int:
+        """How far a majority holds this process's stream; counted for SAFE delivery only."""
+        return 0
+
+    def rise(self) -> list[Run]:
+        """What may go up since more of it is held by others; only SAFE delivery waits for that."""
+        return []
 
     def on_consumed(self, sender: Process, number: int) -> None:
         """The application is done with 1…number of a sender."""
@@ -84,23 +98,48 @@ class Multicast(ABC):
         """Whether there is data to send to a peer now."""
         return self.open_to(peer) and self.out.peers[peer].cursor < self.out.number
 
-    def take(self, peer: Process, bytes_max: int) -> list[Run]:
-        """The next runs for a peer; they count as put to it."""
+    def take(self, peer: Process, bytes_max: int, whole: bool = False) -> Load:
+        """What goes to a peer next, no piece if `whole`; it counts as put to it."""
         known = self.out.peers[peer]
-        runs = self.out.store.after(known.cursor, bytes_max) if self.has_for(peer) else []
-        if runs:
-            known.cursor = runs[-1].last
-            self._collect()
-        return runs
+        if not self.has_for(peer):
+            return Load()
+        store = self.out.store
+        load = (
+            Load(tuple(store.after(known.cursor, bytes_max)))
+            if whole
+            else store.load(known.cursor, known.offset, bytes_max)
+        )
+        if not load:
+            return load
+        known.cursor, known.offset = load.end
+        self._collect()
+        return load
 
     @property
     def some_frozen(self) -> bool:
         """Whether a peer in this view has promised to a change, by its last status."""
         return any(peer.frozen and peer.view == self.view for peer in self.out.peers.values())
 
+    def lacking(self, number: int) -> list[Process]:
+        """Members of the view that are not known to hold 1…number of this process's stream.
+
+        Who has not installed the view may yet have to fetch what the view before it had.
+        """
+        if number > self.out.number:
+            return [self.process, *self.out.peers]
+        return [peer for peer, known in self.out.peers.items() if known.view != self.view or known.held < number]
+
     @abstractmethod
     def receive(self, run: Run, now_ms: int) -> list[Run]:
         """Store a run of another member; returns what may go up to the ordering."""
+
+    def assemble(self, piece: Piece, now_ms: int) -> Run | None:
+        """Take a piece of another member's run; returns the run once it is whole, to be received like any other."""
+        return self._assemblies.add(piece) if self._awaits(piece) else None
+
+    def partial(self, sender: Process) -> int:
+        """How many bytes of the run after the hold ack are here, for the sender to go on from."""
+        return 0
 
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
         """A sender says that 1…sent were put to this process."""
@@ -123,8 +162,8 @@ class Multicast(ABC):
         """What of the cut is not yet here; once asked, it is waited for or must be fetched."""
 
     @abstractmethod
-    def fetched(self, view: int, sender: Process, after: int, bytes_max: int) -> list[Run]:
-        """Runs of a sender to relay to a member that misses them."""
+    def fetched(self, view: int, sender: Process, after: int, offset: int, bytes_max: int) -> Load:
+        """What of a sender to relay to a member that misses it."""
 
     @abstractmethod
     def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
@@ -153,6 +192,10 @@ class Multicast(ABC):
     def release_previous(self) -> None:
         """Everybody who stays has installed: the last view's payloads are not needed any more."""
         return
+
+    @abstractmethod
+    def _awaits(self, piece: Piece) -> bool:
+        """Whether the run of a piece would be taken, were it whole."""
 
     @abstractmethod
     def _begin(self, others: list[Process], cut: dict[Process, int]) -> None: ...
@@ -190,32 +233,46 @@ class Reliable(Multicast):
         self._cut = None
 
     def receive(self, run: Run, now_ms: int) -> list[Run]:
-        store = self._stores.get(run.sender)
-        if store is None or run.view != self.view or run.first != store.last + 1:
+        if not self._store(run) or self.frozen:
             return []
-        if self.frozen:
-            if self._cut is not None and run.last <= self._cut.get(run.sender, 0):
-                store.append(run)
-            return []
-        store.append(run)
         self._released[run.sender] = run.last
         return [run]
+
+    def _store(self, run: Run) -> bool:
+        """Keep a run that follows what is held; while frozen, only one of the cut."""
+        store = self._stores.get(run.sender)
+        if store is None or run.view != self.view or run.first != store.last + 1:
+            return False
+        if self.frozen and (self._cut is None or run.last > self._cut.get(run.sender, 0)):
+            return False
+        store.append(run)
+        return True
 
     def on_failed(self, peer: Process) -> None:
         known = self.out.peers.get(peer)
         if known:
-            known.cursor = known.held
+            known.go_back()
 
     def on_replied(self, peer: Process) -> None:
         known = self.out.peers.get(peer)
         if known and known.view == self.view and not known.frozen:
-            known.cursor = known.held
+            known.go_back()
 
     def held(self, sender: Process) -> int:
         if self.frozen:
             return self._marks.get(sender, 0)
         store = self._stores.get(sender)
         return store.last if store else 0
+
+    def partial(self, sender: Process) -> int:
+        store = self._stores.get(sender)
+        return self._assemblies.size(sender, store.last + 1) if store and not self.frozen else 0
+
+    def _awaits(self, piece: Piece) -> bool:
+        store = self._stores.get(piece.sender)
+        if store is None or piece.view != self.view or piece.first != store.last + 1:
+            return False
+        return not self.frozen or (self._cut is not None and piece.first <= self._cut.get(piece.sender, 0))
 
     def holdings(self) -> dict[Process, int]:
         return {self.process: self.out.number, **{sender: store.last for sender, store in self._stores.items()}}
@@ -224,13 +281,14 @@ class Reliable(Multicast):
         self._cut = cut
         stores = self._stores.items()
         ends = [(sender, store.last + 1, cut.get(sender, 0)) for sender, store in stores]
-        return [Range(sender, first, last) for sender, first, last in ends if first <= last]
+        here = self._assemblies.size
+        return [Range(sender, first, last, here(sender, first)) for sender, first, last in ends if first <= last]
 
-    def fetched(self, view: int, sender: Process, after: int, bytes_max: int) -> list[Run]:
+    def fetched(self, view: int, sender: Process, after: int, offset: int, bytes_max: int) -> Load:
         store = self._archive(view).get(sender)
         if store is None or after < store.floor:
-            return []
-        return store.after(after, bytes_max)
+            return Load()
+        return store.load(after, offset, bytes_max)
 
     def _archive(self, view: int) -> dict[Process, RunStore]:
         if view == self.view:
@@ -264,8 +322,9 @@ class Reliable(Multicast):
 
     def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
         if not self.frozen:
-            self.out.on_status(known, status.held, status.consumed)
-            known.cursor = max(known.cursor, known.held)
+            self.out.on_status(known, status.held, status.consumed, status.partial)
+            if known.cursor < known.held:
+                known.go_back()
         store = self._stores[peer]
         store.drop(min(status.stable, self._released[peer]))
 
@@ -274,109 +333,3 @@ class Reliable(Multicast):
 
     def _collect(self) -> None:
         self.out.store.drop(self.out.stable)
-
-
-@dataclass(slots=True)
-class _Gap:
-    last: int
-    since_ms: int
-
-
-class Basic(Multicast):
-    """Each run is sent once.
-
-    `_top[s]`: everything up to it arrived, is in `_gaps[s]` (by its first number), or is lost.
-    """
-
-    def __init__(self, process: Process) -> None:
-        super().__init__(process)
-        self._top: dict[Process, int] = {}
-        self._gaps: dict[Process, dict[int, _Gap]] = {}
-
-    def freeze(self) -> None:
-        """Promise: nothing new is numbered; what was numbered still goes out, since nobody could fetch it."""
-        self.frozen = True
-
-    def receive(self, run: Run, now_ms: int) -> list[Run]:
-        if run.sender not in self._top or run.view != self.view:
-            return []
-        if run.first <= self._top[run.sender]:
-            return [run] if self._fill(run) else []
-        self._note(run.sender, run.first - 1, now_ms)
-        self._top[run.sender] = run.last
-        return [run]
-
-    def _fill(self, run: Run) -> bool:
-        gaps = self._gaps[run.sender]
-        first = max((first for first in gaps if first <= run.first), default=0)
-        if not first or run.last > gaps[first].last:
-            return False  # seen before, or given up
-        gap = gaps.pop(first)
-        if first < run.first:
-            gaps[first] = _Gap(run.first - 1, gap.since_ms)
-        if run.last < gap.last:
-            gaps[run.last + 1] = gap
-        return True
-
-    def _note(self, sender: Process, sent: int, now_ms: int) -> None:
-        if sent > self._top[sender]:
-            self._gaps[sender][self._top[sender] + 1] = _Gap(sent, now_ms)
-            self._top[sender] = sent
-
-    def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
-        """The sender says that 1…sent were put to this process."""
-        if sender in self._top:
-            self._note(sender, sent, now_ms)
-
-    def on_failed(self, peer: Process) -> None:
-        return  # one copy to each, no resend
-
-    def held(self, sender: Process) -> int:
-        return self._top.get(sender, 0)
-
-    def holdings(self) -> dict[Process, int]:
-        return {self.process: self.out.number, **self._top}
-
-    def missing(self, cut: dict[Process, int], now_ms: int) -> list[Range]:
-        for sender in self._top:
-            self._note(sender, cut.get(sender, 0), now_ms)
-        gaps = [(sender, first, gap) for sender, found in self._gaps.items() for first, gap in sorted(found.items())]
-        return [Range(sender, first, gap.last) for sender, first, gap in gaps if first <= cut.get(sender, 0)]
-
-    def fetched(self, view: int, sender: Process, after: int, bytes_max: int) -> list[Run]:
-        return []
-
-    def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
-        return [], [lost for sender in self._top for lost in self._give_up(sender, limits.NUMBER_MAX)]
-
-    def overdue(self, now_ms: int) -> list[Range]:
-        return [lost for sender in self._top for lost in self._give_up(sender, now_ms - limits.GAP_GRACE_MS)]
-
-    def _give_up(self, sender: Process, since_ms: int) -> list[Range]:
-        gaps = self._gaps[sender]
-        due = [(first, gap.last) for first, gap in sorted(gaps.items()) if gap.since_ms <= since_ms]
-        for first, _ in due:
-            del gaps[first]
-        return [Range(sender, first, last) for first, last in due]
-
-    def deadline_ms(self) -> int | None:
-        times = [gap.since_ms for gaps in self._gaps.values() for gap in gaps.values()]
-        return min(times) + limits.GAP_GRACE_MS if times else None
-
-    def _begin(self, others: list[Process], cut: dict[Process, int]) -> None:
-        self._top = {sender: max(cut.get(sender, 0), self._top.get(sender, 0)) for sender in others}
-        self._gaps = {sender: {} for sender in others}
-
-    def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
-        self.out.on_status(known, status.held, status.consumed)
-
-    def _may_send(self, known: Peer) -> bool:
-        return True
-
-    def _collect(self) -> None:
-        self.out.store.drop(min([self.out.number, *[peer.cursor for peer in self.out.peers.values()]]))
-
-
-def multicast(kind: Kind, process: Process) -> Reliable | Basic:
-    """The module for a kind of multicast."""
-    return Reliable(process) if kind is Kind.RELIABLE else Basic(process)

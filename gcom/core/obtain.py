@@ -7,12 +7,12 @@ before the rest of the view, and the stream's own sender first, since what it se
 from __future__ import annotations
 
 from gcom.core.change import Say
-from gcom.core.frames import Decision, Fetch
+from gcom.core.frames import ORDER, Decision, Fetch
 from gcom.core.links import Relay
 from gcom.core.multicast import Multicast, Range
+from gcom.core.window import Load
 from gcom.values import limits
 from gcom.values.names import Process
-from gcom.values.run import Run
 
 
 class Obtaining:
@@ -43,11 +43,11 @@ class Obtaining:
             holder = self._next_holder(gap.sender, live)
             if holder is not None:
                 self._asked_ms[gap.sender] = now_ms
-                says.append(Say(holder, Fetch(view, gap.sender, gap.first, gap.last)))
+                says.append(Say(holder, Fetch(view, gap.sender, gap.first, gap.last, gap.offset)))
         return says
 
     def heard(self, sender: Process, now_ms: int) -> None:
-        """A piece came: whoever sends it goes on by itself."""
+        """Something of a sender came: whoever sends it goes on by itself."""
         if sender in self._asked_ms:
             self._asked_ms[sender] = now_ms
 
@@ -61,14 +61,15 @@ class Obtaining:
         return candidates[tries % len(candidates)]
 
 
-def relay(asked: dict[Process, Relay], multicast: Multicast, bytes_max: int) -> list[Run]:
-    """The next runs for a peer that fetches; what is served in full, or cannot be, is struck off `asked`."""
-    for sender in list(asked):
+def relay(asked: dict[Process, Relay], multicast: Multicast, bytes_max: int) -> Load:
+    """What goes next to a peer that fetches; what is served in full, or cannot be, is struck off `asked`."""
+    for sender in [sender for sender in asked if sender != ORDER]:
         wanted = asked[sender]
-        found = multicast.fetched(wanted.view, sender, wanted.after, bytes_max)
-        runs = [run for run in found if run.last <= wanted.last]
-        if runs:
-            wanted.after = runs[-1].last
-            return runs
+        found = multicast.fetched(wanted.view, sender, wanted.after, wanted.offset, bytes_max)
+        runs = tuple(run for run in found.runs if run.last <= wanted.last)
+        load = Load(runs, tuple(piece for piece in found.pieces if piece.first <= wanted.last))
+        if load:
+            wanted.after, wanted.offset = load.end
+            return load
         del asked[sender]
-    return []
+    return Load()

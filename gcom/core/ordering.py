@@ -1,93 +1,185 @@
-"""In which order received runs are released to the application: one interface over runs (GCom 2009 §5.1, §5.2).
+"""In which order received runs go to the application: one interface over runs (GCom 2009 §5.1, §5.2).
 
-An ordering is told each run that the multicast stored and each range that was lost, and answers with the runs that may
-be delivered now. It never calls anybody. Over RELIABLE runs come without gaps, so FIFO holds nothing back there; over
-BASIC a gap is held until it is filled or given up.
+An ordering is told each run that the multicast passes up and each range that is lost, and answers with what is handed
+over now. It never calls anybody. Over RELIABLE runs come without gaps; over BASIC a gap is held until it is filled or
+given up. Total order, which needs serials besides, is in `total`.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from gcom.core.effects import Deliver, Skip
+from gcom.core.order_log import Entry
+from gcom.core.total import Total
 from gcom.values.definition import Ordering
 from gcom.values.names import Process
 from gcom.values.run import Run
+
+Up = Deliver | Skip  # what goes to the application
 
 
 class Orderer(Protocol):
     """What the group needs of an ordering."""
 
-    def enter(self, sender: Process, number: int) -> None:
-        """`sender`'s stream begins after `number`."""
+    def install(self, view: int, members: tuple[Process, ...], cut: dict[Process, int], serial: int) -> None:
+        """A new view: every stream stands at the cut, the last serial was `serial`; streams of others have ended."""
 
-    def receive(self, run: Run) -> list[Run]:
-        """A run was stored; returns what may be delivered now, in order."""
+    def receive(self, run: Run) -> list[Up]:
+        """A run came up; returns what is handed over now, in order."""
 
-    def pass_over(self, sender: Process, last: int) -> list[Run]:
-        """What is missing of `sender` up to `last` will never come; returns what may be delivered now."""
+    def pass_over(self, sender: Process, first: int, last: int) -> list[Up]:
+        """This range of `sender` will never come; returns what is handed over now."""
 
-    def install(self, members: tuple[Process, ...]) -> None:
-        """A new view: streams of others have ended."""
+    def order(self, entries: list[Entry]) -> list[Up]:
+        """The next serials are for these messages; returns what is handed over now."""
+
+    def close(self) -> list[Up]:
+        """The view ends and nothing more comes: what is held back for something that nobody has is given up."""
 
 
 class NonOrdered:
     """Messages go to the application as they arrive."""
 
-    def enter(self, sender: Process, number: int) -> None:
-        pass
+    def __init__(self) -> None:
+        self._view = 0
 
-    def receive(self, run: Run) -> list[Run]:
-        return [run]
+    def install(self, view: int, members: tuple[Process, ...], cut: dict[Process, int], serial: int) -> None:
+        self._view = view
 
-    def pass_over(self, sender: Process, last: int) -> list[Run]:
+    def receive(self, run: Run) -> list[Up]:
+        return [Deliver(run, self._view)]
+
+    def pass_over(self, sender: Process, first: int, last: int) -> list[Up]:
+        return [Skip(sender, first, last - first + 1, self._view)]
+
+    def order(self, entries: list[Entry]) -> list[Up]:
         return []
 
-    def install(self, members: tuple[Process, ...]) -> None:
-        pass
+    def close(self) -> list[Up]:
+        return []
 
 
-class Fifo:
+class Fifo(NonOrdered):
     """Each sender's messages in the order it sent them.
 
-    `_next[s]` is the number that may be delivered next; every run in `_held[s]` begins after it.
+    `_settled[s]`: 1…n of s are behind. `_held[s]` are runs beyond it, by their first number; `_lost[s]` ranges.
     """
 
     def __init__(self) -> None:
-        self._next: dict[Process, int] = {}
+        super().__init__()
+        self._settled: dict[Process, int] = {}
         self._held: dict[Process, dict[int, Run]] = {}
+        self._lost: dict[Process, dict[int, int]] = {}  # first to last
 
-    def enter(self, sender: Process, number: int) -> None:
-        self._next[sender] = number + 1
-        self._held[sender] = {}
+    def install(self, view: int, members: tuple[Process, ...], cut: dict[Process, int], serial: int) -> None:
+        self._view = view
+        self._settled = {member: max(cut.get(member, 0), self._settled.get(member, 0)) for member in members}
+        self._held = {member: {} for member in members}
+        self._lost = {member: {} for member in members}
 
-    def receive(self, run: Run) -> list[Run]:
-        if run.first == self._next[run.sender] and not self._held[run.sender]:  # the usual case, without a copy
-            self._next[run.sender] = run.last + 1
-            return [run]
-        assert run.first >= self._next[run.sender], "the multicast passes each message once"
+    def receive(self, run: Run) -> list[Up]:
+        if run.first == self._settled[run.sender] + 1 and not self._held[run.sender]:  # the usual case, without a copy
+            self._settled[run.sender] = run.last
+            return [Deliver(run, self._view)]
         self._held[run.sender][run.first] = run
         return self._release(run.sender)
 
-    def pass_over(self, sender: Process, last: int) -> list[Run]:
-        held = self._held[sender]
-        released = [held.pop(first) for first in sorted(held) if first <= last]
-        self._next[sender] = max(self._next[sender], last + 1)
-        return released + self._release(sender)
+    def pass_over(self, sender: Process, first: int, last: int) -> list[Up]:
+        self._lost[sender][first] = last
+        return [Skip(sender, first, last - first + 1, self._view), *self._release(sender)]
 
-    def _release(self, sender: Process) -> list[Run]:
-        released: list[Run] = []
-        while run := self._held[sender].pop(self._next[sender], None):
-            self._next[sender] = run.last + 1
-            released.append(run)
+    def close(self) -> list[Up]:
+        """What is left waits for a message that nobody holds: the same at everyone (DESIGN 8, over RELIABLE)."""
+        given_up: list[Up] = []
+        for sender, held in self._held.items():
+            given_up += [Skip(sender, first, run.last - first + 1, self._view) for first, run in sorted(held.items())]
+            held.clear()
+        return given_up
+
+    def _release(self, sender: Process) -> list[Up]:
+        released: list[Up] = []
+        while True:
+            following = self._settled[sender] + 1
+            if run := self._held[sender].pop(following, None):
+                self._settled[sender] = run.last
+                released.append(Deliver(run, self._view))
+            elif lost := self._lost[sender].pop(following, None):
+                self._settled[sender] = lost
+            else:
+                return released
+
+
+class Causal(Fifo):
+    """A message after all that its sender had delivered before sending it (Birman, Schiper, Stephenson 1991, §5.1).
+
+    A run's clock says what changed since its sender's last run; as each sender's runs are released in order, that is
+    all that needs to be looked at. A sender whose next run waits stands in `_waiting` under the one stream it waits
+    for, so a release looks only at those whom it may free.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: dict[Process, dict[Process, int]] = {}  # stream: {sender that waits: for which number}
+
+    def install(self, view: int, members: tuple[Process, ...], cut: dict[Process, int], serial: int) -> None:
+        super().install(view, members, cut, serial)
+        self._waiting = {member: {} for member in members}
+
+    def receive(self, run: Run) -> list[Up]:
+        self._held[run.sender][run.first] = run
+        return self._release(run.sender)
+
+    def _release(self, sender: Process) -> list[Up]:
+        released: list[Up] = []
+        free = [sender]
+        while free:
+            freed = free.pop()
+            before = self._settled[freed]
+            self._release_of(freed, released)
+            if self._settled[freed] > before:
+                free += self._freed_by(freed)
         return released
 
-    def install(self, members: tuple[Process, ...]) -> None:
-        for sender in [sender for sender in self._next if sender not in members]:
-            assert not self._held[sender], "a view ends with nothing held back"
-            del self._next[sender], self._held[sender]
+    def _release_of(self, sender: Process, released: list[Up]) -> None:
+        while True:
+            following = self._settled[sender] + 1
+            run = self._held[sender].get(following)
+            if run is not None:
+                if self._waits(run):
+                    return
+                del self._held[sender][following]
+                self._settled[sender] = run.last
+                released.append(Deliver(run, self._view))
+            elif lost := self._lost[sender].pop(following, None):
+                self._settled[sender] = lost
+            else:
+                return
+
+    def _waits(self, run: Run) -> bool:
+        """Whether something of the run's past is not here; its sender then waits for the first such thing."""
+        for other, number in run.clock.items():
+            if other != run.sender and number > self._settled.get(other, number):
+                self._waiting[other][run.sender] = number
+                return True
+        return False
+
+    def _freed_by(self, stream: Process) -> list[Process]:
+        waiting = self._waiting[stream]
+        freed = [sender for sender, number in waiting.items() if number <= self._settled[stream]]
+        for sender in freed:
+            del waiting[sender]
+        return freed
 
 
 def orderer(ordering: Ordering) -> Orderer:
     """The module for an ordering."""
-    modules: dict[Ordering, type[NonOrdered] | type[Fifo]] = {Ordering.NONORDERED: NonOrdered, Ordering.FIFO: Fifo}
-    return modules[ordering]()
+    match ordering:
+        case Ordering.NONORDERED:
+            return NonOrdered()
+        case Ordering.FIFO:
+            return Fifo()
+        case Ordering.CAUSAL:
+            return Causal()
+        case Ordering.TOTAL | Ordering.CAUSALTOTAL:
+            return Total(causal=ordering is Ordering.CAUSALTOTAL)

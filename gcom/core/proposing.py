@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from gcom.core.admission import Admission
-from gcom.core.detector import Detector, is_quorum
-from gcom.core.frames import Decision, Promise
+from gcom.core.detector import Detector
+from gcom.core.frames import ORDER, Decision, Promise
+from gcom.core.quorum import is_quorum
+from gcom.core.transfer import sources
 from gcom.values import names
 from gcom.values.definition import Definition
 from gcom.values.names import Process
@@ -17,24 +19,33 @@ def is_started(definition: Definition, members: tuple[Process, ...], before: boo
 
 
 class Grounds:
-    """What speaks for a change of the view, as far as this process knows: suspects, leavers, joiners, frozen members.
+    """What speaks for a change of the view, as far as this process knows: suspects, leavers, joiners, frozen members,
+    and who waits for state that its donor cannot give.
 
     `frozen`: a member has promised to a change that this process may know nothing of.
     """
 
     def __init__(self, process: Process, definition: Definition, view: View) -> None:
-        self.detector = Detector(process)
+        self.detector = Detector(process, definition.tie_breaker)
         self.admission = Admission(definition, process)
         self.leavers: dict[Process, None] = {}  # in the order in which they were heard
+        self.seekers: dict[Process, None] = {}
         self.frozen = False
+        self.gives_way = False  # to another instance, for which members leave
+        self.at_registry = True  # the view's sequencer
+        self.unserved: dict[Process, None] = {}  # members that the registry's sequencer does not serve
+        self._reaching: dict[Process, None] = {}  # members that the registry has answered for RETURN_MS
         self._process = process
         self._definition = definition
         self._view = view
 
-    def install(self, view: View, now_ms: int) -> None:
+    def install(self, decision: Decision, now_ms: int) -> None:
         """Begin a view; what still speaks for another one is kept."""
-        self._view = view
+        view = self._view = decision.view
+        self.at_registry = decision.at_registry
+        self.unserved, self._reaching = {}, {}
         self.frozen = False
+        self.seekers = {}
         self.leavers = {member: None for member in self.leavers if member in view.members}
         self.detector.install(view, now_ms)
         self.admission.install(view)
@@ -46,13 +57,28 @@ class Grounds:
 
     @property
     def has_quorum(self) -> bool:
-        """Whether the live members are a quorum."""
-        return is_quorum(self._view, self.live)
+        """Whether the live members are a quorum, or may be one with the witness."""
+        return is_quorum(self._view, self.live, self._definition.tie_breaker, witness=True)
+
+    def on_registry(self, member: Process, cut_off: bool, reaches: bool) -> None:
+        """What a member of the view says of the registry; a change of the sequencer is a change of the view."""
+        if cut_off:
+            self.unserved[member] = None
+        if reaches:
+            self._reaching[member] = None
+        else:
+            self._reaching.pop(member, None)
+
+    @property
+    def _may_return(self) -> bool:
+        """Whether the sequencer is at the leader, and could go back to the registry."""
+        return not self.at_registry and self.live <= set(self._reaching)
 
     @property
     def urgent(self) -> bool:
         """Whether a change is wanted for more than joins."""
-        return bool(self.frozen or self.leavers or self.detector.suspects or self._accused)
+        asked = self.frozen or self.leavers or self.unserved or self._may_return
+        return bool(asked or self.seekers or self.detector.suspects or self._accused)
 
     @property
     def any(self) -> bool:
@@ -76,7 +102,8 @@ class Grounds:
         """
         above = self._view.members[: self._view.rank(proposer)]
         alone = proposer != self._process
-        return all(self.detector.by_quorum(member) or (alone and self.detector.suspected(member)) for member in above)
+        votes = {member: self.detector.by_quorum(member, witness=True) for member in above}
+        return all(votes[member] or (alone and self.detector.suspected(member)) for member in above)
 
     def fresh(self, promises: dict[Process, Promise]) -> Decision:
         """The value when no promise reports an accepted one: the union of what the promises hold.
@@ -84,7 +111,7 @@ class Grounds:
         If nobody would stay, the proposer does, and leaves alone after that.
         """
         reasons = dict.fromkeys(self._accused, "accused") | self.detector.suspects
-        reasons |= dict.fromkeys(self.leavers, "request")
+        reasons |= dict.fromkeys(self.leavers, "merge" if self.gives_way else "request")
         old = self._view
         stay = [member for member in old.members if member in promises and member not in reasons] or [self._process]
         left = {member: reasons.get(member, "silence") for member in old.members if member not in stay}
@@ -92,5 +119,9 @@ class Grounds:
         members = (*stay, *[joiner.process for joiner in joiners])
         addresses = (*map(old.address, stay), *[joiner.address for joiner in joiners])
         view = View(old.number + 1, members, addresses, is_started(self._definition, members, old.started))
-        cut = {sender: max(promise.held.get(sender, 0) for promise in promises.values()) for sender in old.members}
-        return Decision(view, tuple(joiner.process for joiner in joiners), left, cut)
+        streams = (*old.members, ORDER) if self._definition.total else old.members
+        cut = {sender: max(promise.held.get(sender, 0) for promise in promises.values()) for sender in streams}
+        at_registry = self._may_return or (self.at_registry and not self.unserved)
+        standings = {member: promises[member].standing for member in stay}
+        given = sources(view.number, standings, [joiner.process for joiner in joiners if joiner.takes_state])
+        return Decision(view, tuple(joiner.process for joiner in joiners), left, cut, at_registry, given)

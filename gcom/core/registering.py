@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcom.core.directory import Register
+from gcom.core.requests import Answer, Entry, Register
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process
@@ -28,6 +28,7 @@ class Registering:
         self._told, self._told_ms, self._unanswered = view, now_ms, True
         return [Register(self._definition, self._instance, view)]
 
-    def on_answer(self) -> None:
-        """The registry answered, or did not."""
+    def on_answer(self, answer: Answer | None) -> Entry | None:
+        """The registry answered, or did not; returns the other instance that it holds in place of this one."""
         self._unanswered = False
+        return answer if isinstance(answer, Entry) and answer.instance != self._instance else None

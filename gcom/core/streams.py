@@ -10,36 +10,51 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from gcom.core import codec
-from gcom.core.effects import Deliver, Effect, Sent, Skip
-from gcom.core.frames import Decision, Status
-from gcom.core.multicast import Range, multicast
-from gcom.core.ordering import orderer
+from gcom.core.basic import Basic
+from gcom.core.effects import Deliver, Effect, Sent
+from gcom.core.frames import ORDER, Decision, Status
+from gcom.core.multicast import Range, Reliable
+from gcom.core.order_log import Orders
+from gcom.core.ordering import Up, orderer
+from gcom.core.safe import Safe
+from gcom.core.serials import Serials
 from gcom.values import limits
-from gcom.values.definition import Definition
+from gcom.values.definition import Definition, Multicast
 from gcom.values.names import Process
-from gcom.values.run import Payload, Run
-from gcom.values.view import View
+from gcom.values.run import Payload, Piece, Run
 
 
 class Streams:
     """All streams of a group at one process. Methods return the effects that follow."""
 
-    def __init__(self, process: Process, definition: Definition, view: View, base: dict[Process, int]) -> None:
+    def __init__(
+        self, process: Process, group: str, instance: str, definition: Definition, entry: Decision, serial: int
+    ) -> None:
+        view = entry.view
         self.process = process
-        self.multicast = multicast(definition.multicast, process)
+        self.multicast = _multicast(definition, process)
+        self.serials = Serials(process, group, instance) if definition.total else None
+        self.news = False  # something that the others wait for is to be told them
+        self._basic = definition.multicast is Multicast.BASIC
         self._ordering = orderer(definition.ordering)
         self._view = view
         self._pending: list[Payload] = []
-        # Entries of the vector clock since the last run: the highest number delivered from each other member.
-        self._clock = {sender: number for sender, number in base.items() if number and sender in view.members}
-        self._highest = dict(self._clock)  # delivered, of each other member
+        # The vector clock: the highest number delivered from each other member; what of it changed since the last run;
+        # over BASIC, where a run may be lost with its changes, what the view's runs have told (DESIGN 6).
+        self._highest = {sender: entry.cut[sender] for sender in entry.cut if sender in view.members}
+        self._clock = {sender: number for sender, number in self._highest.items() if number}
+        self._told: dict[Process, int] = {}
         self._untold: dict[Process, tuple[int, int]] = {}  # consumed and not yet told: messages, bytes
-        self._enter_all(view, base)
-        self.multicast.install(view, base)
+        self._begin(entry, serial)
 
-    def _enter_all(self, view: View, base: dict[Process, int]) -> None:
-        for member in view.members:
-            self._ordering.enter(member, base.get(member, 0))
+    def _begin(self, decision: Decision, serial: int) -> None:
+        """Every stream stands at the cut."""
+        view = self._view = decision.view
+        self._told = {}
+        self._ordering.install(view.number, view.members, decision.cut, serial)
+        if self.serials:
+            self.serials.install(decision, serial)
+        self.multicast.install(view, decision.cut)
 
     @property
     def pending(self) -> int:
@@ -57,42 +72,65 @@ class Streams:
 
     def form(self, bytes_max: int) -> list[Effect]:
         """Give numbers to what is pending, as much as fits one run and the window; delivers it here."""
-        run = self._form_run(bytes_max) if self.may_form else None
-        if run is None:
+        if not self.may_form:
             return []
+        run = self._form_run(bytes_max)
+        if self._basic:
+            self._told |= self._clock
         self._clock = {}
-        self.multicast.submit(run)
-        return [Sent(run), *self._deliver(self._ordering.receive(run))]
+        return [Sent(run), *self._pass_up(self.multicast.submit(run)), *self._sequence(self.process, run.last)]
 
-    def _form_run(self, bytes_max: int) -> Run | None:
-        """The next run, at most `bytes_max` encoded; None if the first message alone is larger."""
+    def _form_run(self, bytes_max: int) -> Run:
+        """The next run, at most `bytes_max` encoded; a message that alone is larger is a run of its own."""
         count = self._count(bytes_max)
         first = self.multicast.out.number + 1
-        while count:
+        clock = {**self._told, **self._clock} if self._told else self._clock
+        while True:
             payloads = self._pending[:count]
-            encoded = codec.encode_run(self.process, self._view.number, first, self._clock, payloads)
-            if len(encoded) <= bytes_max:
+            encoded = codec.encode_run(self.process, self._view.number, first, clock, payloads)
+            if len(encoded) <= bytes_max or count == 1:
                 del self._pending[:count]
-                return Run(self.process, self._view.number, first, self._clock, payloads, encoded)
+                return Run(self.process, self._view.number, first, clock, payloads, encoded)
             count //= 2  # text beyond ASCII is longer than it has characters
-        return None
 
     def _count(self, bytes_max: int) -> int:
         """How many pending messages to try: bounded by run, window, and bytes with their msgpack headers."""
         count = min(len(self._pending), limits.RUN_MESSAGES_MAX, self.multicast.out.flow.room)
         lengths = list(accumulate(map(len, self._pending[:count])))
-        budget = bytes_max - 5 * count - 64 * (len(self._clock) + 2)
+        budget = bytes_max - 5 * count - 64 * (len(self._clock) + len(self._told) + 2)
         return max(1, bisect_right(lengths, budget))
 
     def receive(self, run: Run, now_ms: int) -> list[Effect]:
         """A run of another member."""
+        effects = self._pass_up(self.multicast.receive(run, now_ms))
+        return effects + self._sequence(run.sender, self.multicast.held(run.sender))
+
+    def _pass_up(self, runs: list[Run]) -> list[Effect]:
         effects: list[Effect] = []
-        for stored in self.multicast.receive(run, now_ms):
-            effects += self._deliver(self._ordering.receive(stored))
+        for run in runs:
+            effects += self._hand_over(self._ordering.receive(run))
         return effects
 
-    def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
+    def receive_piece(self, piece: Piece, now_ms: int) -> list[Effect]:
+        """A piece of another member's run."""
+        run = self.multicast.assemble(piece, now_ms)
+        return self.receive(run, now_ms) if run else []
+
+    def on_status(self, peer: Process, status: Status) -> list[Effect]:
+        """What a peer holds, and knows of the view."""
+        self.multicast.on_status(peer, status)
+        if status.view != self._view.number:
+            return []
+        risen = self.multicast.rise()
+        self.news |= bool(risen)
+        if self.serials:
+            self.serials.on_status(peer, status)
+        return self._pass_up(risen) + self._advance()
+
+    def on_sent(self, sender: Process, sent: int, now_ms: int) -> list[Effect]:
+        """A sender says what it put to this process; what of it is lost here has serials all the same."""
         self.multicast.on_sent(sender, sent, now_ms)
+        return self._sequence(sender, self.multicast.held(sender))
 
     def give_up_overdue(self, now_ms: int) -> list[Effect]:
         return self._lose(self.multicast.overdue(now_ms))
@@ -100,35 +138,92 @@ class Streams:
     def _lose(self, ranges: list[Range]) -> list[Effect]:
         effects: list[Effect] = []
         for lost in ranges:
-            effects.append(Skip(lost.sender, lost.first, lost.last - lost.first + 1, self._view.number))
-            effects += self._deliver(self._ordering.pass_over(lost.sender, lost.last))
+            effects += self._hand_over(self._ordering.pass_over(lost.sender, lost.first, lost.last))
         return effects
 
-    def _deliver(self, runs: list[Run]) -> list[Effect]:
-        for run in runs:
-            if run.sender != self.process and run.last > self._highest.get(run.sender, 0):
-                self._highest[run.sender] = self._clock[run.sender] = run.last
-        return [Deliver(run, self._view.number) for run in runs]
+    def _hand_over(self, ups: list[Up]) -> list[Effect]:
+        for up in ups:
+            if isinstance(up, Deliver) and up.run.sender != self.process:
+                sender, last = up.run.sender, up.run.last
+                if last > self._highest.get(sender, 0):
+                    self._highest[sender] = self._clock[sender] = last
+        return list(ups)
+
+    # the order of the view
+
+    def _sequence(self, sender: Process, upto: int) -> list[Effect]:
+        """As the sequencer, if this process is it: order what came."""
+        if self.serials is None or not self.serials.sequence(sender, upto):
+            return []
+        self.news = True
+        return self._advance()
+
+    def on_orders(self, orders: Orders, fresh: bool) -> list[Effect]:
+        """A piece of the order came; `fresh`: from the sequencer, so that the others may lack it."""
+        if self.serials is None or not self.serials.extend(orders):
+            return []
+        self.news |= fresh
+        return self._advance()
+
+    def _advance(self) -> list[Effect]:
+        """Hand over what a majority now holds the order of."""
+        entries = self.serials.advance() if self.serials else []
+        self.news |= bool(entries) and len(self._view.members) > 3  # of three, each knows by itself
+        return self._hand_over(self._ordering.order(entries)) if entries else []
+
+    # the change of the view
+
+    def freeze(self) -> None:
+        """A promise to a view change was made."""
+        self.multicast.freeze()
+        if self.serials:
+            self.serials.freeze()
+
+    def holdings(self) -> dict[Process, int]:
+        """How far each stream counts here, the order's log among them."""
+        held = self.multicast.holdings()
+        return {**held, ORDER: self.serials.log.end} if self.serials else held
+
+    def missing(self, cut: dict[Process, int], now_ms: int) -> list[Range]:
+        """What of the cut is not yet here."""
+        gaps = self.multicast.missing(cut, now_ms)
+        lacking = self.serials.missing(cut.get(ORDER, 0)) if self.serials else None
+        return [*gaps, Range(ORDER, *lacking)] if lacking else gaps
+
+    def within(self, cut: dict[Process, int]) -> bool:
+        """Whether nothing went up here that the cut leaves out, and the cut has all of this process's own stream."""
+        agreed = self.serials is None or self.serials.within(cut.get(ORDER, 0))
+        return agreed and self.multicast.within(cut)
+
+    def can_end(self, decision: Decision) -> bool:
+        """Whether the view can end with a decision of whose cut nothing is missing; a peer's mistake, if not."""
+        return self.multicast.can_end(decision.cut) and self.serial_after(decision) <= limits.NUMBER_MAX
+
+    def serial_after(self, decision: Decision) -> int:
+        """The last serial of this view if it ends with a decision, all of whose cut is here."""
+        return self.serials.serial_after(decision) if self.serials else 0
 
     def close(self, decision: Decision) -> list[Effect]:
         """End the view at its cut: what remains of it is delivered or given up."""
-        effects: list[Effect] = []
         runs, lost = self.multicast.close(decision.cut)
-        for run in runs:
-            effects += self._deliver(self._ordering.receive(run))
-        return effects + self._lose(lost)
+        effects = self._pass_up(runs) + self._lose(lost)
+        if self.serials:
+            effects += self._hand_over(self._ordering.order(self.serials.close(decision)))
+        return effects + self._hand_over(self._ordering.close())
 
-    def install(self, decision: Decision) -> None:
-        """Go on in the next view."""
-        old, view = self._view, decision.view
-        self._view = view
-        self._ordering.install(view.members)
-        for member in [member for member in view.members if member not in old.members]:
-            self._ordering.enter(member, decision.cut.get(member, 0))
-        self._clock = {sender: number for sender, number in self._clock.items() if sender in view.members}
-        self._highest = {sender: number for sender, number in self._highest.items() if sender in view.members}
-        self._untold = {sender: told for sender, told in self._untold.items() if sender in view.members}
-        self.multicast.install(view, decision.cut)
+    def install(self, decision: Decision, serial: int) -> None:
+        """Go on in the next view, after `serial`."""
+        members = decision.view.members
+        self._clock = {sender: number for sender, number in self._clock.items() if sender in members}
+        self._highest = {sender: number for sender, number in self._highest.items() if sender in members}
+        self._untold = {sender: told for sender, told in self._untold.items() if sender in members}
+        self._begin(decision, serial)
+
+    def release_previous(self) -> None:
+        """Everybody who stays has installed: what the last view left is not needed any more."""
+        self.multicast.release_previous()
+        if self.serials:
+            self.serials.release_previous()
 
     def on_consumed(self, sender: Process, number: int, size: int) -> bool:
         """Credit; whether so much of it is untold that the sender should hear at once."""
@@ -143,6 +238,7 @@ class Streams:
         """What a frame or reply to a peer says."""
         known = self.multicast.out.peers.get(peer)
         consumed = self.multicast.consumed.get(peer, 0)
+        serials = self.serials
         if known:
             self._untold[peer] = (consumed, 0)
         return Status(
@@ -151,9 +247,15 @@ class Streams:
             consumed,
             self.multicast.out.stable,
             known.cursor if known else 0,
+            self.multicast.safe,
+            serials.held if serials else 0,
+            serials.agreed if serials else 0,
+            bool(serials and serials.cut_off),
+            bool(serials and serials.reaches),
             self.multicast.frozen,
             leaving,
             suspects,
+            self.multicast.partial(peer),
         )
 
     @property
@@ -177,3 +279,9 @@ class Streams:
         if slowest == self.process:
             return "this process to read its own deliveries"
         return f"{slowest} to read its deliveries"
+
+
+def _multicast(definition: Definition, process: Process) -> Reliable | Basic:
+    if definition.multicast is Multicast.BASIC:
+        return Basic(process)
+    return Safe(process) if definition.safe else Reliable(process)

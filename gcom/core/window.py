@@ -12,7 +12,32 @@ from dataclasses import dataclass
 
 from gcom.values import limits
 from gcom.values.names import Process
-from gcom.values.run import Run
+from gcom.values.run import Piece, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What one frame takes of a stream: runs, or a piece of one that no frame holds."""
+
+    runs: tuple[Run, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.runs or self.pieces)
+
+    @property
+    def size(self) -> int:
+        """Bytes of a frame that it takes."""
+        whole = sum(len(run.encoded) + limits.RUN_HEADER_BYTES for run in self.runs)
+        return whole + sum(len(piece.data) + limits.PIECE_HEADER_BYTES for piece in self.pieces)
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """Where the stream goes on: after which message, and at which byte of the run that follows it."""
+        if self.runs:
+            return self.runs[-1].last, 0
+        piece = self.pieces[-1]
+        return (piece.first, 0) if piece.end == piece.total else (piece.first - 1, piece.end)
 
 
 class RunStore:
@@ -38,11 +63,19 @@ class RunStore:
         assert number >= self.floor, "what was dropped cannot be had again"
         found: list[Run] = []
         for run in self._runs[bisect_right(self._lasts, number) :]:
-            bytes_max -= len(run.encoded) + 5
+            bytes_max -= len(run.encoded) + limits.RUN_HEADER_BYTES
             if bytes_max < 0:
                 break
             found.append(run)
         return found
+
+    def load(self, number: int, offset: int, bytes_max: int) -> Load:
+        """What a frame takes after `number` and the first `offset` bytes of the run that follows it."""
+        runs = self.after(number, bytes_max)
+        place = bisect_right(self._lasts, number)
+        if runs or place == len(self._runs):
+            return Load(tuple(runs))
+        return Load(pieces=(_cut(self._runs[place], offset, bytes_max),))
 
     def drop(self, number: int) -> None:
         """Forget the runs up to `number`."""
@@ -62,6 +95,14 @@ class RunStore:
         self.last = self._lasts[-1] if count else self.floor
 
 
+def _cut(run: Run, offset: int, bytes_max: int) -> Piece:
+    """A piece that fits; from the beginning where a peer claims to have more bytes than there are."""
+    total = len(run.encoded)
+    offset = offset if offset < total else 0
+    data = run.encoded[offset : offset + max(1, bytes_max - limits.PIECE_HEADER_BYTES)]
+    return Piece(run.sender, run.view, run.first, offset, total, data)
+
+
 @dataclass(slots=True)
 class Peer:
     """What the sender of a stream knows about one receiver of it; consumed <= held in RELIABLE."""
@@ -71,6 +112,12 @@ class Peer:
     consumed: int  # behind the peer's application
     view: int = 0  # installed at the peer, by its last status
     frozen: bool = False
+    offset: int = 0  # bytes put to the peer of the run after `cursor`
+    partial: int = 0  # bytes at the peer of the run after `held`
+
+    def go_back(self) -> None:
+        """What the peer does not say to have is to be put to it again."""
+        self.cursor, self.offset = self.held, self.partial
 
 
 class Flow:
@@ -130,8 +177,10 @@ class Outgoing:
             return Peer(self.number, self.number, self.number)
         return Peer(self.number, self.number, peer.consumed, peer.view)
 
-    def on_status(self, peer: Peer, held: int, consumed: int) -> None:
+    def on_status(self, peer: Peer, held: int, consumed: int, partial: int = 0) -> None:
         """An ack and credit from a peer in the same view."""
+        if held >= peer.held:  # else it was overtaken, and says nothing of the run that follows
+            peer.partial = partial
         peer.held = max(peer.held, min(held, self.number))
         peer.consumed = max(peer.consumed, min(consumed, self.number))
         self._update_flow()

@@ -1,7 +1,7 @@
 """Whether what a member delivered is what was sent, from digests: any number of lines is compared in a few bytes.
 
-One digest runs over a sender's lines in their order. The other is a sum, in which order does not count, so that it says
-"the same lines, each as often" where no order is promised.
+One digest runs over a sender's lines in their order, and one over all that a member delivered. The other is a sum, in
+which order does not count, so that it says "the same lines, each as often" where no order is promised.
 """
 
 from __future__ import annotations
@@ -82,6 +82,18 @@ class Result:
 def promises_order(ordering: Ordering) -> bool:
     """Whether each sender's messages come in the order it sent them."""
     return ordering is not Ordering.NONORDERED
+
+
+def is_total(ordering: Ordering) -> bool:
+    """Whether all members have one order."""
+    return ordering in (Ordering.TOTAL, Ordering.CAUSALTOTAL)
+
+
+def sequence_faults(sequences: dict[str, str]) -> list[str]:
+    """Who delivered in another order than the first member, by digests of all that each delivered."""
+    first, *others = sequences
+    different = [member for member in others if sequences[member] != sequences[first]]
+    return [f"{member} delivered in another order than {first}" for member in different]
 
 
 def faults(

@@ -31,6 +31,7 @@ class Turn:
         self._group = group
         self._strides = strides  # by sender: one message in so many is timed
         self._streams: defaultdict[str, Stream] = defaultdict(Stream)
+        self._all = Stream()  # every line with its sender, as delivered
         self._sent_ns: dict[int, int] = {}
         self._delivered_ns: defaultdict[str, dict[int, int]] = defaultdict(dict)
         self._sender = threading.Thread(target=lambda: None)
@@ -67,6 +68,7 @@ class Turn:
         if isinstance(event, gcom.Message):
             name = name_of(event.sender)
             self._streams[name].add(event.data)
+            self._all.add(name.encode() + b"\0" + event.data)
             self.count += 1
             stride = self._strides.get(name)
             if stride and event.number % stride == 0:
@@ -78,6 +80,7 @@ class Turn:
         return {
             "count": self.count,
             "streams": {name: asdict(stream.report()) for name, stream in self._streams.items()},
+            "sequence": self._all.report().same_order,
             "sent_ns": self._sent_ns,
             "delivered_ns": self._delivered_ns,
         }

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from gcom.bench.children import START_S, Children, Report
 from gcom.bench.load import percentile
-from gcom.demo.checks import Result, Seen, Stream, faults, promises_order
+from gcom.demo.checks import Result, Seen, Stream, faults, is_total, promises_order, sequence_faults
 from gcom.demo.folder import empty_log_folder
 from gcom.demo.texts import Text
 from gcom.values.definition import Ordering
@@ -96,6 +96,8 @@ class _Turn:
         }
         ordered = promises_order(self._ordering)
         sets, orders = faults(self._sent, delivered, ordered)
+        if is_total(self._ordering) and not sets:
+            orders = [*orders, *sequence_faults({member: report["sequence"] for member, report in left.items()})]
         latencies = _latencies_ms(left)
         return Result(
             self._ordering,

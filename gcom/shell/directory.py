@@ -7,21 +7,12 @@ the first time (gcom/core/directory.py), except that a `Remove` carried out twic
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from time import monotonic
 
 from gcom import errors
-from gcom.core.directory import (
-    Answer,
-    Create,
-    Entries,
-    Entry,
-    ListGroups,
-    Lookup,
-    Refusal,
-    Remove,
-    Request,
-)
 from gcom.core.directory_codec import decode_answer, encode_request
+from gcom.core.requests import Answer, Create, Entries, Entry, Fork, ListGroups, Lookup, Refusal, Remove, Request
 from gcom.shell import pyro
 from gcom.values import names
 from gcom.values.definition import Definition
@@ -47,8 +38,12 @@ class DirectoryClient:
     it speaks another protocol version.
     """
 
-    def __init__(self, address: Address, timeout_s: float = 2.5) -> None:
+    def __init__(
+        self, address: Address, timeout_s: float = 2.5, put: Callable[[pyro.Caller, bytes, float], bytes] | None = None
+    ) -> None:
+        """`put` makes one call, in place of `Caller.call`."""
         self.address = address
+        self._put = put or pyro.Caller.call
         self._timeout_s = timeout_s
         self._idle: list[pyro.Caller] = []  # append and pop are atomic
         self._closed = False
@@ -97,6 +92,10 @@ class DirectoryClient:
         """Raises UnknownGroup, or GroupInUse if it has members."""
         _accepted(self.ask(Remove(names.group_name(group))))
 
+    def fork(self, entry: Entry) -> None:
+        """Let former members begin the entry's group anew without proof; raises UnknownGroup, Unavailable."""
+        _accepted(self.ask(Fork(entry.definition.group, entry.instance)))
+
     def close(self) -> None:
         """Drop the connections; requests in progress go on."""
         self._closed = True
@@ -116,12 +115,12 @@ class DirectoryClient:
             caller = pyro.Caller(self.address, pyro.DIRECTORY)
         kept = caller.connected
         try:
-            answer = caller.call(data, max(0.001, deadline - monotonic()))
+            answer = self._put(caller, data, max(0.001, deadline - monotonic()))
         except (pyro.Lost, pyro.Refused):
             if not kept:
                 raise
             # The connection was kept from an earlier request, and the registry was restarted since.
-            answer = caller.call(data, max(0.001, deadline - monotonic()))
+            answer = self._put(caller, data, max(0.001, deadline - monotonic()))
         self._keep(caller)
         return answer
 

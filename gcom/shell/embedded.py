@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -33,14 +34,14 @@ class Embedded:
         self.close()
 
 
-def embedded(host: str = "127.0.0.1", port: int = 0) -> Embedded:
-    """Start a registry in this process; port 0 takes any free one.
+def embedded(host: str = "127.0.0.1", port: int = 0, *, data: str | Path | None = None) -> Embedded:
+    """Start a registry in this process; port 0 takes any free one. `data`: the folder of its votes, for tie-breaking.
 
     Raises BadValue for an address that may not be served, Unavailable for one that is taken.
     """
     # The one import that points up (docs/ARCHITECTURE.md): only a program that embeds a registry loads it.
     from registry.server import RegistryServer
 
-    server = RegistryServer(host, port)
+    server = RegistryServer(host, port, Path(data) if data else None)
     server.start()
     return Embedded(server)

@@ -9,31 +9,45 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import repeat
 from threading import Lock, Thread, get_ident
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from loguru import logger
 
-from gcom.core import events
-from gcom.core.effects import Deliver, Ended, Installed, Skip, Suspected
+from gcom.core import effects, events
+from gcom.core.effects import Deliver, DeliverUnicast, Installed, SetState, Skip, Suspected, TakeState
 from gcom.core.group import Stage
 from gcom.errors import (
     AlreadyReceiving,
     BadValue,
-    Detached,
     GComError,
     GComTimeout,
-    MessageTooLarge,
     NotAMember,
+    StateFailed,
     WouldBlock,
 )
-from gcom.shell.stay import Arrival, Stay
-from gcom.values import limits, names
-from gcom.values.definition import Definition
+from gcom.shell import payloads
+from gcom.shell.calling import Calling
+from gcom.shell.happenings import (
+    Departure,
+    Event,
+    Lost,
+    Message,
+    Returned,
+    StateLost,
+    Suspicion,
+    Undelivered,
+    Unicast,
+    ViewChange,
+)
+from gcom.shell.membership import Arrival, Entered, Gone, Membership
+from gcom.shell.state import Stateful
+from gcom.shell.stay import Stay
+from gcom.values import limits
+from gcom.values.definition import Definition, Multicast
 from gcom.values.names import Process
 from gcom.values.run import Payload
 from gcom.values.view import View
@@ -42,88 +56,34 @@ if TYPE_CHECKING:
     from gcom.shell.node import Node
 
 
+_Event = (
+    Deliver | DeliverUnicast | effects.Undelivered | Installed | Skip | Suspected | effects.StateLost | Gone | Entered
+)
+HeldBy = Literal["sender", "majority", "all"]
 GOING_S = 1.0  # of the time that a leave is given, what is kept for the view change without this process
 
 
-class Message(NamedTuple):
-    """One delivered message: `number` in the stream of `sender`, delivered in `view`."""
+class Group(Calling, Stateful):
+    """A membership, from `Node.join` until `leave`. Safe to use from any thread.
 
-    sender: Process
-    number: int
-    view: int
-    payload: Payload
-
-    @property
-    def name(self) -> str:
-        """The sender's name, without its incarnation."""
-        return names.name_of(self.sender)
-
-    @property
-    def text(self) -> str:
-        """The payload as text; bytes that are no UTF-8 are replaced."""
-        return self.payload if isinstance(self.payload, str) else self.payload.decode(errors="replace")
-
-    @property
-    def data(self) -> bytes:
-        """The payload as bytes; text as UTF-8."""
-        return self.payload if isinstance(self.payload, bytes) else self.payload.encode()
-
-
-@dataclass(frozen=True, slots=True)
-class ViewChange:
-    """A view is in force. `left` says why each process went."""
-
-    view: View
-    joined: tuple[Process, ...]
-    left: dict[Process, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """Messages first … first+count-1 of `sender` will never be delivered here (BASIC)."""
-
-    sender: Process
-    first: int
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Suspicion:
-    """This process began to suspect another; whether it goes is for the next view to say."""
-
-    process: Process
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Departure:
-    """This process's stay is over: reason request, expelled, quorum or exit (or defect: one of GCom's own).
-
-    `unconfirmed`: first and last of its own messages that may not have arrived everywhere; `unsent`: how many more
-    `send` had taken that never got a number.
+    A process that was put out of its group, or lost contact to a quorum, is told by a Departure, and cannot send until
+    it has Returned: then `process`, `view` and `instance` are others.
     """
 
-    reason: str
-    unconfirmed: tuple[int, int] | None
-    unsent: int = 0
-
-
-Event = Message | ViewChange | Lost | Suspicion | Departure
-
-
-class Group:
-    """A membership, from `Node.join` until `leave`, expulsion, or loss of the quorum. Safe to use from any thread."""
-
-    def __init__(self, node: Node, stay: Stay) -> None:
+    def __init__(self, node: Node, membership: Membership) -> None:
         self._node = node
-        self._stay = stay
+        self._membership = membership
+        self._source = membership.stay  # of what is read now
         self._receiving = Lock()  # held by the one receiver
         self._current: Iterator[Message] = iter(())  # of the run that is being read
-        self._reading: Deliver | Skip | None = None
+        self._reading: Deliver | Skip | DeliverUnicast | None = None
         self._listener: Thread | None = None
-        self._listener_id: int | None = None
 
     # what it is
+
+    @property
+    def _stay(self) -> Stay:
+        return self._membership.stay
 
     @property
     def name(self) -> str:
@@ -167,64 +127,84 @@ class Group:
 
     # sending
 
-    def send(self, payload: Payload, timeout_s: float | None = 10.0) -> None:
+    def send(self, payload: Payload, timeout_s: float | None = 10.0, held_by: HeldBy = "sender") -> None:
         """Multicast bytes or text to all members, this one included; blocks while the window is full.
 
+        With `held_by` "majority" or "all" (RELIABLE only) it returns once so many members of the view, this one
+        included, have stored the message, whether or not they have read it: a crash of the others does not lose it. Who
+        left the view does not count. Inside a callback that raises WouldBlock, and nothing is sent.
+
         Raises MessageTooLarge, BadValue, NotAMember (once `leave` began), Detached, GComTimeout; WouldBlock inside a
-        callback.
+        callback. After an error that names the message, it was sent, and may still arrive.
         """
-        _check(payload)
-        stay = self._stay
+        payloads.check(payload, limits.MESSAGE_BYTES_MAX)
+        if held_by != "sender":
+            self._send_and_wait(payload, timeout_s, held_by)
+            return
         with self._node.lock:
+            stay = self._membership.stay
             if stay.ended is not None or stay.leaving or not stay.room:
-                self._await_room(timeout_s)
+                stay = self._await_room(timeout_s, None if timeout_s is None else monotonic() + timeout_s)
             stay.put(payload)
+
+    def _send_and_wait(self, payload: Payload, timeout_s: float | None, held_by: HeldBy) -> None:
+        if held_by not in ("majority", "all"):
+            raise BadValue(f"held_by {held_by!r} is not allowed: it is sender, majority or all")
+        if self.definition.multicast is not Multicast.RELIABLE:
+            raise BadValue(f"held_by {held_by!r} needs RELIABLE; group {self.name!r} is {self.definition.multicast}")
+        if self._in_callback:
+            raise WouldBlock(f"a callback of group {self.name!r} must not wait for what the members hold")
+        deadline = None if timeout_s is None else monotonic() + timeout_s
+        with self._node.lock:
+            stay = self._await_room(timeout_s, deadline)
+            stay.put(payload)
+            number = stay.last_number
+            with stay.awaiting_acks():
+                while not _is_held(stay, number, held_by):
+                    if not stay.wait(deadline):
+                        raise GComTimeout(_why_not_held(stay, number, held_by, timeout_s))
 
     def send_many(self, payloads: Iterable[Payload], timeout_s: float | None = 10.0) -> None:
         """As `send`, for each; `timeout_s` holds for each. What was sent before an error stays sent."""
         for payload in payloads:
             self.send(payload, timeout_s)
 
-    def _await_room(self, timeout_s: float | None) -> None:
-        deadline = None if timeout_s is None else monotonic() + timeout_s
+    @property
+    def _in_callback(self) -> bool:
+        return get_ident() == self._membership.listened_by
+
+    def _await_room(self, timeout_s: float | None, deadline: float | None) -> Stay:
         while True:
-            self._raise_if_ended()
-            if self._stay.leaving:
+            stay = self._stay
+            stay.raise_if_ended()
+            if stay.leaving:
                 raise NotAMember(f"group {self.name!r} is being left: nothing more is sent in it")
-            if self._stay.room:
-                return
-            if get_ident() == self._listener_id:
+            if stay.room:
+                return stay
+            if self._in_callback:
                 raise WouldBlock(f"the window of group {self.name!r} is full, and a callback must not wait for it")
-            if not self._stay.wait(deadline):
-                waits_for = self._stay.machine.waits_for or "the members to read"
+            if not stay.wait(deadline):
+                waits_for = stay.machine.waits_for or "the members to read"
                 raise GComTimeout(
                     f"no room to send in group {self.name!r} after {timeout_s} s: it waits for {waits_for}"
                 )
 
-    def _raise_if_ended(self) -> None:
-        ended = self._stay.ended
-        if ended is None:
-            return
-        if ended.reason in ("request", "exit"):
-            raise NotAMember(f"group {self.name!r} was left: join it again")
-        why = {"expelled": "the group went on without it", "quorum": "it lost contact to a quorum of the group"}
-        why["defect"] = "a defect in GCom ended this node; its traceback was printed"
-        lost = ended.unconfirmed
-        open_ones = f"; its messages {lost[0]} to {lost[1]} may not have arrived" if lost else ""
-        if self._stay.unnumbered:
-            open_ones += f"; {self._stay.unnumbered} more were never sent"
-        raise Detached(
-            f"{self.process} is detached from group {self.name!r}: {why[ended.reason]}{open_ones}; join again"
-        )
+    def _raise_if_over(self) -> None:
+        """Raise if nothing will ever follow; a process on its way back is not through."""
+        if self._membership.over:
+            self._stay.raise_if_ended()
 
     def flush(self, timeout_s: float | None = 10.0) -> None:
-        """Wait until every member holds all that was sent here. Raises GComTimeout, NotAMember, Detached."""
+        """Wait until every member holds all that was sent here, unicasts too.
+
+        Raises GComTimeout, NotAMember, Detached.
+        """
         deadline = None if timeout_s is None else monotonic() + timeout_s
-        with self._node.lock:
-            while self._stay.unnumbered or not self._stay.machine.flushed:
-                self._raise_if_ended()
-                if not self._stay.wait(_soon(deadline)) and deadline is not None and monotonic() >= deadline:
-                    why = self._stay.machine.waits_for or "the members to confirm"
+        with self._node.lock, (stay := self._stay).awaiting_acks():
+            while stay.unnumbered or not stay.machine.flushed:
+                stay.raise_if_ended()
+                if not stay.wait(deadline):
+                    why = stay.machine.waits_for or "the members to confirm"
                     text = f"not all that was sent in group {self.name!r} has arrived after {timeout_s} s"
                     raise GComTimeout(f"{text}: it waits for {why}")
 
@@ -233,13 +213,13 @@ class Group:
     def receive(self, timeout_s: float | None = None) -> Event | None:
         """The next event; None when there is none for `timeout_s` seconds.
 
-        After the Departure it raises NotAMember or Detached. Raises AlreadyReceiving beside a loop or a listener.
+        After the last Departure it raises NotAMember or Detached. Raises AlreadyReceiving beside a loop or a listener.
         """
         with self._as_receiver():
             return self._next(timeout_s)
 
     def events(self, idle_s: float | None = None) -> Iterator[Event]:
-        """All events, until the Departure, which is the last, or until nothing came for `idle_s` seconds."""
+        """All events, until the last Departure, after which nothing comes, or until none came for `idle_s` seconds."""
         with self._as_receiver():
             while True:
                 yield from self._current
@@ -247,41 +227,45 @@ class Group:
                 if event is None:
                     return
                 yield event
-                if isinstance(event, Departure):
+                if isinstance(event, Departure) and not event.returning:
                     return
 
     def __iter__(self) -> Iterator[Message]:
-        """The messages, until this process leaves; raises Detached if it lost the group instead."""
+        """The multicast messages, until this process leaves; raises Detached if it lost the group, and does not return.
+
+        Other events are passed over, unicasts too, and what was missed while it was away: `events` tells of all.
+        """
         for event in self.events():
             if isinstance(event, Message):
                 yield event
-            elif isinstance(event, Departure) and event.reason not in ("request", "exit"):
-                self._raise_if_ended()
+            elif isinstance(event, Departure) and not event.returning and event.reason not in ("request", "exit"):
+                self._stay.raise_if_ended()
 
     def listen(
         self,
         on_message: Callable[[Message], object] | None = None,
         on_view: Callable[[View], object] | None = None,
         on_event: Callable[[Event], object] | None = None,
+        on_unicast: Callable[[Unicast], object] | None = None,
     ) -> None:
-        """Call back for each event, in order, from one thread of this group's own, until the Departure.
+        """Call back for each event, in order, from one thread of this group's own, until a Departure without return.
 
         A callback may send; it must not wait for other events. What it raises is printed, and the next event goes on.
         Without any callback what comes is read and dropped. Raises AlreadyReceiving beside a loop or a listener;
-        NotAMember or Detached after the Departure.
+        NotAMember or Detached after the last Departure.
         """
         if not self._receiving.acquire(blocking=False):
             raise AlreadyReceiving(f"group {self.name!r} has a receiver: a loop or a listener")
-        self._raise_if_over()
-        calls = (on_message, on_view, on_event)
+        self._raise_if_through()
+        calls = (on_message, on_view, on_event, on_unicast)
         self._listener = Thread(target=self._listen, args=calls, name=f"gcom listener {self.name}", daemon=True)
         self._listener.start()
 
-    def _raise_if_over(self) -> None:
+    def _raise_if_through(self) -> None:
         try:
             with self._node.lock:
-                if not self._stay.arrivals:
-                    self._raise_if_ended()
+                if not self._membership.arrivals:
+                    self._raise_if_over()
         except GComError:
             self._receiving.release()
             raise
@@ -291,21 +275,29 @@ class Group:
         on_message: Callable[[Message], object] | None,
         on_view: Callable[[View], object] | None,
         on_event: Callable[[Event], object] | None,
+        on_unicast: Callable[[Unicast], object] | None,
     ) -> None:
-        self._listener_id = get_ident()
+        self._membership.listened_by = get_ident()
         event: Event | None = None
-        while not isinstance(event, Departure):
-            event = self._next(None)
+        while not isinstance(event, Departure) or event.returning:
+            try:
+                event = self._next(None)
+            except StateFailed:
+                traceback.print_exc()  # a departure follows
+                continue
             try:
                 if on_event and event:
                     on_event(event)
                 if on_message and isinstance(event, Message):
                     on_message(event)
+                elif on_unicast and isinstance(event, Unicast):
+                    on_unicast(event)
                 elif on_view and isinstance(event, ViewChange):
                     on_view(event.view)
             except Exception:  # outermost: what the application's callback raises is not this thread's end
                 traceback.print_exc()  # the library's log may be disabled, and an application's mistake must be seen
                 logger.error("a callback of group {} failed", self.name)
+        self._membership.listened_by = None
         self._receiving.release()
 
     @contextmanager
@@ -321,15 +313,30 @@ class Group:
         message = next(self._current, None)
         if message is not None:
             return message
-        arrival = self._arrival(None if timeout_s is None else monotonic() + timeout_s)
+        deadline = None if timeout_s is None else monotonic() + timeout_s
+        while True:
+            match arrival := self._arrival(deadline):
+                case TakeState(view):
+                    self._take_state(view)
+                case SetState(_, data):
+                    self._set_state(data)
+                case None:
+                    return None
+                case _:
+                    return self._event(arrival)
+
+    def _event(self, arrival: _Event) -> Event:
         match arrival:
-            case None:
-                return None
             case Deliver(run, view):
                 self._reading = arrival
                 numbers = range(run.first, run.last + 1)
                 self._current = map(Message._make, zip(repeat(run.sender), numbers, repeat(view), run.payloads))
                 return next(self._current)
+            case DeliverUnicast(sender, payload):
+                self._reading = arrival
+                return Unicast(sender, payload)
+            case effects.Undelivered(target, lost):
+                return Undelivered(target, lost)
             case Installed(view, joined, left):
                 return ViewChange(view, joined, left)
             case Skip(sender, first, count, _):
@@ -337,30 +344,40 @@ class Group:
                 return Lost(sender, first, count)
             case Suspected(process, _, reason):
                 return Suspicion(process, reason)
-            case Ended():
+            case effects.StateLost(view, reason):
+                return StateLost(view, reason)
+            case Gone(ended, returning):
                 with self._node.lock:
-                    return Departure(arrival.reason, arrival.unconfirmed, self._stay.unnumbered)
+                    unsent, undelivered = self._source.unnumbered, self._source.machine.undelivered
+                    reason = "state" if self._membership.state_failure else ended.reason
+                    return Departure(reason, ended.unconfirmed, unsent, returning, undelivered)
+            case Entered(stay):
+                self._source = stay
+                return Returned(stay.machine.process, stay.machine.instance)
 
     def _arrival(self, deadline: float | None) -> Arrival | None:
-        stay = self._stay
+        arrivals = self._membership.arrivals
         with self._node.lock:
             if self._reading is not None:
                 reading, self._reading = self._reading, None
-                stay.consumed(reading)
-            while not stay.arrivals:
-                self._raise_if_ended()
-                if not stay.wait(deadline):
+                self._source.consumed(reading)
+            while not arrivals:
+                self._raise_if_over()
+                if not self._source.wait(deadline):
                     return None
-            return stay.arrivals.popleft()
+            return arrivals.popleft()
 
     # membership
 
     def wait_for_members(self, count: int, timeout_s: float | None = None) -> View:
-        """Wait until the view has at least `count` members; raises GComTimeout, NotAMember, Detached."""
+        """Wait until the view has at least `count` members; raises GComTimeout, NotAMember, Detached.
+
+        A process on its way back is in no view, so `wait_for_members(1)` waits until it has returned.
+        """
         deadline = None if timeout_s is None else monotonic() + timeout_s
         with self._node.lock:
-            while len(self.view.members) < count:
-                self._raise_if_ended()
+            while self._stay.ended or len(self.view.members) < count:
+                self._raise_if_over()
                 if not self._stay.wait(deadline):
                     present = ", ".join(self.members)
                     raise GComTimeout(
@@ -375,13 +392,16 @@ class Group:
         members' windows had no room for until then is not sent, and a WARNING says how many messages that were.
         """
         deadline = monotonic() + timeout_s
-        stay = self._stay
         with self._node.lock:
+            if self._membership.give_up():
+                return
+            stay = self._stay
             again = stay.leaving or stay.ended is not None
             stay.begin_leaving()
             unsent_until = deadline - min(GOING_S, timeout_s / 2)
-            while stay.unnumbered and self.view.started and not stay.ended and stay.wait(unsent_until):
-                pass
+            with stay.awaiting_acks():
+                while (_has_unsent(stay) or self._owes_state) and not stay.ended and stay.wait(unsent_until):
+                    pass
             if stay.machine.stage is Stage.MEMBER and not stay.ended:
                 stay.step(events.Leave())
             while not stay.ended and stay.wait(deadline):
@@ -403,28 +423,27 @@ class Group:
         self.leave()
 
 
-def _soon(deadline: float | None) -> float:
-    """Acks change nothing that a waiter is told of, so look again soon."""
-    soon = monotonic() + limits.HEARTBEAT_MS / 1000
-    return soon if deadline is None else min(deadline, soon)
+def _has_unsent(stay: Stay) -> bool:
+    """Whether something that was sent here waits, and can go."""
+    view = stay.machine.view
+    return bool(stay.unnumbered and view and view.started) or not stay.machine.mail_settled
 
 
-def _check(payload: object) -> None:
-    """Raise BadValue or MessageTooLarge unless `payload` may be sent."""
-    if type(payload) is bytes:
-        size = len(payload)
-    elif type(payload) is str:
-        size = len(payload) if payload.isascii() else len(_utf8(payload))
-    else:
-        raise BadValue(f"a message is bytes or str, not {type(payload).__name__}")
-    if size > limits.MESSAGE_BYTES_MAX:
-        raise MessageTooLarge(
-            f"a message of {size:,} bytes is over the limit of {limits.MESSAGE_BYTES_MAX:,}: cut it up"
-        )
+def _is_held(stay: Stay, number: int, held_by: HeldBy) -> bool:
+    """Raises NotAMember or Detached if the stay has ended and the message may not have arrived."""
+    machine, ended = stay.machine, stay.ended
+    lacking = len(machine.lacking(number))
+    if not lacking or (held_by == "majority" and 2 * lacking < len(stay.members)):
+        return True
+    if ended is not None and (ended.settled is None or number > machine.number):
+        stay.raise_if_ended()
+    return ended is not None  # a leaver's messages are in the cut of the view that goes on
 
 
-def _utf8(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise BadValue(f"text that cannot be encoded as UTF-8: {error.reason} at {error.start}; send bytes") from error
+def _why_not_held(stay: Stay, number: int, held_by: HeldBy, timeout_s: float | None) -> str:
+    machine = stay.machine
+    names_it = f"message {number} of {machine.process} in group {machine.group!r}"
+    if number > machine.number:
+        return f"{names_it} still waits to be sent after {timeout_s} s, for {machine.waits_for or 'its turn'}"
+    lacking = ", ".join(machine.lacking(number))
+    return f"{names_it} is sent, but not held by {held_by} after {timeout_s} s: it waits for {lacking}"

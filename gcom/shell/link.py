@@ -110,7 +110,8 @@ class Link:
         stay.log_before_frame()
         event: Replied | CallFailed
         try:
-            event = Replied(peer, codec.decode_reply(self._caller.call(codec.encode(frame), CALL_TIMEOUT_S)))
+            answer = self._node.call(self._caller, peer, codec.encode(frame), CALL_TIMEOUT_S)
+            event = Replied(peer, codec.decode_reply(answer))
         except pyro.Refused:
             event = CallFailed(peer, refused=True)
         except (pyro.Lost, pyro.TimedOut):

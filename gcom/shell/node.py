@@ -20,14 +20,19 @@ from typing import Self
 from loguru import logger
 
 from gcom.core import codec, events
-from gcom.core.directory import Answer, Entry, Lookup, Request
 from gcom.core.frames import Refused, Reply
 from gcom.core.group import GroupMachine, Stage
+from gcom.core.requests import Answer, Entry, Lookup, Request
+from gcom.core.sequencer import SequencerRequest
 from gcom.errors import BadValue, GComError, GComTimeout, LocalError, NotAMember, PeerError, VersionMismatch
 from gcom.shell import pyro
 from gcom.shell.directory import DirectoryClient, registry_address
+from gcom.shell.faults import REGISTRY, Faults, wanted
 from gcom.shell.group import Group
 from gcom.shell.link import Link
+from gcom.shell.membership import Membership
+from gcom.shell.sequencing import SequencerLink
+from gcom.shell.state import GetState, SetStateCallback, Uses
 from gcom.shell.stay import Stay
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits, names
@@ -56,10 +61,18 @@ class Node:
     """
 
     def __init__(
-        self, name: str, registry: str | None = None, *, log_dir: str | Path | None = None, timeout_s: float = 10.0
+        self,
+        name: str,
+        registry: str | None = None,
+        *,
+        log_dir: str | Path | None = None,
+        timeout_s: float = 10.0,
+        faults: str | None = None,
     ) -> None:
         self.name = names.member_name(name)
-        self.directory = DirectoryClient(registry_address(registry))
+        wanted_faults = wanted(faults)
+        self._faults = Faults(self.name, wanted_faults) if wanted_faults else None
+        self.directory = DirectoryClient(registry_address(registry), put=self._put_registry)
         self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
         self.timeout_s = timeout_s
         self.lock = Lock()
@@ -71,6 +84,7 @@ class Node:
         self._links: dict[Address, Link] = {}
         self.waiting_links = 0
         self._requests: SimpleQueue[tuple[Stay, Request] | None] = SimpleQueue()
+        self._sequencer = SequencerLink(self, self.directory.address)
         self._ticking = Condition(self.lock)
         self._leaving = False  # closed for joins; the threads go on until every group is left
         self._next_tick_ms = 0
@@ -85,7 +99,7 @@ class Node:
             thread.start()
 
     def _works(self) -> list[Callable[[], None]]:
-        return [self._tick, self._serve_registry, *([self._flush_logs] if self._log_dir else [])]
+        return [self._tick, self._serve_registry, self._sequencer.serve, *([self._flush_logs] if self._log_dir else [])]
 
     # groups
 
@@ -97,6 +111,7 @@ class Node:
         static: tuple[str, ...] = (),
         safe: bool = False,
         netsplit: str = "PRIMARY",
+        tie_breaker: str = "LEADER",
     ) -> Entry:
         """Make an empty group; it is kept until it is removed or its last member leaves.
 
@@ -104,7 +119,8 @@ class Node:
         """
         if self._closing.is_set():
             raise NotAMember(f"the node {self.name!r} is closed")
-        return self.directory.create(Definition.parse(group, ordering, multicast, static, safe, netsplit))
+        wanted = Definition.parse(group, ordering, multicast, static, safe, netsplit, tie_breaker)
+        return self.directory.create(wanted)
 
     def groups(self) -> tuple[Entry, ...]:
         """The groups that the registry knows, sorted by name."""
@@ -119,39 +135,57 @@ class Node:
         self.directory.remove(group)
 
     def join(
-        self, group: str, *, create: Definition | None = None, receive: bool = True, timeout_s: float | None = None
+        self,
+        group: str,
+        *,
+        create: Definition | None = None,
+        receive: bool = True,
+        rejoin: bool = True,
+        get_state: GetState | None = None,
+        set_state: SetStateCallback | None = None,
+        timeout_s: float | None = None,
     ) -> Group:
         """Become a member; with `create`, make the group first if it is not there.
 
-        `receive=False`: deliveries are dropped, for a process that only sends. Raises UnknownGroup, GroupExists,
-        NameTaken, NotInvited, VersionMismatch, RegistryUnavailable, GComTimeout.
+        `receive=False`: deliveries are dropped, for a process that only sends. `rejoin=False`: a process that is put
+        out of its group, or loses contact to a quorum, stays out; else it comes back by itself, as another process.
+        `set_state(data)` is called before the first event, with what a member's `get_state()` returned: the state that
+        came of all messages before, which replaces what the application has. Both are called by the thread that
+        receives, `get_state` when somebody joins. A state that nobody can give is a StateLost event.
+        Raises UnknownGroup, GroupExists, NameTaken, NotInvited, VersionMismatch, RegistryUnavailable, GComTimeout.
         """
         names.group_name(group)
+        uses = Uses(receive, rejoin, get_state, set_state)
         if create is not None and create.group != group:
             raise LocalError(f"the definition is of group {create.group!r}, not {group!r}")
         with self.lock:
-            stay = self._new_stay(group, create, receive)
-            stay.step(events.Start())
-            self.hurry(stay)
+            self._raise_if_in(group)
+            membership = Membership(self, uses)
+            if group in self._entered:
+                self.renew_process()  # a process enters an instance once; its other groups keep theirs
+            self._entered.add(group)
+            machine = GroupMachine(
+                group,
+                self._process,
+                self.address,
+                create,
+                gives_state=uses.gives_state,
+                takes_state=uses.takes_state,
+            )
+            stay = membership.begin(machine)
             try:
                 self._await_entry(stay, group, self.timeout_s if timeout_s is None else timeout_s)
-            finally:
-                if stay.machine.view is None:
-                    stay.step(events.Exit())
-                    self._drop(stay)
-        return Group(self, stay)
+            except BaseException:  # outermost: of a join; nobody will hold the group, so it must not stay in it
+                stay.step(events.Exit())
+                self._drop(stay)
+                raise
+        return Group(self, membership)
 
-    def _new_stay(self, group: str, create: Definition | None, receive: bool) -> Stay:
+    def _raise_if_in(self, group: str) -> None:
         self._raise_if_leaving()
-        if any(stay.machine.group == group and not stay.ended for stay in self._stays.values()):
+        stays = [stay for stay in self._stays.values() if stay.machine.group == group and not stay.ended]
+        if any(stay.machine.stage is not Stage.ENDED for stay in stays):
             raise LocalError(f"{self.name!r} is in group {group!r} already: leave it first")
-        if group in self._entered:
-            self._process = self._new_process()  # a process enters an instance once; its other groups keep theirs
-        self._entered.add(group)
-        machine = GroupMachine(group, self._process, self.address, create)
-        stay = Stay(self, machine, self._logs.get(self._process), receive)
-        self._stays[group, self._process] = stay
-        return stay
 
     def _await_entry(self, stay: Stay, group: str, timeout_s: float) -> None:
         deadline = monotonic() + timeout_s
@@ -159,7 +193,7 @@ class Node:
             self._raise_if_leaving()
             if stay.failure is not None:
                 raise stay.failure
-            if not stay.wait(deadline):
+            if not stay.wait(deadline) and stay.machine.view is None:  # it may have come in while this thread slept
                 raise GComTimeout(
                     f"{self.name!r} is not in group {group!r} after {timeout_s:.3g} s: it waited for "
                     f"{stay.machine.waits_for}; try again, or give it more time"
@@ -171,6 +205,17 @@ class Node:
 
     def _drop(self, stay: Stay) -> None:
         self._stays.pop((stay.machine.group, stay.machine.process), None)
+
+    def renew_process(self) -> Process:
+        """Be another incarnation from now on, in what is entered next. Holds the lock."""
+        self._process = self._new_process()
+        return self._process
+
+    def add_stay(self, membership: Membership, machine: GroupMachine) -> Stay:
+        """A stay of the present incarnation, not yet started. Holds the lock."""
+        stay = Stay(self, machine, self._logs.get(machine.process), membership)
+        self._stays[machine.group, machine.process] = stay
+        return stay
 
     def _new_process(self) -> Process:
         process = names.process(self.name, secrets.token_hex(4))
@@ -189,6 +234,24 @@ class Node:
         """How often something from the network was refused here, by reason."""
         with self.lock:
             return self._server.refused + self._refused
+
+    # calls
+
+    def inject(self, faults: str) -> None:
+        """Have faults in the calls of this node from now on, for tests (docs/TESTING.md); raises BadValue."""
+        if self._faults is None:
+            self._faults = Faults(self.name, faults)
+        else:
+            self._faults.change(faults)
+
+    def call(self, caller: pyro.Caller, peer: str, data: bytes, timeout_s: float) -> bytes:
+        """One call to a process or to the registry, through the faults that were asked for."""
+        if self._faults is None:
+            return caller.call(data, timeout_s)
+        return self._faults.call(caller, peer, data, timeout_s)
+
+    def _put_registry(self, caller: pyro.Caller, data: bytes, timeout_s: float) -> bytes:
+        return self.call(caller, REGISTRY, data, timeout_s)
 
     # what stays and links need; the lock is held
 
@@ -216,6 +279,10 @@ class Node:
     def ask_registry(self, stay: Stay, request: Request) -> None:
         """Have the registry thread put a request; the answer comes back to the stay."""
         self._requests.put((stay, request))
+
+    def ask_sequencer(self, stay: Stay, request: SequencerRequest) -> None:
+        """Have the sequencer's thread put a request; the answer comes back to the stay."""
+        self._sequencer.put(stay, request)
 
     def count_misbehaviour(self, peer: Process, error: PeerError) -> None:
         """Said once a peer, counted each time."""
@@ -320,19 +387,22 @@ class Node:
             self._leaving = True
             for stay in self._stays.values():
                 stay.changed.notify_all()  # a join in progress ends
-            stays = [stay for stay in self._stays.values() if stay.machine.stage is not Stage.ENTERING]
-        for stay in stays:
-            Group(self, stay).leave(max(0.0, deadline - monotonic()))
+            inside = [stay.membership for stay in self._stays.values() if stay.membership.stay.machine.view]
+        for membership in dict.fromkeys(inside):
+            Group(self, membership).leave(max(0.0, deadline - monotonic()))
         self._await_lingerers(deadline)
         if self._closing.is_set():
             return
         self._closing.set()
+        if self._faults is not None:
+            self._faults.close()
         with self.lock:
             links = list(self._links.values())
             for link in links:
                 link.close()
             self._ticking.notify_all()
         self._requests.put(None)
+        self._sequencer.close()
         self._server.close()
         for thread in self._threads:
             thread.join(1.0)

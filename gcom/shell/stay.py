@@ -6,29 +6,45 @@ thread empties, registry requests go to the node's registry thread, frames are t
 
 from __future__ import annotations
 
-from collections import deque
-from threading import Condition
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, assert_never
 
 from loguru import logger
 
 from gcom.core import events
-from gcom.core.directory import Answer, Refusal, Request
 from gcom.core.effects import (
+    Answered,
     AskRegistry,
+    AskSequencer,
+    AwaitState,
     Deliver,
+    DeliverUnicast,
     Effect,
     Ended,
     EntryFailed,
+    GroupCallOver,
     Installed,
+    OfMail,
+    OfState,
     Sent,
+    Serve,
+    SetState,
     Skip,
+    StateLost,
     Suspected,
+    TakeState,
+    Undelivered,
 )
 from gcom.core.frames import Frame, Reply
 from gcom.core.group import GroupMachine
-from gcom.errors import GComError, RegistryUnavailable, VersionMismatch
+from gcom.core.requests import Answer, Refusal, Request
+from gcom.core.sequencer import SequencerAnswer, SequencerRequest
+from gcom.errors import Detached, GComError, NotAMember, RegistryUnavailable, StateFailed, VersionMismatch
+from gcom.shell.answering import NO_HANDLER
+from gcom.shell.membership import NOTICES_MAX, Membership
+from gcom.shell.results import Results
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
 from gcom.values.names import Process
@@ -37,28 +53,32 @@ from gcom.values.run import Payload
 if TYPE_CHECKING:
     from gcom.shell.node import Node
 
-NOTICES_MAX = 100_000  # views, suspicions and losses that wait to be read; at the bound the process leaves
-
-Arrival = Deliver | Installed | Skip | Suspected | Ended
-
 
 class Stay:
     """One process in one group. Every field is guarded by the node's lock; `arrivals` may be popped without it."""
 
-    def __init__(self, node: Node, machine: GroupMachine, log: DeliveryLog | None, receive: bool) -> None:
+    def __init__(self, node: Node, machine: GroupMachine, log: DeliveryLog | None, membership: Membership) -> None:
         self.machine = machine
-        self.arrivals: deque[Arrival] = deque()
+        self.membership = membership
+        self.arrivals = membership.arrivals
         self.ended: Ended | None = None
         self.leaving = False  # the application asked to leave: it sends no more
         self.failure: GComError | None = None
         self.registry_failure: GComError | None = None
-        self.changed = Condition(node.lock)  # an arrival, room to send, a view, the end
+        self.changed = membership.changed
         self._node = node
         self._log = log
-        self._receive = receive
+        self._handover = membership.handover
+        self._receive = membership.uses.receive
         self._buffer: list[Payload] = []  # sent by the application, not yet handed to the machine
         self._notices = 0  # at most so many arrivals are no deliveries
+        self.calls: dict[int, Results] = {}  # open group calls
+        self._called = 0  # their count, ever
         self._waiting_size = 0  # characters or bytes of messages that have no number yet
+        self.state_awaited = False  # until set_state has returned, or the state is lost
+        self.state_lost = False
+        self._early: list[Serve] = []  # requests that came before the state which they are about
+        self.acks_awaited = 0  # how many threads wait for what the members hold; no effect tells of that
 
     # steps; each takes the lock
 
@@ -101,7 +121,7 @@ class Stay:
         if self.ended is None:
             view = self.machine.view
             self.ended = Ended(view.number if view else 0, "defect")
-            self.arrivals.append(self.ended)
+            self.membership.on_ended(self, self.ended)
         self.changed.notify_all()
 
     def log_before_frame(self) -> None:
@@ -122,6 +142,11 @@ class Stay:
         """Messages sent by the application that have no number yet."""
         return len(self._buffer) + self.machine.pending
 
+    @property
+    def last_number(self) -> int:
+        """Of the last message put: numbers are given in the order in which messages are sent."""
+        return self.machine.number + self.unnumbered
+
     def put(self, payload: Payload) -> None:
         """Queue a message, and hand it over at once when a link has nothing else to do. Holds the lock."""
         self._buffer.append(payload)
@@ -129,6 +154,28 @@ class Stay:
         if self._node.idle or self.machine.alone:
             self._hand_over()
             self._pump()
+
+    def raise_if_ended(self) -> None:
+        """Raise NotAMember or Detached once the stay is over, StateFailed if it had to end. Holds the lock."""
+        if self.membership.state_failure:
+            raise StateFailed(self.membership.state_failure)
+        ended, group = self.ended, self.machine.group
+        if ended is None:
+            return
+        lost = ended.unconfirmed
+        open_ones = f"; its messages {lost[0]} to {lost[1]} may not have arrived" if lost else ""
+        if self.unnumbered:
+            open_ones += f"; {self.unnumbered} more were never sent"
+        if ended.reason in ("request", "exit"):
+            raise NotAMember(f"group {group!r} was left{open_ones}: join it again")
+        why = {"expelled": "the group went on without it", "quorum": "it lost contact to a quorum of the group"}
+        advice = "join again" if self.membership.over else "it is on its way back"
+        why["fork"] = "the members that are left are too few to go on"
+        why["merge"] = "another instance goes on under the group's name"
+        why["defect"] = "a defect in GCom ended this node; its traceback was printed"
+        raise Detached(
+            f"{self.machine.process} is detached from group {group!r}: {why[ended.reason]}{open_ones}; {advice}"
+        )
 
     def _hand_over(self) -> None:
         if self._buffer:
@@ -138,10 +185,19 @@ class Stay:
     def begin_leaving(self) -> None:
         """No more is sent; what was sent does not wait for its own sender to read it. Holds the lock."""
         self.leaving = True
-        mine = [it for it in self.arrivals if isinstance(it, Deliver) and it.run.sender == self.machine.process]
+        mine = [it for it in self._handover.tail if isinstance(it, Deliver) and it.run.sender == self.machine.process]
         for delivery in mine[-1:]:
             self.consumed(delivery)
         self.changed.notify_all()
+
+    @contextmanager
+    def awaiting_acks(self) -> Iterator[None]:
+        """Inside, every step is a change to `wait` for. Holds the lock."""
+        self.acks_awaited += 1
+        try:
+            yield
+        finally:
+            self.acks_awaited -= 1
 
     def wait(self, deadline: float | None) -> bool:
         """Wait for a change; False when the deadline, in monotonic seconds, has passed. Holds the lock."""
@@ -150,10 +206,29 @@ class Stay:
         left = deadline - monotonic()
         return left > 0 and (self.changed.wait(left) or monotonic() < deadline)
 
+    # group calls; all of it holds the lock
+
+    @property
+    def members(self) -> tuple[Process, ...]:
+        """Those of the view in force, oldest first."""
+        view = self.machine.view
+        return view.members if view else ()
+
+    def call(self, payload: Payload, members: tuple[Process, ...], for_ms: int | None) -> Results:
+        """Ask members of the view."""
+        self._called += 1
+        results = Results(self, self._called, members)
+        if members:
+            self.calls[self._called] = results
+            deadline_ms = None if for_ms is None else self._node.now_ms() + for_ms
+            self.step(events.GroupCall(self._called, members, payload, deadline_ms))
+        return results
+
     # effects
 
     def _carry_out(self, effects: list[Effect]) -> None:
         done: list[Deliver | Skip] = []
+        follows: list[events.Event] = []
         for effect in effects:
             self._record(effect)
             match effect:
@@ -161,10 +236,11 @@ class Stay:
                     self._waiting_size -= sum(map(len, run.payloads))
                 case Deliver():
                     if self._receive:
-                        self.arrivals.append(effect)
+                        self._handover.tail.append(effect)
                     if not self._receive or (self.leaving and effect.run.sender == self.machine.process):
                         done.append(effect)
                 case Installed() | Suspected():
+                    self.membership.on_entered(self)
                     self._notice(effect)
                 case Skip() if self._receive:
                     self._notice(effect)
@@ -172,11 +248,18 @@ class Stay:
                     done.append(effect)
                 case Ended():
                     self.ended = effect
-                    self.arrivals.append(effect)
+                    self.membership.on_ended(self, effect)
                 case EntryFailed(error):
                     self.failure = self._said(error)
+                    self.membership.on_failed(self)
                 case AskRegistry(request):
                     self._node.ask_registry(self, request)
+                case AskSequencer(question):
+                    self._node.ask_sequencer(self, question)
+                case TakeState() | AwaitState() | SetState() | StateLost():
+                    done += self._on_state(effect)
+                case DeliverUnicast() | Undelivered() | Serve() | Answered() | GroupCallOver():
+                    follows += self._on_mail(effect)
                 case _:
                     assert_never(effect)
         if self._notices >= NOTICES_MAX and not self.ended:
@@ -184,32 +267,88 @@ class Stay:
             self.step(events.Exit())
         for delivery in done:  # a step of its own: its effects come after these
             self.consumed(delivery)
-        if effects:
+        for event in follows:
+            self.step(event)
+        if self._early and not self.state_awaited:
+            self._serve_early()
+        if effects or self.acks_awaited:
             self.changed.notify_all()
         if self._buffer and self.machine.alone:  # the link that would have taken it went with its peer
             self._hand_over()
         self._pump()
+
+    def _on_mail(self, effect: OfMail) -> list[events.Event]:
+        """What came of unicasts and group calls; returns what the machine is to be told of it."""
+        match effect:
+            case DeliverUnicast() if self._receive:
+                self._handover.put(effect)
+            case DeliverUnicast(sender):
+                return [events.UnicastRead(sender)]
+            case Undelivered():
+                self._notice(effect)
+            case Serve() if self.state_awaited:
+                self._early.append(effect)
+            case Serve() if self.membership.answering.handler:
+                self.membership.answering.take(self, effect)
+            case Serve(caller, call):
+                return [events.Served(caller, call, NO_HANDLER, failed=True)]
+            case Answered(call, member, outcome, payload):
+                if call in self.calls:
+                    self.calls[call].put(member, outcome, payload)
+            case GroupCallOver(call):
+                if call in self.calls:
+                    self.calls[call].finish()
+            case _:
+                assert_never(effect)
+        return []
+
+    def _on_state(self, effect: OfState) -> list[Deliver | Skip]:
+        """Returns what the application is not handed any more, since its state covers it."""
+        match effect:
+            case AwaitState():
+                self.state_awaited = True
+            case StateLost():
+                self.state_awaited, self.state_lost = False, True
+            case TakeState() | SetState():
+                pass
+            case _:
+                assert_never(effect)
+        return self._handover.put(effect)
+
+    def on_state_set(self) -> None:
+        """The application has its state. Holds the lock."""
+        self.state_awaited = False
+        self._serve_early()
+        self.changed.notify_all()
+
+    def _serve_early(self) -> None:
+        early, self._early = self._early, []
+        for event in [event for request in early for event in self._on_mail(request)]:
+            self.step(event)
 
     def _record(self, effect: Effect) -> None:
         definition = self.machine.definition
         if self._log and definition:
             self._log.record(definition, self.machine.instance, effect)
 
-    def _notice(self, notice: Installed | Suspected | Skip) -> None:
+    def _notice(self, notice: Installed | Suspected | Skip | Undelivered) -> None:
         """What the application is told beside messages; who reads none of very many cannot stay."""
         if not self._receive:
             return
-        self._notices = self._notices + 1 if self.arrivals else 1
-        self.arrivals.append(notice)
+        self._notices = self._notices + 1 if self._handover.tail else 1
+        self._handover.put(notice)
 
-    def consumed(self, done: Deliver | Skip) -> None:
-        """The application is done with a run, or knows of a loss. Holds the lock."""
+    def consumed(self, done: Deliver | Skip | DeliverUnicast) -> None:
+        """The application is done with a run or a unicast, or knows of a loss. Holds the lock."""
         if self.ended:
             return
-        if isinstance(done, Deliver):
-            self.step(events.Consumed(done.run.sender, done.run.last, len(done.run.encoded)))
-        else:
-            self.step(events.Consumed(done.sender, done.first + done.count - 1, 0))
+        match done:
+            case Deliver(run):
+                self.step(events.Consumed(run.sender, run.last, len(run.encoded)))
+            case Skip(sender, first, count):
+                self.step(events.Consumed(sender, first + count - 1, 0))
+            case DeliverUnicast(sender):
+                self.step(events.UnicastRead(sender))
 
     def _said(self, error: GComError) -> GComError:
         """The registry client's own words are better than the machine's."""
@@ -219,6 +358,10 @@ class Stay:
         for peer in self.machine.woken():
             if self.machine.due_ms(peer) is not None:
                 self._node.link(self.machine.address_of(peer)).serve(self, peer)
+
+    def on_sequencer(self, request: SequencerRequest, answer: SequencerAnswer | None) -> None:
+        """The sequencer's answer; None: there is none."""
+        self.handle(events.SequencerAnswered(request, answer))
 
     def on_registry(self, request: Request, answer: Answer | None, failure: GComError | None) -> None:
         """The registry's answer, or why there is none."""

@@ -1,46 +1,231 @@
-"""Calls between simulated processes: delays, resets, lost replies, duplicates, and callees that are gone or paused."""
+"""Calls between nodes: each is a request on its way there and a reply on its way back, and either may be lost.
+
+What may become of a call (docs/protocols/link.md): the caller has one in flight to each peer, and learns its end once,
+be it an answer, a broken connection, a refusal, or its own timeout. A call whose end was a failure may still arrive, a
+bounded time later and after calls that were made since: what a broken connection had carried lies in buffers.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
+from typing import TYPE_CHECKING
 
-from gcom.sim.plan import Plan
+from gcom.sim.plan import Event, Fault, Plan
+from gcom.values.names import Address
 
-CALL_TIMEOUT_MS = 2_500
+if TYPE_CHECKING:
+    from gcom.sim.node import Node
+    from gcom.sim.world import World
+
+CALL_TIMEOUT_MS = 2_500  # of the caller's clock, as gcom/shell/link.py
+LATE_MS_MAX = 4_000  # no call arrives later than this after it was made, a pause of the callee not counted
+HELD_UP_MS = (10, 400)  # from, to
+RESENT_MS = (200, 600, 1_400, 3_000)  # a packet that is not acknowledged is sent again so long after the first time
+
+End = Callable[[bytes | None, bool], None]  # the reply; or None, and whether the connection was refused
 
 
-@dataclass(frozen=True, slots=True)
-class Fate:
-    """What becomes of one call. None: it does not happen."""
+@dataclass(slots=True)
+class _Cut:
+    """A break in the network. `blocks` are the pairs (from, to) whose packets are lost; `fast`: the caller is told."""
 
-    arrives_ms: int | None  # after the call
-    again_ms: int | None  # a duplicate arrives
-    fails_ms: int | None  # the caller learns of a broken connection
-    reply_ms: int  # after it is answered
+    blocks: set[tuple[str, str]]
+    fast: bool
+    counted: bool = False
 
 
 class Network:
-    """Draws the fate of each call from the seed."""
+    """Decides what becomes of each packet, from its own stream of chance."""
 
-    def __init__(self, plan: Plan, rng: Random) -> None:
+    def __init__(self, world: World, plan: Plan, rng: Random) -> None:
+        self.healed = True  # until faults begin, and after they end
+        self._world = world
         self._plan = plan
         self._rng = rng
-        self.healed = False
+        self._cuts: list[tuple[Fault, _Cut]] = []
+        self._held_up: set[str] = set()
+        self._slow: dict[str, int] = {}  # names whose calls take so much longer
+        self._latest: dict[tuple[Address, Address], int] = {}  # when the last call that arrived was made, by its order
+        self._made = 0
 
-    def _delay_ms(self) -> int:
-        slow = not self.healed and self._rng.random() < 0.02
-        return self._rng.randint(1, self._plan.delay_ms) + (self._rng.randint(0, 800) if slow else 0)
+    # faults
 
-    def fate(self) -> Fate:
-        """Of the next call."""
-        rng, plan = self._rng, self._plan
-        delay, reply = self._delay_ms(), self._delay_ms()
-        if self.healed:
-            return Fate(delay, None, None, reply)
-        if rng.random() < plan.reset:
-            return Fate(None, None, delay, reply)
-        again = delay + rng.randint(1, 1_500) if rng.random() < plan.duplicate else None
-        if rng.random() < plan.reply_lost:
-            return Fate(delay, again, delay + reply, reply)
-        return Fate(delay, again, None, reply)
+    def cut(self, event: Event, one: str, other: str) -> None:
+        """Break the link between two, for packets of the first or of both."""
+        blocks = {(one, other), (other, one)} if event.detail == "both ways" else {(one, other)}
+        self._break(event, _Cut(blocks, fast=False))
+
+    def split(self, event: Event) -> None:
+        """Break the network into sides; who is on none is reached by all."""
+        sides = event.sides
+        blocks = {(a, b) for mine in sides for side in sides if side is not mine for a in mine for b in side}
+        self._break(event, _Cut(blocks, fast=event.detail == "unreachable"))
+
+    def _break(self, event: Event, cut: _Cut) -> None:
+        assert isinstance(event.kind, Fault), "members do not break the network"
+        self._cuts.append((event.kind, cut))
+
+        def mend() -> None:
+            self._cuts = [entry for entry in self._cuts if entry[1] is not cut]
+
+        self._world.at(event.for_ms, mend)
+
+    def slow(self, name: str, event: Event) -> None:
+        """Let all calls from and to a member take long."""
+        self._slow[name] = event.count
+
+        def recover() -> None:
+            self._slow.pop(name, None)
+
+        self._world.at(event.for_ms, recover)
+
+    def hold_up(self, name: str) -> None:
+        """Let what somebody sends from now on arrive late."""
+        self._held_up.add(name)
+
+    def let_go(self, name: str) -> None:
+        """Somebody begins anew under a name."""
+        self._held_up.discard(name)
+
+    def heal(self) -> None:
+        self.healed = True
+        self._held_up.clear()
+        self._cuts.clear()
+        self._slow.clear()
+
+    def blocked(self, one: str, other: str) -> _Cut | None:
+        """What keeps packets from one place to another, if anything does."""
+        for kind, cut in self._cuts:
+            if (one, other) in cut.blocks:
+                if not cut.counted:
+                    cut.counted = True
+                    self._world.count(kind)
+                return cut
+        return None
+
+    # calls
+
+    def call(self, caller: Node, address: Address, data: bytes, end: End) -> None:
+        """Put a frame to whoever listens at an address."""
+        self._made += 1
+        _Call(self._world, self, caller, address, data, end, self._made).begin()
+
+    def draws(self, kind: Fault) -> bool:
+        """Whether a fault with a rate is to hit the call at hand."""
+        rate = 0.0 if self.healed else self._plan.rates.get(kind, 0.0)
+        return rate > 0 and self._rng.random() < rate
+
+    def carry(self, one: str, other: str, action: Callable[[], None], on_broken: Callable[[], None]) -> None:
+        """Bring a packet from one place to another; across a break only once that is mended, as TCP sends again."""
+        cut = self.blocked(one, other)
+        if cut is None:
+            late_ms = self.between(*HELD_UP_MS) if one in self._held_up else 0
+            self._world.at(self.leg_ms(one, other) + late_ms, action)
+        elif cut.fast:
+            self._world.at(self.leg_ms(), on_broken)
+        else:
+            self._carry_again(one, other, action, 0)
+
+    def _carry_again(self, one: str, other: str, action: Callable[[], None], tries: int) -> None:
+        waited_ms = RESENT_MS[tries - 1] if tries else 0
+
+        def again() -> None:
+            if self.blocked(one, other) is None:
+                action()
+            elif tries + 1 < len(RESENT_MS):
+                self._carry_again(one, other, action, tries + 1)
+
+        self._world.at(RESENT_MS[tries] - waited_ms, again)
+
+    def happens(self, kind: Fault) -> bool:
+        """Whether it hits the call; counts that."""
+        drawn = self.draws(kind)
+        if drawn:
+            self._world.count(kind)
+        return drawn
+
+    def leg_ms(self, *names: str) -> int:
+        """How long a packet takes that concerns these."""
+        delay_ms = self._rng.randint(1, self._plan.delay_ms)
+        for name in names:
+            if name in self._slow:
+                self._world.count_once(Fault.SLOW_MEMBER, name)
+                delay_ms += self._rng.randint(self._slow[name] // 2, self._slow[name])
+        if self.happens(Fault.DELAY):
+            delay_ms += self.late_ms(2_000)
+        return delay_ms
+
+    def late_ms(self, most_ms: int) -> int:
+        """How late something is that is late: mostly a little, so that it meets what is just under way."""
+        return self._rng.randint(10, 300) if self._rng.random() < 0.6 else self._rng.randint(300, most_ms)
+
+    def between(self, low: int, high: int) -> int:
+        return self._rng.randint(low, high)
+
+    def arrived(self, caller: Address, callee: Address, made: int) -> None:
+        """A call arrived; one that was made before one that arrived earlier was overtaken."""
+        if made < self._latest.get((caller, callee), 0):
+            self._world.count(Fault.REORDERING)
+        else:
+            self._latest[caller, callee] = made
+
+
+class _Call:
+    """One call; its caller learns its end once."""
+
+    def __init__(
+        self, world: World, network: Network, caller: Node, address: Address, data: bytes, end: End, made: int
+    ) -> None:
+        self._world, self._network, self._caller, self._address = world, network, caller, address
+        self._data, self._end, self._made = data, end, made
+        self._over = False
+
+    def begin(self) -> None:
+        world, network, caller = self._world, self._network, self._caller
+        callee = world.nodes[self._address]
+        world.at(caller.clock.true_ms(CALL_TIMEOUT_MS), self._break)
+        if network.happens(Fault.LOSS):
+            world.at(network.leg_ms(), self._break)
+            if network.between(0, 1):
+                return
+        elif network.draws(Fault.REORDERING):  # counted if it is overtaken
+            world.at(network.leg_ms(), self._break)
+            world.at(network.late_ms(LATE_MS_MAX), self._arrive_late)
+            return
+        network.carry(caller.name, callee.name, self._arrive, self._break)
+        if network.happens(Fault.DUPLICATION):
+            world.at(network.late_ms(LATE_MS_MAX), self._arrive_late)
+
+    def _arrive_late(self) -> None:
+        """What a broken connection had carried, or a second copy."""
+        callee = self._world.nodes[self._address]
+        if self._network.blocked(self._caller.name, callee.name) is None:
+            self._arrive()
+
+    def _arrive(self) -> None:
+        """Whoever has the address now takes the call, perhaps another than when it was made."""
+        callee = self._world.nodes[self._address]
+        if not callee.crashed:
+            callee.run(lambda: self._take(callee))
+        elif callee.refuses:
+            self._reply(callee, None, refused=True)
+
+    def _take(self, callee: Node) -> None:
+        self._network.arrived(self._caller.address, self._address, self._made)
+        reply = callee.receive(self._data)  # none: it crashed over the call
+        self._reply(callee, reply, refused=False)
+
+    def _reply(self, callee: Node, reply: bytes | None, refused: bool) -> None:
+        if not self._over:
+            self._network.carry(callee.name, self._caller.name, lambda: self._finish(reply, refused), self._break)
+
+    def _break(self) -> None:
+        """The connection breaks, or the caller gives up."""
+        self._finish(None, False)
+
+    def _finish(self, reply: bytes | None, refused: bool) -> None:
+        if not self._over:
+            self._over = True
+            self._caller.run(lambda: self._end(reply, refused))

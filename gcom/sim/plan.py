@@ -1,60 +1,330 @@
-"""What one simulated run is made of, all drawn from its seed before the run begins, so that it can be printed."""
+"""What one simulated run is made of, all drawn from its seed before the run begins, so that it can be printed.
+
+A plan never leaves a run empty: it has at least three kinds of fault that are sure to happen and 500 messages to send,
+and the run itself fails if they did not (gcom/sim/world.py).
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
 from random import Random
 
-from gcom.values.definition import Definition, Multicast, Ordering
+from gcom.errors import BadValue
+from gcom.values import limits
+from gcom.values.definition import Definition, Multicast, Netsplit, Ordering
+
+GROUP = "sim"
+MEMBERS = (2, 9)  # from, to
+MESSAGES_MIN = 500
+KINDS_MIN = 3
+REGISTRY = "registry"  # where it stands in a partition; no member has this name
+
+
+class Fault(StrEnum):
+    """Everything that may go wrong, as it is counted when it happened."""
+
+    LOSS = "broken call"  # before it arrived, or after; the caller cannot tell
+    DELAY = "delayed call"
+    DUPLICATION = "duplicated call"
+    REORDERING = "overtaken call"  # arrives after a later one
+    CUT = "cut link"  # between two, in one direction or both
+    PARTITION = "partition"
+    CRASH = "crash"
+    EFFECT = "crash between effects"
+    FRAME = "crash between calls"  # some peers were told, others not
+    RESTART = "restart"
+    PAUSE = "pause"
+    DRIFT = "drifting clock"
+    SLOW_MEMBER = "slow member"
+    SLOW_READER = "slow reader"
+    OUTAGE = "registry outage"
+    AMNESIA = "registry restart"
+
+
+class Move(StrEnum):
+    """What members do of their own will."""
+
+    JOIN = "join"
+    LEAVE = "leave"
+
+
+# Sure to happen where they are drawn; each other kind waits for an occasion, or follows a crash.
+RATES = (Fault.LOSS, Fault.DELAY, Fault.DUPLICATION, Fault.REORDERING)
+TIMED = (
+    Fault.CUT,
+    Fault.PARTITION,
+    Fault.CRASH,
+    Fault.PAUSE,
+    Fault.SLOW_MEMBER,
+    Fault.SLOW_READER,
+    Fault.OUTAGE,
+    Fault.AMNESIA,
+    Fault.EFFECT,
+    Fault.FRAME,
+)
+EFFECTS = ("Sent", "Deliver", "Installed", "Suspected")  # a step with one of these may be cut short
+RUNS = "runs"
+LATE_RUNS = "late runs"  # those who are told hear of it when the sender's end is long known
+OF_A_CHANGE = ("Prepare", "Promise", "Cut", "CutOk", "Install", "Install", "Install")
+ITEMS = (RUNS, LATE_RUNS, *OF_A_CHANGE)  # a frame with one of these may be a process's last
+CHUNK = "StateChunk"  # or one in the middle of a state
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happens at `at_ms` of the faulty phase. What a field means is the kind's to say.
+
+    `order`: all names, the first that it can happen to is the one it happens to. `sides` of a partition: the registry
+    may be on one, or on none, and then all reach it.
+    """
+
+    kind: Fault | Move
+    at_ms: int
+    for_ms: int = 0
+    order: tuple[str, ...] = ()
+    detail: str = ""
+    count: int = 0
+    sides: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Rates are probabilities a call; times are in simulated milliseconds."""
+    """Rates are probabilities a call; times are in true simulated milliseconds."""
 
     seed: int
     definition: Definition
     members: int
-    messages: int  # that each member tries to send
-    fault_ms: int  # faults happen until then; afterwards the network is healed
+    late: int  # of them, how many come while faults happen
+    cold: bool  # faults begin before the group has formed
+    messages: int  # to send in all, while faults happen
+    window: int  # messages of a sender that may wait for its slowest reader
+    fault_ms: int  # faults happen until then; afterwards all is healed
     delay_ms: int  # a call's usual one-way delay is 1…delay_ms
-    reset: float  # the connection breaks before the call arrives
-    reply_lost: float  # the call arrives, the caller never learns
-    duplicate: float  # the call arrives a second time, later
-    crashes: int
-    pauses: int
-    leaves: int
-    late: int  # of the members, how many join later
-    at_install: bool  # who crashes does so at its next view, before anybody hears of that from it
+    rates: dict[Fault, float]
+    drift: tuple[tuple[int, int], ...]  # of each member: thousandths of true time a unit, and an offset
+    crashed_max: int  # at a time
+    answering: float  # how often a delivery is answered from inside its callback
+    size: int  # the largest message, in words
+    keepers: tuple[str, ...]  # whose applications keep a state, give it and take it
+    refusing: float  # how often a get_state fails
+    silent: bool  # applications fall silent before the heal: what was lost last must come out without a later message
+    events: tuple[Event, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"m{index}" for index in range(self.members))
+
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of fault that are drawn, one that may find no occasion left out."""
+        drawn = {event.kind for event in self.events if isinstance(event.kind, Fault)}
+        drawn |= {kind for kind, rate in self.rates.items() if rate}
+        drawn |= {Fault.DRIFT} if any(rate != 1000 for rate, _ in self.drift) else set()
+        return {str(kind) for kind in drawn - {Fault.EFFECT, Fault.FRAME}}
 
     def describe(self) -> dict[str, object]:
         """For people and for --json."""
         fields = asdict(self)
-        definition = fields.pop("definition")
-        return {**fields, "ordering": str(definition["ordering"]), "multicast": str(definition["multicast"])}
+        fields["definition"] = {**fields["definition"], "static": bool(self.definition.static)}
+        fields["events"] = [
+            {name: value for name, value in event.items() if value} for event in map(asdict, self.events)
+        ]
+        return fields
 
 
 def draw(seed: int) -> Plan:
     """The plan of a seed."""
     rng = Random(seed)
-    members = rng.randint(2, 6)
-    static = tuple(f"m{index}" for index in range(members)) if rng.random() < 0.15 else ()
-    ordering = rng.choice(list(Ordering))
-    multicast = rng.choice([Multicast.RELIABLE, Multicast.RELIABLE, Multicast.BASIC])
-    faulty = rng.random() < 0.85
+    members = rng.choice((2, 3, 3, 4, 4, 5, 5, 5, 6, 7, 8, 9))
+    definition = _definition(rng, members)
+    fault_ms = rng.randint(5_000, 9_000)
+    cold = not definition.static and rng.random() < 0.3
+    names = [f"m{index}" for index in range(members)]
+    late = 0 if definition.static else rng.randint(0, max(0, members - 3))
+    rates = {kind: rng.choice(_RATES[kind]) for kind in RATES if rng.random() < 0.45}
+    for kind in rng.sample(RATES, 2):  # so that no seed is without
+        rates.setdefault(kind, _RATES[kind][0])
+    drifting = rng.random() < 0.4
+    keeping = Random(f"state {seed}")
     return Plan(
-        seed,
-        Definition("sim", ordering, multicast, static),
-        members,
-        max(20, 500 // members) + rng.randint(0, 60),
-        rng.randint(3_000, 9_000),
-        rng.choice([2, 5, 20, 60]),
-        rng.choice([0.0, 0.01, 0.05]) if faulty else 0.0,
-        rng.choice([0.0, 0.01, 0.05]) if faulty else 0.0,
-        rng.choice([0.0, 0.02]) if faulty else 0.0,
-        rng.randint(0, (members - 1) // 2) if faulty and not static else 0,
-        rng.randint(0, 1) if faulty else 0,
-        rng.randint(0, 2) if members > 3 and not static else 0,
-        rng.randint(0, members - 2),
-        rng.random() < 0.3,
+        seed=seed,
+        definition=definition,
+        members=members,
+        late=late,
+        cold=cold,
+        messages=MESSAGES_MIN + rng.randint(50, 300),
+        window=rng.choice((48, 100, 400, limits.WINDOW_MESSAGES_MAX)),
+        fault_ms=fault_ms,
+        delay_ms=rng.choice((2, 5, 20, 60, 120)),
+        rates=rates,
+        drift=tuple(
+            (rng.randint(900, 1100) if drifting else 1000, rng.randint(0, 5_000_000) if drifting else 0) for _ in names
+        ),
+        crashed_max=max(1, rng.choice(((members - 1) // 2, members // 2, members - 1))),
+        answering=rng.choice((0.0, 0.0, 0.1, 0.4)),
+        size=rng.choice((1, 3, 30)),
+        keepers=tuple(keeping.sample(names, keeping.choice((members, members, members, members // 2, 0)))),
+        refusing=keeping.choice((0.0, 0.0, 0.2, 0.6)),
+        silent=Random(f"silence {seed}").random() < 0.5,
+        events=_with_state(keeping, _events(rng, names, late, fault_ms)),
     )
+
+
+# The least rate makes sure that a kind which is drawn happens: a run has a thousand calls and more.
+_RATES: dict[Fault, tuple[float, ...]] = {
+    Fault.LOSS: (0.02, 0.05, 0.1),
+    Fault.DELAY: (0.02, 0.05, 0.1),
+    Fault.DUPLICATION: (0.02, 0.05, 0.2),
+    Fault.REORDERING: (0.03, 0.05, 0.1),
+}
+
+
+def _definition(rng: Random, members: int) -> Definition:
+    """What the group promises: one of everything that a definition may be."""
+    static = tuple(f"m{index}" for index in range(members)) if rng.random() < 0.2 else ()
+    ordering = rng.choice(list(Ordering))
+    multicast = rng.choice((Multicast.RELIABLE, Multicast.RELIABLE, Multicast.BASIC))
+    safe = multicast is Multicast.RELIABLE and rng.random() < 0.3
+    netsplit = rng.choice(list(Netsplit)) if rng.random() < 0.4 else Netsplit.PRIMARY
+    try:
+        return Definition(GROUP, ordering, multicast, static, safe, netsplit)
+    except BadValue:  # a version that does not know `safe`
+        return Definition(GROUP, ordering, multicast, static, False, netsplit)
+
+
+def _events(rng: Random, names: list[str], late: int, fault_ms: int) -> list[Event]:
+    """What happens when: one thing after the other in some seeds, in others all together."""
+    last_ms = fault_ms - 1_500  # so that each still has time to do harm
+    draw_events = _episodes if len(names) > 2 and rng.random() < 0.4 else _turmoil
+    found = draw_events(rng, names, last_ms)
+    found += [Event(Move.JOIN, rng.randint(100, last_ms), order=(name,)) for name in names[len(names) - late :]]
+    return sorted(found, key=lambda event: event.at_ms)
+
+
+def _order(rng: Random, names: list[str]) -> tuple[str, ...]:
+    return tuple(rng.sample(names, len(names)))
+
+
+def _episodes(rng: Random, names: list[str], last_ms: int) -> list[Event]:
+    """Again and again a change of the view that somebody does not survive, with time to recover in between."""
+    found: list[Event] = []
+    at_ms = 200
+    surely = rng.sample((Fault.FRAME, Fault.EFFECT, Fault.CRASH, Fault.PAUSE), KINDS_MIN)
+    while at_ms < last_ms or surely:
+        kind = (
+            surely.pop()
+            if surely
+            else rng.choice(
+                (Fault.FRAME, Fault.FRAME, Fault.FRAME, Fault.FRAME, Fault.EFFECT, Fault.CRASH, Fault.PAUSE)
+            )
+        )
+        trouble = _EVENTS[kind](rng, at_ms, _order(rng, names))
+        found.append(replace(trouble, for_ms=rng.randint(5, 500)))
+        if kind is not Fault.CRASH and rng.random() < 0.8:  # what waits for a change has one
+            leave_ms = at_ms + rng.randint(10, 100)
+            found.append(Event(Move.LEAVE, leave_ms, rng.randint(50, 800), _order(rng, names)))
+        at_ms += rng.randint(500, 1_200)
+    return found
+
+
+def _turmoil(rng: Random, names: list[str], last_ms: int) -> list[Event]:
+    """Several kinds of trouble; most gather at a few moments, so that one meets another's handling."""
+    moments = [rng.randint(200, last_ms) for _ in range(rng.randint(1, 3))]
+
+    def at_ms() -> int:
+        near = rng.choice(moments) + rng.randint(0, 400)
+        return min(last_ms, near) if rng.random() < 0.6 else rng.randint(200, last_ms)
+
+    kinds = rng.sample(TIMED, rng.randint(2, 5))
+    if not set(kinds) - {Fault.EFFECT, Fault.FRAME}:
+        kinds.append(Fault.PAUSE)
+    found = [_EVENTS[kind](rng, at_ms(), _order(rng, names)) for kind in kinds for _ in range(rng.randint(1, 3))]
+    if len(names) > 2:
+        for _ in range(rng.choice((0, 0, 1, 2, 3))):
+            back_ms = rng.choice((0, rng.randint(10, 3_000), rng.randint(10, 3_000)))  # 0: it stays away
+            found.append(Event(Move.LEAVE, at_ms(), back_ms, _order(rng, names)))
+    return found
+
+
+def _with_state(rng: Random, events: list[Event]) -> tuple[Event, ...]:
+    """In order of time; some processes crash while they give their state."""
+    found = [
+        replace(event, detail=CHUNK) if event.kind is Fault.FRAME and rng.random() < 0.4 else event for event in events
+    ]
+    return tuple(sorted(found, key=lambda event: event.at_ms))
+
+
+def _cut(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+    how = rng.choice(("one way", "one way", "both ways"))
+    return Event(Fault.CUT, at_ms, rng.choice((rng.randint(300, 1_500), rng.randint(1_500, 6_000))), order, how)
+
+
+def _partition(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+    places = [*order, REGISTRY] if rng.random() < 0.6 else list(order)
+    count = 3 if len(order) > 3 and rng.random() < 0.3 else 2
+    cuts = sorted(rng.sample(range(1, len(order)), count - 1))
+    rng.shuffle(places)
+    if places[0] == REGISTRY:  # no side is the registry alone: that is an outage
+        places.append(places.pop(0))
+    bounds = [0, *cuts, len(places)]
+    sides = tuple(tuple(places[a:b]) for a, b in pairwise(bounds))
+    sides = tuple(side for side in sides if side != (REGISTRY,))
+    how = rng.choice(("silent", "unreachable"))
+    return Event(
+        Fault.PARTITION, at_ms, rng.choice((rng.randint(300, 2_000), rng.randint(2_000, 6_000))), order, how, 0, sides
+    )
+
+
+def _crash(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+    how = rng.choice(("refuses", "refuses", "same port", "machine"))
+    return Event(Fault.CRASH, at_ms, _down_ms(rng), order, how)
+
+
+def _down_ms(rng: Random) -> int:
+    """How long a crashed process stays down; 0: until all is healed."""
+    return rng.choice((0, rng.randint(5, 300), rng.randint(5, 300), rng.randint(300, 4_000)))
+
+
+def _pause(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+    return Event(Fault.PAUSE, at_ms, rng.choice((rng.randint(100, 1_500), rng.randint(1_500, 6_000))), order)
+
+
+def _slow_member(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+    return Event(Fault.SLOW_MEMBER, at_ms, rng.randint(1_000, 4_000), order, count=rng.choice((50, 200, 600)))
+
+
+def _slow_reader(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+    return Event(Fault.SLOW_READER, at_ms, rng.randint(1_000, 5_000), order, rng.choice(("stalls", "crawls")))
+
+
+def _outage(rng: Random, at_ms: int, _: tuple[str, ...]) -> Event:
+    return Event(Fault.OUTAGE, at_ms, rng.randint(1_300, 5_000), (), rng.choice(("silent", "unreachable")))
+
+
+def _amnesia(rng: Random, at_ms: int, _: tuple[str, ...]) -> Event:
+    return Event(Fault.AMNESIA, at_ms, rng.choice((0, rng.randint(50, 3_000))))
+
+
+def _effect(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+    return Event(Fault.EFFECT, at_ms, _down_ms(rng), order, rng.choice(EFFECTS), rng.randint(0, 5))
+
+
+def _frame(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+    told = rng.choice((0, 0, 0, 1, 2, 3))
+    return Event(Fault.FRAME, at_ms, _down_ms(rng), order, rng.choice(ITEMS), told)
+
+
+_EVENTS = {
+    Fault.CUT: _cut,
+    Fault.PARTITION: _partition,
+    Fault.CRASH: _crash,
+    Fault.PAUSE: _pause,
+    Fault.SLOW_MEMBER: _slow_member,
+    Fault.SLOW_READER: _slow_reader,
+    Fault.OUTAGE: _outage,
+    Fault.AMNESIA: _amnesia,
+    Fault.EFFECT: _effect,
+    Fault.FRAME: _frame,
+}

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import traceback
+from collections import deque
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
+from gcom.errors import GComError
 from gcom.sim.checkers import Violation
 from gcom.sim.plan import draw
 from gcom.sim.world import World
+
+AHEAD = 4  # seeds that wait for each process; a slow one holds up who wants them in order, not who runs them
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +24,22 @@ class Result:
     """One seed's run. `violation` is empty if every promise held; `digest` identifies the run, event by event."""
 
     seed: int
-    plan: dict[str, object]
+    members: int
+    ordering: str
+    multicast: str
+    safe: bool
+    netsplit: str
+    static: bool
     messages: int
     deliveries: int
     views: int
+    instances: int
     faults: dict[str, int]
+    moves: dict[str, int]
     simulated_ms: int
     digest: str
     violation: str
+    plan: dict[str, object]
 
     def row(self) -> dict[str, object]:
         """For --json."""
@@ -33,7 +47,7 @@ class Result:
 
 
 def run_seed(seed: int, log_dir: Path | None = None) -> Result:
-    """Run one seed; a violation is in the result, a defect of the simulator is raised."""
+    """Run one seed; a violation is in the result, and so is a defect that the machines met."""
     world = World(draw(seed), log_dir)
     violation = ""
     try:
@@ -41,25 +55,49 @@ def run_seed(seed: int, log_dir: Path | None = None) -> Result:
     except Violation as found:
         violation = str(found)
         world.close_logs()
-    checkers = world.checkers.values()
+    except GComError:
+        raise
+    except Exception:  # outermost: of one seed's run, which others follow
+        violation = f"DEFECT: {traceback.format_exc().rstrip()}"
+    definition = world.plan.definition
     return Result(
         seed,
-        world.plan.describe(),
-        sum(checker.messages for checker in checkers),
-        sum(checker.deliveries for checker in checkers),
-        sum(checker.views for checker in checkers),
-        dict(sorted(world.faults.items())),
+        world.plan.members,
+        definition.ordering.value,
+        definition.multicast.value,
+        definition.safe,
+        definition.netsplit.value,
+        bool(definition.static),
+        world.messages,
+        world.deliveries,
+        world.views,
+        len(world.checkers),
+        dict(sorted(world.happened.items())),
+        dict(sorted(world.moves.items())),
         world.now_ms,
         world.digest,
         violation,
+        world.plan.describe(),
     )
 
 
-def run_seeds(seeds: range, log_dir: Path | None = None, jobs: int = 1) -> Iterator[Result]:
-    """Run seeds in their order, `jobs` at a time; logs go to `log_dir`/<seed>."""
-    folders = [log_dir / str(seed) if log_dir else None for seed in seeds]
+def run_seeds(
+    folders: Mapping[int, Path | None], jobs: int = 1, prepare: Callable[[], None] | None = None
+) -> Generator[Result]:
+    """Run seeds in their order, `jobs` at a time, each with its logs in its folder if it has one.
+
+    `prepare` is called first in each process that works for this one. Closed early, it waits for the runs under way.
+    """
     if jobs == 1:
-        yield from map(run_seed, seeds, folders)
+        for seed, folder in folders.items():
+            yield run_seed(seed, folder)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(run_seed, seeds, folders, chunksize=4)
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=prepare)
+    try:
+        seeds = iter(folders.items())
+        running = deque(pool.submit(run_seed, *given) for given in islice(seeds, jobs * AHEAD))
+        while running:
+            yield running.popleft().result()
+            running.extend(pool.submit(run_seed, *given) for given in islice(seeds, 1))
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -1,26 +1,39 @@
 """A whole group in one process, one loop and one seed (TigerBeetle's VOPR: a phase with faults, then a healed one).
 
-The machines are the ones that run on Pyro5; frames pass through the same codec. One heap of (time, sequence) decides
-what happens next, so a seed is a run. Safety is checked at every step; after the heal the group must make progress.
+The machines are the ones that run on Pyro5; frames and requests pass through the same codecs. One heap of (time,
+sequence) decides what happens next, so a seed is a run. Safety is checked at every step; after the heal the group must
+make progress (gcom/sim/healing.py).
 """
 
 from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from gcom.core.directory import Directory
-from gcom.core.group import Stage
+from gcom.core.effects import Deliver, Effect, Installed, Sent, Skip
 from gcom.errors import Unavailable
-from gcom.sim.actor import Actor
 from gcom.sim.checkers import Checker, Violation
+from gcom.sim.clock import Clock
+from gcom.sim.failpoints import Failpoints
+from gcom.sim.faults import Faults
+from gcom.sim.healing import Healing
 from gcom.sim.network import Network
-from gcom.sim.plan import Plan
+from gcom.sim.node import Node
+from gcom.sim.plan import KINDS_MIN, MESSAGES_MIN, Fault, Move, Plan
+from gcom.sim.registry import Registry
+from gcom.values import limits
+from gcom.values.names import Address, Process
 
-HEALED_MS = 20_000  # the healed phase must be over by then
+CATCH_UP = 40  # messages to send as soon as possible, where faults let too few through
+EXTRA_MS = 10_000  # so much longer faults may last, until three kinds have happened
+LOOK_MS = 5  # so often it is looked whether what is waited for has come
+STATE_CHUNK_BYTES = 12
+SILENT_MS = 1_000  # so long before the heal applications fall silent, where they do
+FORMED_MS = 10_000  # without faults the first members are in one view by then
 
 
 class World:
@@ -28,144 +41,248 @@ class World:
 
     def __init__(self, plan: Plan, log_dir: Path | None = None) -> None:
         self.plan = plan
-        self.rng = Random(plan.seed)
-        self.now_ms = 0
-        self.network = Network(plan, Random(self.rng.random()))
-        self.checkers: dict[str, Checker] = {}  # by instance: no promise spans two
-        self.directory = Directory(self._mint)
-        self.actors: dict[str, Actor] = {}  # by process
         self.log_dir = log_dir
-        self.faults: dict[str, int] = {}
+        self.now_ms = 0
+        self.submitted = 0  # messages handed over by all applications
+        self.silent = False  # no application sends
+        self.happened: dict[str, int] = {}  # faults, by kind
+        self.moves: dict[str, int] = {}
+        self.checkers: dict[str, Checker] = {}  # by instance: no promise spans two
+        self.nodes: dict[Address, Node] = {}  # who has an address now
+        self.network = Network(self, plan, Random(f"network {plan.seed}"))
+        self.registry = Registry(self)
+        self.failpoints = Failpoints(self)
+        self.faults = Faults(self)
+        self._rng = Random(f"world {plan.seed}")
+        self._by_name: dict[str, Node] = {}
+        self._everybody: list[Node] = []
+        self._incarnations: dict[str, int] = {}
+        self._once: set[tuple[Fault, str]] = set()
+        self._faulty_since: int | None = None
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._sequence = 0
-        self._minted = 0
         self._digest = hashlib.sha256()
 
-    def _mint(self) -> str:
-        self._minted += 1
-        return f"i{self._minted}"
+    # the loop
 
     def at(self, delay_ms: int, action: Callable[[], None]) -> None:
         """Do something later; equal times happen in the order in which they were asked for."""
         self._sequence += 1
         heapq.heappush(self._heap, (self.now_ms + delay_ms, self._sequence, action))
 
-    def note(self, *what: object) -> None:
-        """Put something into the digest that identifies the run."""
-        self._digest.update(repr((self.now_ms, *what)).encode())
+    def until(self, end_ms: int, done: Callable[[], bool] | None = None) -> bool:
+        """Let things happen until a time, or until something is the case; returns whether it is."""
+        heap = self._heap
+        look_ms = 0
+        while heap and heap[0][0] <= end_ms:
+            if done is not None and self.now_ms >= look_ms:
+                if done():
+                    return True
+                look_ms = self.now_ms + LOOK_MS
+            self.now_ms, _, action = heapq.heappop(heap)
+            action()
+        if done is not None and done():
+            return True
+        self.now_ms = max(self.now_ms, end_ms)
+        return False
 
-    def count(self, fault: str) -> None:
-        self.faults[fault] = self.faults.get(fault, 0) + 1
-
-    def checker(self, instance: str) -> Checker:
-        return self.checkers.setdefault(instance, Checker(self.plan.definition))
-
-    def trouble(self, text: str) -> None:
-        """A log could not be written: a simulated run without its logs proves nothing."""
-        raise Unavailable(text)
+    def note(self, who: Process, effect: Effect) -> None:
+        """Put something that happened into the digest that identifies the run."""
+        match effect:
+            case Sent(run) | Deliver(run):
+                what: object = (run.sender, run.view, run.first, run.last)
+            case Skip(sender, first, count):
+                what = (sender, first, count)
+            case Installed(view):
+                what = (view.number, view.members)
+            case _:
+                what = effect
+        self._digest.update(f"{self.now_ms} {who} {type(effect).__name__} {what}\n".encode())
 
     @property
     def digest(self) -> str:
         return self._digest.hexdigest()
 
+    def count(self, fault: Fault) -> None:
+        """A fault happened."""
+        self.happened[fault.value] = self.happened.get(fault.value, 0) + 1
+
+    def count_once(self, fault: Fault, what: str) -> None:
+        """A fault that lasts did harm; counts the first time."""
+        if (fault, what) not in self._once:
+            self._once.add((fault, what))
+            self.count(fault)
+
+    def count_move(self, move: Move) -> None:
+        self.moves[move.value] = self.moves.get(move.value, 0) + 1
+
+    def checker(self, instance: str) -> Checker:
+        known = self.checkers.get(instance)
+        if known is None:
+            known = self.checkers[instance] = Checker(self.plan.definition, calls=True)
+        return known
+
+    def on_trouble(self, text: str) -> None:
+        """A log could not be written: a simulated run without its logs proves nothing."""
+        raise Unavailable(text)
+
+    @property
+    def messages(self) -> int:
+        """How many messages were sent."""
+        return sum(checker.messages for checker in self.checkers.values())
+
+    @property
+    def deliveries(self) -> int:
+        return sum(checker.deliveries for checker in self.checkers.values())
+
+    @property
+    def views(self) -> int:
+        return sum(checker.views for checker in self.checkers.values())
+
+    @property
+    def behind(self) -> int:
+        """How many messages should have been sent by now and were not."""
+        if self._faulty_since is None:
+            return 0
+        if self.faults.over:
+            return 0 if self.has_enough else CATCH_UP
+        passed_ms = min(self.plan.fault_ms, self.now_ms - self._faulty_since)
+        return self.plan.messages * passed_ms // self.plan.fault_ms - self.submitted
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether so much was sent and delivered that the run shows something."""
+        return self.messages >= MESSAGES_MIN and self.deliveries >= MESSAGES_MIN
+
+    # nodes
+
+    @property
+    def everybody(self) -> list[Node]:
+        """All nodes there ever were, dead ones too."""
+        return self._everybody
+
+    @property
+    def living(self) -> list[Node]:
+        """The nodes that have not crashed, one a name."""
+        return [node for node in self._by_name.values() if not node.crashed]
+
+    def node(self, name: str) -> Node | None:
+        """Who has a name now, dead or alive; None: it has not started."""
+        return self._by_name.get(name)
+
+    def next_process(self, name: str) -> Process:
+        self._incarnations[name] = self._incarnations.get(name, 0) + 1
+        return f"{name}#{self._incarnations[name]}"
+
+    def start(self, name: str, address: Address | None = None) -> None:
+        """Start a process under a name."""
+        rate, offset_ms = self.plan.drift[self.plan.names.index(name)]
+        if rate != 1000:
+            self.count_once(Fault.DRIFT, name)
+        place = address or f"{name}-{len(self._everybody)}:1"
+        node = Node(self, name, place, Clock(lambda: self.now_ms, rate, offset_ms), Random(f"{self._rng.random()}"))
+        self.nodes[place] = self._by_name[name] = node
+        self._everybody.append(node)
+        self.network.let_go(name)
+        node.enter()
+
+    def join(self, name: str) -> None:
+        """Start somebody who was not there from the beginning."""
+        if self.node(name) is None:
+            self.count_move(Move.JOIN)
+            self.start(name)
+
+    def restart(self, node: Node, same_port: bool = False) -> None:
+        """Start a crashed process again, unless somebody did."""
+        if self._by_name[node.name] is node:
+            self.count(Fault.RESTART)
+            self.start(node.name, node.address if same_port else None)
+
+    def come_back(self, node: Node) -> None:
+        """Somebody who left enters again."""
+        if self._by_name[node.name] is node and node.away and not node.crashed:
+            self.count_move(Move.JOIN)
+            node.come_back()
+
+    @property
+    def may_crash(self) -> bool:
+        """Whether one more may crash: as many as the plan allows are dead at a time, and one lives."""
+        dead = sum(node.crashed for node in self._by_name.values())
+        return dead < self.plan.crashed_max and sum(not n.away for n in self.living) > 1
+
+    @property
+    def may_leave(self) -> bool:
+        return sum(not node.away for node in self._by_name.values()) > 2
+
+    def on_crash(self, node: Node) -> None:
+        """For the digest."""
+        self._digest.update(f"{self.now_ms} {node.name} crashes\n".encode())
+
+    # the run
+
     def run(self) -> None:
         """Everything that the plan says, then the healed phase."""
-        self._schedule()
-        self._until(self.plan.fault_ms, lambda: False)
-        self.network.healed = True
-        for actor in list(self.actors.values()):
-            actor.resume()
-        self._until(self.now_ms + 4_000, lambda: False)
-        self._must_progress()
-        self.close_logs()
+        with _bounds(self.plan.window):
+            try:
+                self._form()
+                self._suffer()
+                Healing(self, self._rng).run()
+                self._must_have_happened()
+            except Violation as violation:
+                raise Violation(f"{violation} (at {self.now_ms} ms)") from None
+            self.close_logs()
 
     def close_logs(self) -> None:
         """Every process that did not crash ends, and its log with it."""
-        for actor in self.actors.values():
-            actor.close_log()
+        for node in self._everybody:
+            if not node.crashed:
+                node.paused = False
+                for stay in node.stays.values():
+                    stay.exit()
 
-    def _until(self, end_ms: int, done: Callable[[], bool]) -> bool:
-        while self._heap and self._heap[0][0] <= end_ms and not done():
-            self.now_ms, _, action = heapq.heappop(self._heap)
-            action()
-        if not done():
-            self.now_ms = max(self.now_ms, end_ms)
-        return done()
+    def _form(self) -> None:
+        names = self.plan.names
+        early = names[: len(names) - self.plan.late]
+        for name in early:
+            self.at(self._rng.randint(0, 40), lambda name=name: self.start(name))  # type: ignore[misc]
+        if not self.plan.cold:
+            formed = self.until(self.now_ms + FORMED_MS, lambda: self._have_formed(len(early)))
+            if not formed:
+                raise Violation(f"STUCK: without any fault there is no group: {self.describe()}")
 
-    def _schedule(self) -> None:
-        plan, rng = self.plan, self.rng
-        for index in range(plan.members):
-            late = rng.randint(500, plan.fault_ms) if index >= plan.members - plan.late else rng.randint(0, 40)
-            self._start(f"m{index}", "1", late)
-        names = [f"m{index}" for index in range(plan.members)]
-        for name in rng.sample(names, plan.crashes):
-            self.at(rng.randint(300, plan.fault_ms), lambda name=name: self._crash(name))  # type: ignore[misc]
-        for name in rng.sample(names, plan.leaves):
-            self.at(rng.randint(300, plan.fault_ms), lambda name=name: self._leave(name))  # type: ignore[misc]
-        for name in rng.sample(names, plan.pauses):
-            self.at(rng.randint(300, plan.fault_ms), lambda name=name: self._pause(name))  # type: ignore[misc]
+    def _have_formed(self, count: int) -> bool:
+        views = [node.stay.machine.view for node in self.living if node.is_member]
+        return len(views) == count and len({view.members for view in views if view}) == 1
 
-    def _start(self, name: str, incarnation: str, delay_ms: int) -> None:
-        process = f"{name}#{incarnation}"
-        actor = Actor(self, process, f"{name}-{incarnation}:1", self.rng.random())
-        self.actors[process] = actor
-        self.at(delay_ms, actor.start)
+    def _suffer(self) -> None:
+        self._faulty_since = self.now_ms
+        self.network.healed = False
+        self.faults.schedule()
+        self.until(self.now_ms + self.plan.fault_ms)
+        self.until(self.now_ms + EXTRA_MS, lambda: len(self.happened) >= KINDS_MIN)  # where there was little traffic
+        if self.plan.silent:
+            self.silent = True
+            self.until(self.now_ms + SILENT_MS)
+        self.faults.over = True
+        self.failpoints.disarm()
 
-    def _crash(self, name: str) -> None:
-        actor = self._alive(name)
-        if actor and self.plan.at_install:
-            actor.doomed = True
-        elif actor:
-            self.count("crash")
-            actor.crash()
-            if self.rng.random() < 0.5:
-                self._start(name, f"{len(self.actors)}x", self.rng.randint(50, 3_000))
+    def describe(self) -> str:
+        return "; ".join(node.describe() for node in self._by_name.values())
 
-    def _leave(self, name: str) -> None:
-        actor = self._alive(name)
-        if actor:
-            self.count("leave")
-            actor.leave()
+    def _must_have_happened(self) -> None:
+        """A run that shows nothing is a failure of its own."""
+        if not self.has_enough:
+            raise Violation(f"VACUOUS: {self.messages} messages sent, {self.deliveries} delivered")
+        if len(self.happened) < KINDS_MIN:
+            raise Violation(f"VACUOUS: only {', '.join(sorted(self.happened)) or 'nothing'} went wrong")
 
-    def _pause(self, name: str) -> None:
-        actor = self._alive(name)
-        if actor:
-            self.count("pause")
-            actor.pause()
-            self.at(self.rng.randint(200, 6_000), actor.resume)
 
-    def _alive(self, name: str) -> Actor | None:
-        return next((a for a in self.actors.values() if a.name == name and a.is_member and not a.crashed), None)
-
-    @property
-    def members(self) -> list[Actor]:
-        return [actor for actor in self.actors.values() if actor.is_member]
-
-    def _must_progress(self) -> None:
-        """Everybody still in the group agrees on the view, and what they now send reaches all of them."""
-        settled = self._until(self.now_ms + HEALED_MS, self._is_settled)
-        if not settled:
-            raise Violation(
-                f"STUCK: the members do not agree on a view: {[a.describe() for a in self.actors.values()]}"
-            )
-        if not all(actor.machine.view and actor.machine.view.started for actor in self.members):
-            return  # a static group that never had all its members
-        sent = [actor.send_marker() for actor in self.members]
-        arrived = self._until(
-            self.now_ms + HEALED_MS,
-            lambda: all(
-                self.checker(actor.machine.instance).delivered_by(actor.process, m)
-                for actor in self.members
-                for m in sent
-            ),
-        )
-        if not arrived:
-            raise Violation(
-                f"STUCK: what is sent after the heal does not arrive: {[a.describe() for a in self.actors.values()]}"
-            )
-
-    def _is_settled(self) -> bool:
-        if any(actor.machine.stage is Stage.ENTERING and not actor.crashed for actor in self.actors.values()):
-            return False  # it is still on its way in
-        views = {actor.machine.view for actor in self.members}
-        return len(views) <= 1 and all({a.process for a in self.members} == set(v.members) for v in views if v)
+@contextmanager
+def _bounds(messages: int) -> Iterator[None]:
+    """A smaller window, so that it fills, and smaller chunks, so that a state has many: both are put back."""
+    usual = limits.WINDOW_MESSAGES_MAX, limits.STATE_CHUNK_BYTES
+    limits.WINDOW_MESSAGES_MAX, limits.STATE_CHUNK_BYTES = messages, STATE_CHUNK_BYTES
+    try:
+        yield
+    finally:
+        limits.WINDOW_MESSAGES_MAX, limits.STATE_CHUNK_BYTES = usual

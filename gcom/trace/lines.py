@@ -16,8 +16,9 @@ from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
 
 VERSION = 1
-_ABSENT: dict[str, object] = {"safe": False, "netsplit": "PRIMARY", "base": {}}  # what a view without the field has
-_LEAVING = ("request", "exit")  # reasons of one's own will; all others put the process out
+# What a view without the field has.
+_ABSENT: dict[str, object] = {"safe": False, "netsplit": "PRIMARY", "base": {}, "base_serial": 0}
+_LEAVING = ("request", "merge", "exit")  # reasons of one's own will; all others put the process out
 
 
 class Numbered(NamedTuple):
@@ -37,6 +38,7 @@ class Delivered(NamedTuple):
     sender: Process
     first: int
     last: int
+    serial: int  # of the first; 0: the order has none
 
 
 Event = Numbered | Delivered | Skip | Installed | Suspected | Ended
@@ -82,14 +84,15 @@ def _body(definition: Definition, stay: Stay, event: Event) -> tuple[str, str]:
 
 
 def _deliver(stay: Stay, event: Delivered) -> str:
-    view, sent_view, sender, first, last = event
+    view, sent_view, sender, first, last, serial = event
     stay.deliver(sender, first, last)
-    return f'"view":{view},"sent_view":{sent_view},"sender":{_quoted(sender)},{_numbers(first, last)}'
+    placed = _serial(stay, serial, last - first + 1)
+    return f'"view":{view},"sent_view":{sent_view},"sender":{_quoted(sender)},{_numbers(first, last)}{placed}'
 
 
 def _send(stay: Stay, event: Numbered) -> str:
     view, first, last, clock = event
-    told = stay.send(last, clock)
+    told = stay.send(last, stay.changed(clock))
     entries = ",".join([f"{_quoted(who)}:{heard}" for who, heard in told.items()])
     return f'"view":{view},{_numbers(first, last)},"clock":{{{entries}}}'
 
@@ -97,12 +100,21 @@ def _send(stay: Stay, event: Numbered) -> str:
 def _skip(stay: Stay, event: Skip) -> str:
     last = event.first + event.count - 1
     stay.settle(event.sender, event.first, last)
-    return f'"view":{event.view},"sender":{_quoted(event.sender)},{_numbers(event.first, last)}'
+    placed = _serial(stay, event.serial, event.count)
+    return f'"view":{event.view},"sender":{_quoted(event.sender)},{_numbers(event.first, last)}{placed}'
+
+
+def _serial(stay: Stay, serial: int, count: int) -> str:
+    if not serial:
+        return ""
+    stay.serial = serial + count - 1
+    return f',"serial":{serial}'
 
 
 def _view(definition: Definition, stay: Stay, event: Installed) -> str:
     view = event.view
     stay.install(view.number, view.members, event.base or {})
+    stay.serial = max(stay.serial, event.base_serial)
     fields: dict[str, object] = {
         "view": view.number,
         "members": view.members,
@@ -111,6 +123,7 @@ def _view(definition: Definition, stay: Stay, event: Installed) -> str:
         "multicast": definition.multicast,
     }
     optional = {"safe": definition.safe, "netsplit": definition.netsplit, "base": event.base or {}}
+    optional["base_serial"] = event.base_serial
     fields.update({name: value for name, value in optional.items() if value != _ABSENT[name]})
     return _compact(fields)[1:-1]
 

@@ -44,6 +44,7 @@ class Stay:
         self.head = f'"group":{json.dumps(group)},"instance":{json.dumps(instance)}'
         self.view = 0
         self.number = 0
+        self.serial = 0  # the last one delivered, skipped, or in the base; 0 in an order without serials
         self.settled: dict[Process, Settled] = {}
         self.heard: dict[Process, int] = {}
         self.told: dict[Process, int] = {}
@@ -56,6 +57,10 @@ class Stay:
         for sender, number in base.items():
             self.deliver(sender, 1, number)
         self._members = members
+
+    def changed(self, clock: dict[Process, int]) -> dict[Process, int]:
+        """Of a run's clock what the last send did not say: over BASIC a run repeats what its view's runs have told."""
+        return {who: number for who, number in clock.items() if self.told.get(who) != number}
 
     def send(self, last: int, clock: dict[Process, int]) -> dict[Process, int]:
         """Note a send; returns the clock that its line carries."""
@@ -77,7 +82,7 @@ class Stay:
         self.settled[sender].add(first, last)
 
     def state(self) -> dict[str, object]:
-        """As DELIVERY_LOG.md says; `serial` is 0 while no order has serials."""
+        """As DELIVERY_LOG.md says."""
         beyond = {who: [[a, b - a + 1] for a, b in done.beyond] for who, done in self.settled.items() if done.beyond}
         return {
             "instance": self.instance,
@@ -86,7 +91,7 @@ class Stay:
             "delivered": {who: done.prefix for who, done in self.settled.items()},
             "beyond": beyond,
             "clock": self._of_members(self.heard),
-            "serial": 0,
+            "serial": self.serial,
         }
 
     def _of_members(self, numbers: dict[Process, int]) -> dict[Process, int]:

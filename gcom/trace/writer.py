@@ -90,7 +90,8 @@ class DeliveryLog:
             case Deliver():
                 run = effect.run
                 next_at += len(run.payloads)
-                event = Delivered(effect.view, run.view, run.sender, run.first, run.first + next_at - at - 1)
+                last = run.first + next_at - at - 1
+                event = Delivered(effect.view, run.view, run.sender, run.first, last, effect.serial)
             case Sent():
                 run = effect.run
                 next_at += len(run.payloads)
@@ -129,6 +130,10 @@ class DeliveryLog:
         everywhere. A caller that cannot say so passes `rotate`, which claims no end.
         """
         self._guard(lambda: self._finish(reason))
+
+    def abandon(self) -> None:
+        """Stop as a crash does: what waits is lost, and the segment stays unsealed."""
+        self._guard(self._end)
 
     def _guard(self, work: Callable[[], None]) -> None:
         trouble = None

@@ -18,6 +18,9 @@ class Ordering(StrEnum):
 
     NONORDERED = "NONORDERED"  # as messages arrive
     FIFO = "FIFO"  # each sender's in the order it sent them
+    CAUSAL = "CAUSAL"  # FIFO, and nothing before what its sender had delivered before sending it
+    TOTAL = "TOTAL"  # all members in one order
+    CAUSALTOTAL = "CAUSALTOTAL"  # one order, and that a causal one
 
 
 class Multicast(StrEnum):
@@ -33,6 +36,13 @@ class Netsplit(StrEnum):
     PRIMARY = "PRIMARY"  # only a side with a quorum of the last view goes on
 
 
+class TieBreaker(StrEnum):
+    """Who decides when exactly half of a view is left."""
+
+    LEADER = "LEADER"  # the view's oldest member
+    REGISTRY = "REGISTRY"  # the home registry, as a witness that keeps its votes on disk
+
+
 @dataclass(frozen=True, slots=True)
 class Definition:
     """A group's properties. `static` names its only possible members; empty means anybody may join."""
@@ -41,8 +51,14 @@ class Definition:
     ordering: Ordering = Ordering.FIFO
     multicast: Multicast = Multicast.RELIABLE
     static: tuple[str, ...] = ()
-    safe: bool = False
+    safe: bool = False  # delivered once a majority of the view holds it (RELIABLE only)
     netsplit: Netsplit = Netsplit.PRIMARY
+    tie_breaker: TieBreaker = TieBreaker.LEADER
+
+    @property
+    def total(self) -> bool:
+        """Whether the group has one order of all messages."""
+        return self.ordering in (Ordering.TOTAL, Ordering.CAUSALTOTAL)
 
     def __post_init__(self) -> None:
         """Check and normalise; raises BadValue naming what is allowed."""
@@ -52,11 +68,14 @@ class Definition:
         static = tuple(sorted({names.member_name(name) for name in self.static}))
         if len(static) > limits.MEMBERS_MAX:
             raise BadValue(f"{len(static)} static members are too many: at most {limits.MEMBERS_MAX}")
-        if self.safe is not False:
-            raise BadValue("safe delivery is not in this version: leave it out")
+        if not isinstance(self.safe, bool):
+            raise BadValue(f"safe {self.safe!r} is neither true nor false")
         object.__setattr__(self, "static", static)
-        for field, kind in (("ordering", Ordering), ("multicast", Multicast), ("netsplit", Netsplit)):
+        kinds = {"ordering": Ordering, "multicast": Multicast, "netsplit": Netsplit, "tie_breaker": TieBreaker}
+        for field, kind in kinds.items():
             object.__setattr__(self, field, _choice(kind, field, getattr(self, field)))
+        if self.safe and self.multicast is not Multicast.RELIABLE:
+            raise BadValue("safe delivery needs RELIABLE multicast: BASIC keeps nothing that a majority could hold")
 
     @classmethod
     def parse(
@@ -67,12 +86,14 @@ class Definition:
         static: Iterable[str] = (),
         safe: bool = False,
         netsplit: str = "PRIMARY",
+        tie_breaker: str = "LEADER",
     ) -> Definition:
         """A definition from a user's or a peer's words, in any case; raises BadValue naming what is allowed."""
         orders = _choice(Ordering, "ordering", ordering)
         casts = _choice(Multicast, "multicast", multicast)
         members = (static,) if isinstance(static, str) else tuple(static)
-        return cls(group, orders, casts, members, safe, _choice(Netsplit, "netsplit", netsplit))
+        split, tie = _choice(Netsplit, "netsplit", netsplit), _choice(TieBreaker, "tie_breaker", tie_breaker)
+        return cls(group, orders, casts, members, safe, split, tie)
 
     def differences(self, other: Definition) -> str:
         """In words, where `other` differs from this one; empty if nowhere."""
@@ -82,7 +103,8 @@ class Definition:
     def _rows(self) -> list[tuple[str, str]]:
         members = f"static {','.join(self.static)}" if self.static else "dynamic"
         words = [("ordering", self.ordering), ("multicast", self.multicast), ("membership", members)]
-        return [*words, ("safe", str(self.safe).lower()), ("netsplit", self.netsplit)]
+        split = [("netsplit", self.netsplit), ("tie-breaker", self.tie_breaker)]
+        return [*words, ("safe", str(self.safe).lower()), *split]
 
 
 def _choice(kind: type[_E], what: str, text: object) -> _E:

@@ -10,42 +10,90 @@ PROTOCOL_VERSION = 1
 # A frame is one Pyro5 call. Larger frames would hold up heartbeats behind them; at 100 B a message this one
 # already carries two thousand, far beyond where batching stops paying (docs/decisions/0001).
 FRAME_BYTES_MAX = 256 * 1024
-# A message must fit a frame beside its headers; larger ones are refused until there is fragmentation.
-MESSAGE_BYTES_MAX = 128 * 1024
 # What a frame keeps free for its status and control items.
 FRAME_HEADER_BYTES = 40 * 1024
 CONTROL_ITEMS_TAKEN = 16  # into one frame, so that they fit there
-# One encoded run fits a frame beside its headers.
-RUN_BYTES_MAX = FRAME_BYTES_MAX - FRAME_HEADER_BYTES - 64
+# What a frame carries of streams: runs, or a piece of a run that alone is larger.
+LOAD_BYTES_MAX = FRAME_BYTES_MAX - FRAME_HEADER_BYTES
+# An encoded run of several messages fits a load. A message that alone does not is a run of its own, sent in pieces.
+RUN_BYTES_MAX = LOAD_BYTES_MAX - 64
 RUN_MESSAGES_MAX = 2048
+RUN_HEADER_BYTES = 5  # what a load has before each encoded run
+PIECE_HEADER_BYTES = 128  # what a piece says beside its data
+
+# A larger message is refused by `send`. The bound is on memory: a sender and each receiver hold a message twice, as
+# bytes of the stream and as payload, and a receiver once more while it is decoded.
+MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+# An encoded run of one message: its numbers and a full clock beside it. A piece of a larger one is malformed. At most
+# this is assembled of a sender at a time, so a member assembles at most (MEMBERS_MAX - 1) times this: 1 GiB, where 63
+# others send at the limit at once. Only what has arrived takes memory, whatever total a piece announces.
+LARGE_RUN_BYTES_MAX = MESSAGE_BYTES_MAX + 16 * 1024
 
 # A sender's window: messages not yet consumed by every member. At the bound nothing is numbered; what waits fills up
-# the next bound, and then `send` blocks.
+# the next bound, and then `send` blocks. Below a bound in bytes a message of any size is let in, so that one message
+# may overshoot it.
 WINDOW_MESSAGES_MAX = 32 * 1024
 WINDOW_BYTES_MAX = 4 * 1024 * 1024
 # Sent by the application, not yet numbered. At the bound `send` blocks.
 PENDING_MESSAGES_MAX = 8 * 1024
 PENDING_BYTES_MAX = 1024 * 1024
 
+# A letter, to one member or of a call, must fit a frame; a larger one is refused.
+LETTER_BYTES_MAX = 128 * 1024
+LETTER_HEADER_BYTES = 32  # its number, kind and call as they travel
+LETTERS_TAKEN = 512  # into one frame
+# What letters may take of a frame: one of the largest. Letters and runs take turns at being first in a frame.
+LETTERS_BYTES_TAKEN = LETTER_BYTES_MAX + LETTER_HEADER_BYTES
+# Unicasts to one member that wait for its window. At the bound `send_to` blocks.
+UNICASTS_WAITING_MAX = 1024
+UNICASTS_WAITING_BYTES_MAX = 1024 * 1024
+# Unicasts of one sender that one receiver's application has not read. At the bound they wait at the sender.
+UNICASTS_UNREAD_MAX = 1024
+UNICASTS_UNREAD_BYTES_MAX = 1024 * 1024
+# Requests of one caller that one member has not answered. At the bound they wait at the caller.
+REQUESTS_UNSERVED_MAX = 16
+CALLS_OPEN_MAX = 256  # of one process in one group. At the bound `call` blocks.
+ERROR_CHARACTERS_MAX = 1000  # of what a handler raised; the rest is cut off
+# The application's state for a joiner. A larger one is refused. At the second bound, what a donor holds for all of its
+# joiners together, the next donor is asked. A chunk leaves more than half of its frame's load to data.
+STATE_BYTES_MAX = 256 * 1024 * 1024
+STATES_BYTES_MAX = 2 * STATE_BYTES_MAX
+STATE_CHUNK_BYTES = 96 * 1024
+STATE_CHUNKS_MAX = -(-STATE_BYTES_MAX // STATE_CHUNK_BYTES)
+
 MEMBERS_MAX = 64  # a full mesh; beyond it a view change costs more than it is worth. At the bound a join is refused.
 JOINS_PENDING_MAX = 128  # processes waiting to be admitted. At the bound a join is refused: try again.
 GONE_MAX = 1024  # departed processes whose late Joins are known for what they are; the oldest are forgotten
 CONTROL_ITEMS_MAX = 256  # in one frame. A frame with more is malformed.
+ORDERS_MAX = 512  # entries of the order in one frame or answer. One with more is malformed.
 DIRECTORY_GROUPS_MAX = 10_000  # At the bound a create is refused.
+WITNESS_RECORDS_MAX = 100_000  # votes of so many instances are kept for ever. At the bound no new one gets any.
 ATTEMPT_MAX = 2**31  # of a ballot; an honest proposer needs one a failure
 NUMBER_MAX = 2**63 - 1  # message, serial and view numbers fit Spark's bigint
 
 # Timing, in milliseconds of the process's own running time.
 HEARTBEAT_MS = 250  # an idle link says this often that its process lives
-SILENCE_MS = 2_000  # nothing heard for this long: suspected
+SILENCE_MS = 2_000  # nothing heard for this long: evidence, while little is known of the peer's usual gaps
+SILENCE_MIN_MS = 1_500  # evidence no sooner, however regular it was; false suspicions cost more than the time
+SILENCE_MAX_MS = 4_000  # suspected, whoever vouches for it
+PROBE_MS = 300  # those who were asked whether they hear a peer have this long to say so
+PROBE_HELPERS = 3  # members that are asked
 DETACH_MS = 3_000  # no quorum heard for this long: detached
 RESEND_MS = 200  # an unanswered question of a view change is asked again
+WITNESS_RETRY_MS = 500  # an unanswered question to the witness is asked again
 STALL_MS = 600  # a change that ends later than this may be superseded by rank 0, twice this by rank 1, …
 FETCH_RETRY_MS = 300  # an unanswered fetch is sent to the next holder
 GAP_GRACE_MS = 500  # BASIC: a missing run is given up after this long
 JOIN_RETRY_MS = 250  # an unanswered join is asked again
+JOIN_STAGGER_MS = 500  # a member that does not answer a join for this long is not waited for: the next is asked, too
+RETURN_RETRY_MAX_MS = 2_000  # who lost its group tries again after JOIN_RETRY_MS, twice that, …, this at the most
 JOIN_GATHER_MS = 15  # joins that come within this time go in one view
 LAG_MS = 200  # a timer later than this says that the process itself was paused
 LEASE_MS = 4_000  # a directory entry not renewed for this long is doubted
+PROOF_MS = 2_000  # not renewed for this long, an entry can be claimed by a survivor that proves the others dead
+FORK_MS = 60_000  # an operator's order to fork that nobody has obeyed by then is void
+OPEN_GRACE_MS = 1_000  # a sequencer that knows nothing of a view may not have heard of it yet
+RETURN_MS = 10_000  # the registry orders again once all have reached it for this long
 RENEW_MS = 1_000  # a leader renews its entry this often
 LINGER_MS = 5_000  # a leaver serves the cut this long at most
+STATE_MS = 10_000  # a donor that gives a joiner nothing new for this long is given up

@@ -1,4 +1,4 @@
-"""A run: consecutive messages of one sender, the unit of protocol work (DESIGN 2)."""
+"""A run: consecutive messages of one sender, the unit of protocol work (DESIGN 2); and a piece of its bytes."""
 
 from __future__ import annotations
 
@@ -27,3 +27,22 @@ class Run:
     @property
     def last(self) -> int:
         return self.first + len(self.payloads) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Bytes from `offset` on of an encoded run that no frame holds: message `first` of `sender`, alone in its run.
+
+    `total` is the size of the encoded run. A piece is never stored, acknowledged or relayed: only whole runs are.
+    """
+
+    sender: Process
+    view: int
+    first: int
+    offset: int
+    total: int
+    data: bytes
+
+    @property
+    def end(self) -> int:
+        return self.offset + len(self.data)

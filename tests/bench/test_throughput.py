@@ -11,18 +11,20 @@ from pathlib import Path
 import pytest
 
 from gcom.bench.children import Children
+from gcom.bench.load import Sequence
 from gcom.bench.throughput import Setup, measure
-from gcom.errors import Unavailable
-from gcom.values.definition import Definition
+from gcom.errors import BadValue, Unavailable
+from gcom.values.definition import Definition, Multicast, Ordering
+from tests.oracle import judge
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ordering", ["FIFO", "NONORDERED"])
-@pytest.mark.parametrize("multicast", ["RELIABLE", "BASIC"])
-def test_every_delivery_is_right(ordering: str, multicast: str) -> None:
-    outcome = measure(Setup(Definition.parse("bench", ordering, multicast), 3, 2, 100, 0.5))
+@pytest.mark.parametrize("ordering", list(Ordering))
+@pytest.mark.parametrize("multicast", list(Multicast))
+def test_every_delivery_is_right(ordering: Ordering, multicast: Multicast) -> None:
+    outcome = measure(Setup(Definition("bench", ordering, multicast), 3, 2, 100, 0.5))
     assert outcome.wrong == []
     assert outcome.ours.rate > 0
     assert outcome.ratio is None
@@ -40,6 +42,35 @@ def test_the_baseline_takes_turns_with_ours() -> None:
     assert outcome.baseline is not None
     assert row["ratio"] == pytest.approx(outcome.ours.rate / outcome.baseline.rate, abs=1e-3)
     assert [side for line in told for side in ("frames", "gcom") if line.endswith(side)] == ["frames", "gcom"] * 2
+
+
+@pytest.mark.slow
+def test_delivery_logs_are_written_and_their_cost_is_told(tmp_path: Path) -> None:
+    outcome = measure(Setup(Definition("bench"), 2, 1, 50_000, 0.2, log=True, log_dir=tmp_path / "logs"))
+    assert outcome.wrong == []
+    row = outcome.row()
+    assert outcome.unlogged is not None
+    assert row["log_ratio"] == pytest.approx(outcome.ours.rate / outcome.unlogged.rate, abs=1e-3)
+    report = judge(tmp_path / "logs")
+    assert [group.failed() for group in report.groups.values()] == [{}, {}]
+    assert sum(case.verdict == "PASS" for group in report.groups.values() for case in group.tallies.values()) > 2
+
+
+def test_delivery_logs_do_not_mix_with_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "precious").touch()
+    with pytest.raises(BadValue, match="no empty folder"):
+        Setup(Definition("bench"), 2, 1, 100, 1.0, log=True, log_dir=tmp_path)
+
+
+def test_where_the_order_is_total_the_sequences_of_all_are_compared() -> None:
+    """The same numbers in another order give another digest."""
+    digests = []
+    for places in ([(0, 1), (1, 1)], [(0, 1), (1, 1)], [(1, 1), (0, 1)]):
+        sequence = Sequence()
+        for place in places:
+            sequence.add(*place)
+        digests.append(sequence.digest)
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_a_child_that_fails_is_told_with_its_last_words() -> None:

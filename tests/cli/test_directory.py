@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
+import gcom
 from gcom.cli import app
 
 
@@ -69,3 +73,35 @@ def test_an_empty_group_has_no_members(registry: str, capfd: pytest.CaptureFixtu
     shown = capfd.readouterr()
     assert shown.out == ""
     assert "empty" in shown.err
+
+
+def test_a_fork_is_ordered_only_by_who_means_it(
+    registry: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with gcom.connect("alice", registry) as node, node.join("news", create=gcom.Definition.parse("news")) as group:
+        for typed, status in (("", 1), ("yes\n", 1), ("news\n", 0)):
+            monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+            assert run(registry, "fork news") == status
+            assert ("nothing was changed" in capfd.readouterr().err) is (status == 1)
+            assert node.info("news").forked is (status == 0)
+        assert run(registry, "fork news --yes") == 0
+        assert "alice" in capfd.readouterr().err
+        assert group.instance == node.info("news").instance
+    assert run(registry, "create abc") == 0
+    assert run(registry, "fork abc --yes") == 1
+    assert run(registry, "fork nope --yes") == 1
+
+
+def test_a_registry_without_a_folder_is_no_tie_breaker(registry: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(registry, "create news --tie-breaker registry") == 1
+    assert "--data FOLDER" in capfd.readouterr().err
+    assert run(registry, "create news --tie-breaker bob") == 2
+    assert "LEADER, REGISTRY" in capfd.readouterr().err
+
+
+def test_a_registry_with_a_folder_is_one(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with gcom.embedded(data=tmp_path) as it:
+        assert run(it.address, "create news --tie-breaker registry") == 0
+        assert "tie-breaker REGISTRY" in capfd.readouterr().err
+        assert run(it.address, "create news") == 1
+        assert "tie-breaker is REGISTRY, not LEADER" in capfd.readouterr().err

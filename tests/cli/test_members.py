@@ -154,7 +154,7 @@ def test_a_signal_leaves_the_group_in_good_order(
             assert goes.end() == status
             assert goes.rows()[-1]["type"] == "left"
             assert goes.errors == []
-        stays.until(lambda it: any("request" in row.get("left", {}).values() for row in it.rows("view")))
+        stays.until(lambda: any("request" in row.get("left", {}).values() for row in stays.rows("view")), "the leave")
 
 
 def test_a_signal_ends_a_join_that_waits_for_members(registry: str) -> None:
@@ -184,7 +184,7 @@ def test_a_closed_output_leaves_the_group_in_good_order(form: list[str], registr
         _, errors = goes.communicate(timeout=30)
         assert goes.returncode == 0
         assert no_traceback(errors.decode())
-        stays.until(lambda it: any("request" in row.get("left", {}).values() for row in it.rows("view")))
+        stays.until(lambda: any("request" in row.get("left", {}).values() for row in stays.rows("view")), "the leave")
 
 
 def test_a_signal_gets_through_an_output_that_nobody_reads(registry: str, tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_send_is_delivered_by_those_who_are_there(registry: str) -> None:
     with Command("join", "news", "--name", "alice", "--create", "--json", registry=registry) as alice:
         alice.until_members(1)
         assert run_gcom("send", "news", "--name", "bob", "hi, all", registry=registry).returncode == 0
-        alice.until(lambda it: bool(it.rows("delivery")))
+        alice.until(lambda: alice.rows("delivery"), "delivery")
         (row,) = alice.rows("delivery")
         assert (row["sender"], row["text"], row["number"]) == ("bob", "hi, all", 1)
         assert row["process"].startswith("bob#")

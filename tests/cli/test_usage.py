@@ -12,7 +12,7 @@ COMMANDS = ("groups", "members", "create", "remove", "join", "send", "tail", "de
 NOBODY = "127.0.0.1:1"
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "bench throughput"])
+@pytest.mark.parametrize("command", [*COMMANDS, "bench throughput", "bench failover", "bench memory"])
 def test_every_command_has_help_with_an_example(command: str) -> None:
     result = CliRunner().invoke(app.app, [*command.split(), "--help"])
     assert result.exit_code == 0
@@ -46,7 +46,7 @@ def test_no_command_is_bad_usage_and_shows_what_there_is(capsys: pytest.CaptureF
         ("create news --netsplit both", "PRIMARY"),
         ("create news --static a,,b", "''"),
         ("create news --static a,b/c", "b/c"),
-        ("create news --safe", "safe"),
+        ("create news --safe --multicast basic", "safe"),
         ("join news", "--name"),
         ("join news --name bob --ordering fifo", "--create"),
         ("join news --name bob --static a,b", "--create"),
@@ -63,6 +63,13 @@ def test_no_command_is_bad_usage_and_shows_what_there_is(capsys: pytest.CaptureF
         ("bench throughput --seconds nan", "seconds"),
         ("bench throughput --ordering sideways", "NONORDERED, FIFO"),
         ("bench throughput --baseline wishes", "frames"),
+        ("bench throughput --log-dir /dev/null", "/dev/null"),
+        ("bench failover --trials 0", "trials"),
+        ("bench failover --members 2", "members"),
+        ("bench failover --kill everybody", "leader, member, registry, sequencer, all"),
+        ("bench failover --kill sequencer --ordering fifo", "total order"),
+        ("bench memory --messages 1", "messages"),
+        ("bench memory --members 0", "members"),
     ],
 )
 def test_bad_usage_is_named_in_one_line(words: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:

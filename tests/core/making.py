@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gcom.core import codec
+from gcom.core.effects import Deliver, Effect, Skip
 from gcom.core.frames import Decision
+from gcom.core.streams import Streams
+from gcom.values.definition import Definition
 from gcom.values.names import Process
 from gcom.values.run import Payload, Run
 from gcom.values.view import View
@@ -11,10 +16,11 @@ from gcom.values.view import View
 A, B, C, D, E = "a#1", "b#1", "c#1", "d#1", "e#1"
 
 
-def run(sender: Process, first: int, count: int, view: int = 1) -> Run:
+def run(sender: Process, first: int, count: int, view: int = 1, clock: dict[Process, int] | None = None) -> Run:
     """Messages first … first+count-1, each saying its sender and number."""
     payloads: list[Payload] = [f"{sender} {number}" for number in range(first, first + count)]
-    return Run(sender, view, first, {}, payloads, codec.encode_run(sender, view, first, {}, payloads))
+    past = clock or {}
+    return Run(sender, view, first, past, payloads, codec.encode_run(sender, view, first, past, payloads))
 
 
 def view(*members: Process, number: int = 1) -> View:
@@ -25,12 +31,34 @@ def address(member: Process) -> str:
     return f"{member.replace('#', '-')}:1"
 
 
-def decision(old: View, *members: Process, cut: dict[Process, int] | None = None) -> Decision:
+def decision(old: View, *members: Process, cut: dict[Process, int] | None = None, at_registry: bool = True) -> Decision:
     """The next view of `old` has `members`; who is gone left by request."""
     joined = tuple(member for member in members if member not in old.members)
     left = {member: "request" for member in old.members if member not in members}
-    return Decision(view(*members, number=old.number + 1), joined, left, cut or {})
+    return Decision(view(*members, number=old.number + 1), joined, left, cut or {}, at_registry)
 
 
-def numbers(runs: list[Run]) -> list[int]:
+def opening(first: View, at_registry: bool = True) -> Decision:
+    """What made a group's first view."""
+    return Decision(first, first.members, {}, {}, at_registry)
+
+
+def data_path(process: Process, definition: Definition, first: View, at_registry: bool = True) -> Streams:
+    """The data path of one member in a group's first view."""
+    return Streams(process, "g", "i", definition, opening(first, at_registry), 0)
+
+
+def numbers(runs: Iterable[Run]) -> list[int]:
     return [number for each in runs for number in range(each.first, each.last + 1)]
+
+
+def delivered(effects: Iterable[Effect]) -> list[tuple[Process, int]]:
+    """The messages that were handed over, in order."""
+    runs = [effect.run for effect in effects if isinstance(effect, Deliver)]
+    return [(each.sender, number) for each in runs for number in range(each.first, each.last + 1)]
+
+
+def skipped(effects: Iterable[Effect]) -> list[tuple[Process, int]]:
+    """The messages that were given up, in order."""
+    skips = [effect for effect in effects if isinstance(effect, Skip)]
+    return [(each.sender, number) for each in skips for number in range(each.first, each.first + each.count)]

@@ -6,18 +6,32 @@ checked for safety at every step, whatever else it looks at.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
 
 from gcom.core import codec, events, frames
 from gcom.core.directory import Directory
-from gcom.core.effects import AskRegistry, Deliver, Effect, Ended, EntryFailed, Installed, Skip, Suspected
+from gcom.core.effects import (
+    AskRegistry,
+    AskSequencer,
+    Deliver,
+    Effect,
+    Ended,
+    EntryFailed,
+    Installed,
+    Skip,
+    Suspected,
+)
 from gcom.core.frames import Control, Frame
-from gcom.core.group import GroupMachine, Stage
+from gcom.core.group import RETURNS, GroupMachine, Stage
+from gcom.core.requests import Request
+from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest
+from gcom.core.witness import Record, Witness
 from gcom.errors import GComError
 from gcom.sim.checkers import Checker
 from gcom.values.definition import Definition
-from gcom.values.names import Process
+from gcom.values.names import Process, name_of
 from gcom.values.run import Payload
 from tests.core.making import address
 
@@ -37,14 +51,39 @@ class Network:
         self.effects: dict[Process, list[Effect]] = {}
         self.carried: list[Frame] = []  # every frame that arrived
         self.lose: Callable[[Frame], bool] = lambda frame: False  # such calls break before they arrive
-        self.cut_off: set[Process] = set()  # neither reach anybody nor are reached
+        self.cut_off: set[Process] = set()  # neither reach anybody nor are reached, whatever their incarnation
+        self.cuts: set[tuple[str, str]] = set()  # by name: what the first says does not reach the second
         self.slow: set[Process] = set()  # their applications read nothing
+        self.lose_answer: Callable[[Process, SequencerRequest], bool] = lambda who, request: False
+        self.sequencer_paused = False  # what it is asked waits in `waiting`
+        self.waiting: list[tuple[Process, SequencerRequest]] = []
+        self.watch: Callable[[Process, Effect], None] = lambda who, effect: None  # sees each effect as it happens
+        self.asked: list[tuple[Process, SequencerRequest, SequencerAnswer | None]] = []  # of the sequencer, in order
+        self.registry_asked: Counter[Process] = Counter()  # the directory, so often
+        self.returning = False  # who loses its group comes again by itself, as the shell does it
+        self.successors: dict[Process, Process] = {}
         self._dead: set[Process] = set()
+        self._hanging: dict[Process, list[Process]] = {}  # paused processes, and whose calls wait for them
         self._doomed: dict[Process, tuple[type[Control], int]] = {}
         self._checkers: dict[str, Checker] = {}
         self._minted = 0
         self._todo: list[tuple[Process, events.Event]] = []
-        self.directory = Directory(self._mint)
+        self.votes: dict[str, Record] = {}  # on the registry's disk
+        self.answers_lost: Callable[[Process, Request], bool] = lambda who, request: False  # of the registry
+        self.start_registry()
+
+    def start_registry(self) -> None:
+        """A registry in its first or another life: it knows only what is on its disk."""
+        self.registry_up = True
+        self.directory = Directory(self._mint, Witness(self.votes.values(), self._save))
+        self.sequencer = Sequencer()
+
+    def stop_registry(self) -> None:
+        """From now on it answers nobody."""
+        self.registry_up = False
+
+    def _save(self, record: Record) -> None:
+        self.votes[record.instance] = record
 
     def _mint(self) -> str:
         self._minted += 1
@@ -54,10 +93,25 @@ class Network:
 
     def start(self, name: str, incarnation: str = "1") -> Process:
         process = f"{name}#{incarnation}"
-        self.machines[process] = GroupMachine(self.definition.group, process, address(process), self.definition)
+        self.machines[process] = self.machine(process)
         self.effects[process] = []
         self.handle(process, events.Start())
         return process
+
+    def again(self, former: Process) -> Process:
+        """Start the next incarnation of a process that lost its group."""
+        name, _, incarnation = former.partition("#")
+        process = self.successors[former] = f"{name}#{int(incarnation) + 1}"
+        self.machines[process] = self.machines[former].again(process)
+        self.effects[process] = []
+        self.handle(process, events.Start())
+        return process
+
+    def latest(self, who: Process) -> Process:
+        """The present incarnation of a process."""
+        while who in self.successors:
+            who = self.successors[who]
+        return who
 
     def form(self, *names: str) -> list[Process]:
         """Start members one after the other, so that their rank is their place; returns once all have one view."""
@@ -66,6 +120,9 @@ class Network:
             members.append(self.start(name))
             self.until_view(*members)
         return members
+
+    def machine(self, process: Process) -> GroupMachine:
+        return GroupMachine(self.definition.group, process, address(process), self.definition)
 
     def send(self, who: Process, *payloads: Payload) -> None:
         self.handle(who, events.Submit(list(payloads)))
@@ -77,9 +134,45 @@ class Network:
         """From now on its port refuses."""
         self._dead.add(who)
 
+    def pause(self, who: Process) -> None:
+        """It stands still, and calls to it do not end."""
+        self._hanging[who] = []
+
+    def resume(self, who: Process) -> None:
+        for caller in self._hanging.pop(who):
+            if self.alive(caller):
+                self.handle(caller, events.CallFailed(who, refused=False))
+
     def kill_after(self, who: Process, kind: type[Control], reached: int) -> None:
         """Kill a process once its frames with an item of this kind have reached so many."""
         self._doomed[who] = (kind, reached)
+
+    def split(self, *sides: str) -> None:
+        """Part the network: each side is names with spaces between; `registry` is the registry's."""
+        groups = [side.split() for side in sides]
+        self.cuts = {(a, b) for one in groups for two in groups if one is not two for a in one for b in two}
+
+    def heal(self) -> None:
+        self.cuts.clear()
+        self.cut_off.clear()
+
+    def _reaches(self, one: str, two: str) -> bool:
+        """Whether what one name says reaches another."""
+        off = {name_of(who) for who in self.cut_off}
+        return one not in off and two not in off and (one, two) not in self.cuts
+
+    def arrive(self, frame: Frame) -> None:
+        """A frame arrives late, or again; its caller has long given it up."""
+        if self.alive(frame.target):
+            self._see(frame.target, self.machines[frame.target].receive(frame, self.now_ms)[1])
+
+    def answered(self, who: Process, request: SequencerRequest, answer: SequencerAnswer | None) -> None:
+        """The sequencer's answer arrives, or again."""
+        self.handle(who, events.SequencerAnswered(request, answer))
+
+    def later(self, who: Process, event: events.Event) -> None:
+        """Let something happen after this step; so an application calls from within a callback."""
+        self._todo.append((who, event))
 
     def handle(self, who: Process, event: events.Event) -> None:
         self._see(who, self.machines[who].handle(event, self.now_ms))
@@ -107,13 +200,33 @@ class Network:
 
     def members(self, who: Process) -> set[Process]:
         """Who is in the view of a process; nobody if it is no member."""
-        machine = self.machines[who]
-        return set(machine.view.members) if machine.view and machine.stage is Stage.MEMBER else set()
+        machine = self.machines.get(who)
+        return set(machine.view.members) if machine and machine.view and machine.stage is Stage.MEMBER else set()
+
+    @property
+    def instances_alive(self) -> int:
+        """How many instances have members now."""
+        return len(
+            {machine.instance for who, machine in self.machines.items() if self.alive(who) and self.members(who)}
+        )
 
     def number(self, who: Process) -> int:
         """Of its view."""
         view = self.machines[who].view
         return view.number if view else 0
+
+    def serials(self, who: Process) -> dict[int, tuple[Process, int]]:
+        """Which message each serial is for, as far as a process delivered or gave it up."""
+        found: dict[int, tuple[Process, int]] = {}
+        for effect in self.effects[who]:
+            match effect:
+                case Deliver(run, _, serial) if serial:
+                    found |= {serial + index: (run.sender, run.first + index) for index in range(len(run.payloads))}
+                case Skip(sender, first, count, _, serial) if serial:
+                    found |= {serial + index: (sender, first + index) for index in range(count)}
+                case _:
+                    pass
+        return found
 
     def delivered(self, who: Process) -> list[Payload]:
         return [payload for effect in self.of(who, Deliver) for payload in effect.run.payloads]
@@ -152,7 +265,7 @@ class Network:
     def step(self) -> None:
         self.now_ms += STEP_MS
         for who, machine in list(self.machines.items()):
-            if self.alive(who):
+            if self.alive(who) and who not in self._hanging:
                 if machine.deadline_ms is not None and machine.deadline_ms <= self.now_ms:
                     self.handle(who, events.Tick())
                 for peer in machine.peers:
@@ -169,21 +282,55 @@ class Network:
             self._checkers.setdefault(machine.instance, Checker(self.definition)).see(who, effect)
             match effect:
                 case AskRegistry(request):
-                    answer = self.directory.ask(request, self.now_ms)
-                    self._todo.append((who, events.RegistryAnswered(request, answer)))
-                case Deliver(run) if who not in self.slow:
-                    self._todo.append((who, events.Consumed(run.sender, run.last, len(run.encoded))))
+                    self.registry_asked[who] += 1
+                    known = self.directory.ask(request, self.now_ms) if self._served(who) else None
+                    lost = self.answers_lost(who, request)
+                    self._todo.append((who, events.RegistryAnswered(request, None if lost else known)))
+                case AskSequencer(question):
+                    self._ask(who, question)
+                case Ended(_, reason) if self.returning and reason in RETURNS:
+                    self.again(who)
                 case _:
                     pass
+            self.watch(who, effect)
+            self.hand_over(who, effect)
         if machine.stage is Stage.ENDED:
             self._todo = [(one, event) for one, event in self._todo if one != who]
+
+    def hand_over(self, who: Process, effect: Effect) -> None:
+        """What an effect means to the application of a process."""
+        match effect:
+            case Deliver(run) if who not in self.slow:
+                self.later(who, events.Consumed(run.sender, run.last, len(run.encoded)))
+            case Skip(sender, first, count) if who not in self.slow:
+                self.later(who, events.Consumed(sender, first + count - 1, 0))
+            case _:
+                pass
+
+    def _ask(self, who: Process, question: SequencerRequest) -> None:
+        if self.sequencer_paused:
+            self.waiting.append((who, question))
+            return
+        answer = self.sequencer.ask(question) if self._served(who) else None
+        self.asked.append((who, question, answer))
+        told = None if self.lose_answer(who, question) else answer
+        self._todo.append((who, events.SequencerAnswered(question, told)))
+
+    def _served(self, who: Process) -> bool:
+        """Whether a process reaches the registry."""
+        name = name_of(who)
+        reached = self._reaches(name, "registry") and self._reaches("registry", name)
+        return self.registry_up and reached
 
     def _call(self, who: Process, peer: Process) -> None:
         frame, effects = self.machines[who].take(peer, self.now_ms)
         self._see(who, effects)
-        if frame is None:
+        if frame is None or not self.alive(who):
             return
-        if who in self.cut_off or peer in self.cut_off or self.lose(frame):
+        if peer in self._hanging:
+            self._hanging[peer].append(who)
+            return
+        if not self._reaches(name_of(who), name_of(peer)) or self.lose(frame):
             self.handle(who, events.CallFailed(peer, refused=False))
         elif peer not in self.machines or not self.alive(peer):
             self.handle(who, events.CallFailed(peer, refused=True))
@@ -195,7 +342,11 @@ class Network:
         reply, effects = self.machines[peer].receive(frame, self.now_ms)
         self._see(peer, effects)
         self._count_down(frame)
-        if self.alive(who):
+        if not self._reaches(name_of(peer), name_of(who)):
+            self.handle(who, events.CallFailed(peer, refused=False))
+        elif not self.alive(peer):  # it died of what it was told
+            self.handle(who, events.CallFailed(peer, refused=True))
+        elif self.alive(who):
             self.handle(who, events.Replied(peer, codec.decode_reply(codec.encode(reply))))
 
     def _count_down(self, frame: Frame) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gcom.core.admission import Admission
 from gcom.core.detector import Detector
-from gcom.core.frames import JoinRefused
+from gcom.core.frames import Join, JoinRefused
 from gcom.values import limits
 from gcom.values.definition import Definition
 from tests.core.making import A, B, C, address, view
@@ -27,7 +27,7 @@ class Leader:
 
     def ask(self, who: str, now_ms: int = ASKED) -> str:
         """The code of the refusal, or nothing."""
-        refusal = self.admission.ask(who, address(who), VIEW, self.detector, now_ms)
+        refusal = self.admission.ask(who, Join(address(who)), VIEW, self.detector, now_ms)
         assert refusal is None or isinstance(refusal, JoinRefused)
         return refusal.code if refusal else ""
 
@@ -114,7 +114,7 @@ def test_a_full_view_takes_nobody() -> None:
     detector = Detector(members[0])
     detector.install(view(*members), 0)
     admission = Admission(Definition.parse("g"), members[0])
-    refusal = admission.ask(C, address(C), view(*members), detector, ASKED)
+    refusal = admission.ask(C, Join(address(C)), view(*members), detector, ASKED)
     assert refusal is not None
     assert "full" in refusal.text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import msgpack
@@ -13,10 +14,13 @@ from hypothesis import strategies as st
 
 from gcom.core import codec, frames
 from gcom.core.frames import Control, Decision, Frame, Refused, Status
+from gcom.core.order_log import Entry, Orders
+from gcom.core.serials import PIECE_ENTRIES
 from gcom.errors import MalformedFrame, VersionMismatch
 from gcom.values import limits
+from gcom.values.letter import Kind, Letter, Receipt
 from gcom.values.names import Process
-from gcom.values.run import Run
+from gcom.values.run import Piece, Run
 from gcom.values.view import View
 
 numbers = st.integers(0, limits.NUMBER_MAX)
@@ -25,6 +29,7 @@ addresses = st.builds("{}:{}".format, st.sampled_from(["127.0.0.1", "host.exampl
 ballots = st.tuples(st.integers(0, limits.ATTEMPT_MAX), st.integers(0, limits.MEMBERS_MAX - 1))
 process_lists = st.lists(processes, max_size=4, unique=True).map(tuple)
 counts = st.dictionaries(processes, numbers, max_size=4)
+streams = st.dictionaries(processes | st.just(frames.ORDER), numbers, max_size=4)
 texts = st.text(max_size=50)
 payloads = st.one_of(st.binary(max_size=50), texts)
 
@@ -41,7 +46,10 @@ def decisions(draw: st.DrawFn) -> Decision:
     view = draw(views())
     joined = tuple(draw(st.lists(st.sampled_from(view.members), unique=True)))
     gone = draw(st.dictionaries(processes, st.text(max_size=40), max_size=3))
-    return Decision(view, joined, {who: why for who, why in gone.items() if who not in view.members}, draw(counts))
+    left = {who: why for who, why in gone.items() if who not in view.members}
+    member, at = st.sampled_from(view.members), st.integers(1, max(1, view.number))
+    given = draw(st.dictionaries(member, st.tuples(member, at), max_size=3)) if view.number else {}
+    return Decision(view, joined, left, draw(streams), draw(st.booleans()), given)
 
 
 @st.composite
@@ -52,20 +60,55 @@ def runs(draw: st.DrawFn) -> Run:
     return Run(sender, view, first, clock, content, codec.encode_run(sender, view, first, clock, content))
 
 
-holders = st.dictionaries(processes, process_lists, max_size=3)
+def chunks_of(count: int) -> st.SearchStrategy[frames.StateChunk]:
+    return st.builds(frames.StateChunk, numbers, st.integers(1, count), st.just(count), st.binary(max_size=50))
+
+
+sources = st.tuples(processes, st.integers(1, limits.NUMBER_MAX))
+standings = st.builds(frames.Standing, st.sampled_from(frames.Keeping), st.none() | sources, process_lists)
+
+
+@st.composite
+def ranges(draw: st.DrawFn) -> Entry:
+    first, last = sorted([draw(st.integers(1, limits.NUMBER_MAX)), draw(st.integers(1, limits.NUMBER_MAX))])
+    return draw(processes), first, last
+
+
+@st.composite
+def pieces(draw: st.DrawFn) -> Piece:
+    data = draw(st.binary(min_size=1, max_size=50))
+    total = draw(st.integers(len(data), limits.LARGE_RUN_BYTES_MAX))
+    offset = draw(st.integers(0, total - len(data)))
+    return Piece(draw(processes), draw(numbers), draw(st.integers(1, limits.NUMBER_MAX)), offset, total, data)
+
+
+orders = st.builds(Orders, numbers, numbers, st.lists(ranges(), max_size=5).map(tuple))
+holders = st.dictionaries(processes | st.just(frames.ORDER), process_lists, max_size=3)
 KINDS: dict[type[Control], st.SearchStrategy[Control]] = {
-    frames.Join: st.builds(frames.Join, addresses),
+    frames.Join: st.builds(frames.Join, addresses, st.booleans()),
     frames.Redirect: st.builds(frames.Redirect, processes, addresses),
     frames.JoinRefused: st.builds(frames.JoinRefused, st.text(max_size=40), texts),
     frames.Prepare: st.builds(frames.Prepare, numbers, ballots),
-    frames.Promise: st.builds(frames.Promise, numbers, ballots, counts, ballots, st.none() | decisions()),
+    frames.Promise: st.builds(frames.Promise, numbers, ballots, streams, ballots, st.none() | decisions(), standings),
     frames.Nack: st.builds(frames.Nack, numbers, ballots),
     frames.Cut: st.builds(frames.Cut, numbers, ballots, decisions(), holders),
     frames.CutOk: st.builds(frames.CutOk, numbers, ballots),
-    frames.Install: st.builds(frames.Install, decisions()),
-    frames.Fetch: st.builds(frames.Fetch, numbers, processes, numbers, numbers),
+    frames.Install: st.builds(frames.Install, decisions(), numbers),
+    frames.Fetch: st.builds(frames.Fetch, numbers, processes | st.just(frames.ORDER), numbers, numbers, numbers),
+    frames.StateChunk: st.integers(1, limits.STATE_CHUNKS_MAX).flatmap(chunks_of),
+    frames.StateRefused: st.builds(frames.StateRefused, numbers, texts),
+    frames.Probe: st.builds(frames.Probe, numbers, process_lists),
+    frames.Vouch: st.builds(frames.Vouch, numbers, process_lists),
+    frames.GiveWay: st.builds(frames.GiveWay, processes, addresses),
 }
-statuses = st.builds(Status, numbers, numbers, numbers, numbers, numbers, st.booleans(), st.booleans(), process_lists)
+receipts = st.builds(Receipt, numbers, numbers, numbers)
+flags = st.booleans()
+positive = st.integers(1, limits.NUMBER_MAX)
+letters = st.one_of(
+    st.builds(Letter, positive, st.just(Kind.UNICAST), st.just(0), payloads),
+    st.builds(Letter, positive, st.sampled_from([Kind.REQUEST, Kind.ANSWER, Kind.ERROR]), positive, payloads),
+)
+statuses = st.builds(Status, *[numbers] * 8, *[flags] * 4, process_lists, numbers, receipts, numbers, flags)
 whole_frames = st.builds(
     Frame,
     st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", fullmatch=True),
@@ -75,10 +118,26 @@ whole_frames = st.builds(
     statuses,
     st.lists(st.one_of(list(KINDS.values())), max_size=3).map(tuple),
     st.lists(runs(), max_size=3).map(tuple),
+    st.lists(pieces(), max_size=2).map(tuple),
+    st.none() | orders,
+    st.lists(letters, max_size=3).map(tuple),
 )
 
 A, B = "a#1", "b#1"
 PLAIN = Frame("g", "i", A, B, Status(1))
+FIELDS = [
+    "version",
+    "group",
+    "instance",
+    "source",
+    "target",
+    "status",
+    "control",
+    "runs",
+    "pieces",
+    "orders",
+    "letters",
+]
 
 
 def _decode_or_refuse(data: bytes) -> None:
@@ -89,9 +148,8 @@ def _decode_or_refuse(data: bytes) -> None:
 
 def _packed(**changes: Any) -> bytes:
     """PLAIN with some of its fields replaced by anything."""
-    names = ("version", "group", "instance", "source", "target", "status", "control", "runs")
-    fields = dict(zip(names, msgpack.unpackb(codec.encode(PLAIN)), strict=True))
-    return bytes(msgpack.packb([{**fields, **changes}[name] for name in names]))
+    fields = dict(zip(FIELDS, msgpack.unpackb(codec.encode(PLAIN)), strict=True))
+    return bytes(msgpack.packb([{**fields, **changes}[name] for name in FIELDS]))
 
 
 def test_every_kind_of_control_item_is_covered() -> None:
@@ -142,7 +200,7 @@ anything = st.recursive(
 )
 
 
-@given(st.sampled_from(["version", "group", "instance", "source", "target", "status", "control", "runs"]), anything)
+@given(st.sampled_from(FIELDS), anything)
 def test_any_field_may_be_anything(field: str, value: Any) -> None:
     _decode_or_refuse(_packed(**{field: value}))
 
@@ -157,42 +215,92 @@ def test_any_run_may_have_any_fields(fields: list[Any]) -> None:
     _decode_or_refuse(_packed(runs=[msgpack.packb(fields)]))
 
 
-def _run_of(**changes: Any) -> bytes:
+@given(st.lists(anything, min_size=3, max_size=5))
+def test_any_letter_may_have_any_fields(fields: list[Any]) -> None:
+    _decode_or_refuse(_packed(letters=[fields]))
+
+
+def _letter_of(**changes: Any) -> bytes:
+    fields = {"number": 1, "kind": 1, "call": 1, "payload": "x", **changes}
+    return _packed(letters=[list(fields.values())])
+
+
+@given(st.lists(anything, max_size=7))
+def test_any_piece_may_have_any_fields(fields: list[Any]) -> None:
+    _decode_or_refuse(_packed(pieces=[fields]))
+
+
+@given(st.binary(max_size=200) | st.lists(anything, min_size=4, max_size=6).map(msgpack.packb))
+def test_any_bytes_may_have_come_in_pieces(data: bytes) -> None:
+    with suppress(MalformedFrame):
+        codec.decode_run(data)
+
+
+def _encoded_run(**changes: Any) -> bytes:
     fields = {"sender": A, "view": 1, "first": 1, "clock": {}, "payloads": ["x"], **changes}
-    return _packed(runs=[msgpack.packb(list(fields.values()))])
+    return bytes(msgpack.packb(list(fields.values())))
 
 
-def _status_of(place: int, value: Any) -> bytes:
-    status: list[Any] = [1, 0, 0, 0, 0, False, False, []]
-    status[place] = value
-    return _packed(status=status)
+def _run_of(**changes: Any) -> bytes:
+    return _packed(runs=[_encoded_run(**changes)])
 
 
-def _decision_of(**changes: Any) -> bytes:
+def _piece_of(**changes: Any) -> bytes:
+    fields = {"sender": A, "view": 1, "first": 1, "offset": 2, "total": 9, "data": b"abc", **changes}
+    return _packed(pieces=[list(fields.values())])
+
+
+def _status_of(**changes: Any) -> bytes:
+    counts: list[Any] = [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    fields = {
+        "counts": counts,
+        "flags": [False, False, False, False, False],
+        "suspects": [],
+        "receipt": [0, 0, 0],
+        **changes,
+    }
+    return _packed(status=list(fields.values()))
+
+
+def _count_of(place: int, value: Any) -> bytes:
+    counts: list[Any] = [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    counts[place] = value
+    return _status_of(counts=counts)
+
+
+def _orders_of(*entry: Any, **changes: Any) -> bytes:
+    fields = {"view": 1, "after": 0, "entries": [list(entry or (A, 1, 2))], **changes}
+    return _packed(orders=list(fields.values()))
+
+
+def _decision_of(serial: Any = 0, **changes: Any) -> bytes:
     view = [2, [A, B], ["h:1", "h:2"], True]
-    fields = {"view": view, "joined": [B], "left": {"c#1": "request"}, "cut": {A: 3}, **changes}
-    return _packed(control=[[9, list(fields.values())]])
+    fields = {"view": view, "joined": [B], "left": {"c#1": "request"}, "cut": {A: 3}, "at_registry": True}
+    fields["sources"] = [[1, 0, 2]]
+    return _packed(control=[[9, list({**fields, **changes}.values()), serial]])
 
 
 MANY = [f"m{index}#1" for index in range(limits.MEMBERS_MAX + 1)]
 BAD: dict[str, Callable[[], bytes]] = {
-    "a flag as a number": lambda: _status_of(1, True),
-    "a number as a flag": lambda: _status_of(5, 1),
+    "a flag as a number": lambda: _count_of(1, True),
+    "a number as a flag": lambda: _status_of(flags=[False, False, 1, False]),
     "a flag as a message number": lambda: _run_of(first=True),
     "a flag as the version": lambda: _packed(version=True),
     "a flag as a control item's kind": lambda: _packed(control=[[True, "h:1"]]),
     "a fraction as a control item's kind": lambda: _packed(control=[[1.0, "h:1"]]),
-    "a fraction as a number": lambda: _status_of(0, 1.0),
-    "a negative number": lambda: _status_of(0, -1),
-    "a number over the largest": lambda: _status_of(0, limits.NUMBER_MAX + 1),
+    "a fraction as a number": lambda: _count_of(0, 1.0),
+    "a negative number": lambda: _count_of(0, -1),
+    "a number over the largest": lambda: _count_of(0, limits.NUMBER_MAX + 1),
     "a text as a status": lambda: _packed(status="abcdefgh"),
     "a text as control items": lambda: _packed(control=""),
     "a table as control items": lambda: _packed(control={}),
     "a table as runs": lambda: _packed(runs={}),
-    "an unknown control item": lambda: _packed(control=[[11, 1]]),
+    "an unknown control item": lambda: _packed(control=[[99, 1]]),
     "a control item without fields": lambda: _packed(control=[[]]),
     "too many control items": lambda: _packed(control=[[8, 1, [1, 0]]] * (limits.CONTROL_ITEMS_MAX + 1)),
-    "too many suspects": lambda: _status_of(7, MANY),
+    "too many suspects": lambda: _status_of(suspects=MANY),
+    "a count less": lambda: _status_of(counts=[1, 0, 0, 0, 0, 0, 0, 0, 0]),
+    "a flag less": lambda: _status_of(flags=[False, False, False, False]),
     "a run as a list": lambda: _packed(runs=[[A, 1, 1, {}, ["x"]]]),
     "a run without messages": lambda: _run_of(payloads=[]),
     "a run of numbers": lambda: _run_of(payloads=[1]),
@@ -201,11 +309,33 @@ BAD: dict[str, Callable[[], bytes]] = {
     "a run of a sender that is no process": lambda: _run_of(sender="a"),
     "a clock that is no table": lambda: _run_of(clock=[1]),
     "a clock of anybody": lambda: _run_of(clock=dict.fromkeys(MANY + [f"x{name}" for name in MANY], 1)),
-    "a message over the limit, bytes": lambda: _run_of(payloads=[bytes(limits.MESSAGE_BYTES_MAX + 1)]),
-    "a message over the limit, text": lambda: _run_of(payloads=["x" * (limits.MESSAGE_BYTES_MAX + 1)]),
-    "a message over the limit in UTF-8": lambda: _run_of(payloads=["é" * (limits.MESSAGE_BYTES_MAX // 2 + 1)]),
+    "a run that has to come in pieces": lambda: _run_of(payloads=[bytes(limits.LOAD_BYTES_MAX)]),
+    "a negative count of bytes": lambda: _count_of(8, -1),
+    "a table as pieces": lambda: _packed(pieces={}),
+    "a piece as bytes": lambda: _packed(pieces=[b"abcdef"]),
+    "a piece of text": lambda: _piece_of(data="abc"),
+    "a piece of nothing": lambda: _piece_of(data=b""),
+    "a piece beyond its end": lambda: _piece_of(total=4),
+    "a piece that begins at its end": lambda: _piece_of(offset=9),
+    "a piece before the beginning": lambda: _piece_of(offset=-1),
+    "a piece at a fraction": lambda: _piece_of(offset=1.0),
+    "a piece of more than a run may be": lambda: _piece_of(total=limits.LARGE_RUN_BYTES_MAX + 1),
+    "a piece of number 0": lambda: _piece_of(first=0),
+    "a piece of a sender that is no process": lambda: _piece_of(sender="a"),
     "more messages than a run has": lambda: _run_of(payloads=[""] * (limits.RUN_MESSAGES_MAX + 1)),
     "a text that is not UTF-8": lambda: _run_of().replace(b"\xa1x", b"\xa1\xff"),
+    "a table as letters": lambda: _packed(letters={}),
+    "too many letters": lambda: _packed(letters=[[1, 0, 0, ""]] * (limits.LETTERS_TAKEN + 1)),
+    "a letter from number 0": lambda: _letter_of(number=0),
+    "a letter of an unknown kind": lambda: _letter_of(kind=4),
+    "a flag as a letter's kind": lambda: _letter_of(kind=True),
+    "a unicast of a call": lambda: _letter_of(kind=0),
+    "a request of no call": lambda: _letter_of(call=0),
+    "a letter of a number": lambda: _letter_of(payload=1),
+    "a letter over the limit": lambda: _letter_of(payload=bytes(limits.LETTER_BYTES_MAX + 1)),
+    "a letter over the limit in UTF-8": lambda: _letter_of(payload="é" * (limits.LETTER_BYTES_MAX // 2 + 1)),
+    "a receipt of two": lambda: _status_of(receipt=[0, 0]),
+    "a receipt below nothing": lambda: _status_of(receipt=[0, 0, -1]),
     "a view without members": lambda: _decision_of(view=[2, [], [], True], joined=[]),
     "a view with a member twice": lambda: _decision_of(view=[2, [B, B], ["h:1", "h:2"], True]),
     "a view with an address less": lambda: _decision_of(view=[2, [A, B], ["h:1"], True]),
@@ -216,21 +346,52 @@ BAD: dict[str, Callable[[], bytes]] = {
     "a ballot after the last attempt": lambda: _packed(control=[[4, 1, [limits.ATTEMPT_MAX + 1, 0]]]),
     "more who left than ever were in": lambda: _decision_of(left=dict.fromkeys(MANY, "request")),
     "a reason that is a story": lambda: _decision_of(left={"c#1": "x" * 41}),
+    "a decision without a word on the sequencer": lambda: _decision_of(at_registry=None),
+    "an install after no serial": lambda: _decision_of(serial=-1),
+    "a cut of a stream that is no process": lambda: _decision_of(cut={"a": 1}),
+    "a clock with the order in it": lambda: _run_of(clock={frames.ORDER: 1}),
+    "an order without entries": lambda: _packed(orders=[1, 0]),
+    "an order of a text": lambda: _orders_of(entries="abc"),
+    "an order of a table": lambda: _orders_of(entries={}),
+    "an order of too many": lambda: _orders_of(entries=[[A, 1, 1]] * (limits.ORDERS_MAX + 1)),
+    "an order of nobody's messages": lambda: _orders_of("", 1, 1),
+    "an order of number 0": lambda: _orders_of(A, 0, 1),
+    "an order that runs backwards": lambda: _orders_of(A, 3, 2),
+    "an order of a flag": lambda: _orders_of(A, True, 2),
+    "an order of one thing more": lambda: _orders_of(A, 1, 2, 3),
+    "an order after nothing": lambda: _orders_of(after=None),
+    "a flag as an order": lambda: _packed(orders=False),
     "a group of a wrong name": lambda: _packed(group="../x"),
     "an instance of a wrong name": lambda: _packed(instance="i/1"),
     "a source that is no process": lambda: _packed(source="a"),
+    "a source of state that is not in the view": lambda: _decision_of(sources=[[1, 2, 1]]),
+    "a source of state for one that is not in the view": lambda: _decision_of(sources=[[2, 0, 1]]),
+    "a source of state at a later view": lambda: _decision_of(sources=[[1, 0, 3]]),
+    "a source of state at no view": lambda: _decision_of(sources=[[1, 0, 0]]),
+    "sources of state that are no list": lambda: _decision_of(sources=7),
+    "a chunk of state before the first": lambda: _packed(control=[[11, 1, 0, 2, b""]]),
+    "a chunk of state after the last": lambda: _packed(control=[[11, 1, 3, 2, b""]]),
+    "more chunks than a state has": lambda: _packed(control=[[11, 1, 1, limits.STATE_CHUNKS_MAX + 1, b""]]),
+    "a chunk of state over its limit": lambda: _packed(control=[[11, 1, 1, 1, bytes(limits.STATE_CHUNK_BYTES + 1)]]),
+    "a chunk of text": lambda: _packed(control=[[11, 1, 1, 1, "x"]]),
+    "a standing that is none": lambda: _packed(control=[[5, 1, [1, 0], {}, [0, 0], None, [4, None, []]]]),
+    "a standing with a source of nobody": lambda: _packed(
+        control=[[5, 1, [1, 0], {}, [0, 0], None, [2, ["a", 1], []]]]
+    ),
     "an unknown refusal": lambda: bytes(msgpack.packb([1, "please", ""])),
     "nothing": lambda: b"",
     "an empty list": lambda: bytes(msgpack.packb([])),
     "too few fields": lambda: bytes(msgpack.packb([1, "g"])),
+    "a field less": lambda: bytes(msgpack.packb(msgpack.unpackb(_packed())[:-1])),
+    "a field more": lambda: bytes(msgpack.packb([*msgpack.unpackb(_packed()), 0])),
     "something behind the frame": lambda: codec.encode(PLAIN) + b"\x00",
     "a count of four thousand million": lambda: b"\xdd\xff\xff\xff\xff\x01",
-    "a text of four thousand million": lambda: b"\x98\x01\xdb\xff\xff\xff\xff",
+    "a text of four thousand million": lambda: b"\x9a\x01\xdb\xff\xff\xff\xff",
     "lists in lists, a hundred thousand deep": lambda: b"\x91" * 100_000,
     "tables in tables, a hundred thousand deep": lambda: b"\x81\x01" * 100_000,
     "a key that cannot be one": lambda: _packed(runs=[b"\x95\xa3a#1\x01\x01\x81\x90\x01\x91\xa1x"]),
     "an extension": lambda: _packed(status=msgpack.ExtType(5, b"")),
-    "a time": lambda: b"\x98\x01\xd6\xff\x00\x00\x00\x00",
+    "a time": lambda: b"\x9a\x01\xd6\xff\x00\x00\x00\x00",
     "more bytes than a frame has": lambda: bytes(limits.FRAME_BYTES_MAX + 1),
 }
 
@@ -242,13 +403,35 @@ def test_a_malformed_frame_is_refused(what: str) -> None:
 
 
 def test_the_frames_that_the_malformed_ones_are_made_of_are_right() -> None:
-    for data in (_packed(), _run_of(), _status_of(0, 1), _decision_of()):
+    wholes = (_packed(), _run_of(), _decision_of(), _orders_of(), _piece_of(), _letter_of())
+    for data in (*wholes, _count_of(0, 1), _status_of(), _status_of(receipt=[1, 2, 3])):
         codec.decode(data)
 
 
-def test_a_message_at_the_limit_passes() -> None:
+def test_a_message_at_the_limit_passes_with_a_full_clock() -> None:
+    clock = {f"{index:x<32}#{'1' * 16}": limits.NUMBER_MAX for index in range(2 * limits.MEMBERS_MAX)}
     for payload in (bytes(limits.MESSAGE_BYTES_MAX), "é" * (limits.MESSAGE_BYTES_MAX // 2)):
-        assert codec.decode(_run_of(payloads=[payload])).runs[0].payloads == [payload]
+        encoded = codec.encode_run(A, limits.NUMBER_MAX, limits.NUMBER_MAX, clock, [payload])
+        assert len(encoded) <= limits.LARGE_RUN_BYTES_MAX
+        run = codec.decode_run(encoded)
+        assert (run.payloads, run.clock, run.encoded) == ([payload], clock, encoded)
+
+
+@pytest.mark.parametrize(
+    "payloads",
+    [
+        [bytes(limits.MESSAGE_BYTES_MAX + 1)],
+        ["x" * (limits.MESSAGE_BYTES_MAX + 1)],
+        ["é" * (limits.MESSAGE_BYTES_MAX // 2 + 1)],
+        ["x", "y"],
+        [],
+        [1],
+    ],
+    ids=["bytes over the limit", "text over the limit", "UTF-8 over the limit", "two messages", "none", "a number"],
+)
+def test_what_came_in_pieces_is_one_message_within_the_limit(payloads: list[Any]) -> None:
+    with pytest.raises(MalformedFrame):
+        codec.decode_run(_encoded_run(payloads=payloads))
 
 
 @pytest.mark.parametrize("version", [0, 2, 77, -1, 2**64 - 1])
@@ -262,16 +445,16 @@ def test_another_version_is_refused_by_both_numbers(version: int) -> None:
 def _full_group(name_length: int, host: str) -> Frame:
     members = tuple(f"{f'm{index:02}':x<{name_length}}#{'1' * 16}" for index in range(limits.MEMBERS_MAX))
     view = View(limits.NUMBER_MAX, members, tuple(f"{host}:{10_000 + index}" for index in range(len(members))))
-    high: dict[Process, int] = dict.fromkeys(members, limits.NUMBER_MAX)
-    decision = Decision(view, members, {}, high)
+    high: dict[Process, int] = dict.fromkeys((*members, frames.ORDER), limits.NUMBER_MAX)
+    decision = Decision(view, members, {}, high, True, dict.fromkeys(members, (members[0], view.number)))
     control: tuple[Control, ...] = (
-        frames.Install(decision),
-        frames.Cut(1, (1, 1), decision, dict.fromkeys(members, members[:3])),
+        frames.Install(decision, limits.NUMBER_MAX),
+        frames.Cut(1, (1, 1), decision, dict.fromkeys((*members, frames.ORDER), members[:3])),
         frames.Promise(1, (1, 1), high, (1, 1), decision),
         *[frames.Fetch(1, member, 1, limits.NUMBER_MAX) for member in members[:12]],
     )
-    high_number = limits.NUMBER_MAX
-    status = Status(1, high_number, high_number, high_number, high_number, suspects=members)
+    top = limits.NUMBER_MAX
+    status = Status(top, top, top, top, top, top, top, top, suspects=members, partial=top)
     return Frame("g" * 63, "i" * 32, members[0], members[1], status, control)
 
 
@@ -281,7 +464,10 @@ def test_all_that_a_change_of_a_full_group_says_fits_one_frame(name_length: int,
     assert codec.decode(codec.encode(frame)) == frame
 
 
-def test_an_install_of_a_full_group_fits_beside_runs() -> None:
+def test_an_install_of_a_full_group_and_a_piece_of_the_order_fit_beside_runs() -> None:
     frame = _full_group(32, "h" * 253)
-    beside = Frame(frame.group, frame.instance, frame.source, frame.target, frame.status, frame.control[:1])
+    entries = tuple((who, limits.NUMBER_MAX, limits.NUMBER_MAX) for who in frame.status.suspects * 2)
+    orders = Orders(limits.NUMBER_MAX, limits.NUMBER_MAX, entries[:PIECE_ENTRIES])
+    beside = replace(frame, control=frame.control[:1], orders=orders)
+    assert len(orders.entries) == PIECE_ENTRIES
     assert len(codec.encode(beside)) <= limits.FRAME_HEADER_BYTES

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.detector import Detector, is_quorum
+from gcom.core.detector import Detector
+from gcom.core.quorum import is_quorum
 from gcom.values import limits
 from gcom.values.names import Process
 from tests.core.making import A, B, C, D, E, view
@@ -22,13 +23,18 @@ def detector(*members: Process) -> Detector:
     return watching
 
 
+def suspected(watching: Detector, now_ms: int) -> list[Process]:
+    """Whom a tick makes suspected."""
+    return watching.tick(now_ms)[0]
+
+
 def run_until(watching: Detector, end_ms: int, heard: tuple[Process, ...] = ()) -> list[tuple[int, Process]]:
     """Tick as a driver does; who became suspected, and when."""
     found: list[tuple[int, Process]] = []
     for now_ms in range(START + 100, end_ms + 1, 100):
         for peer in heard:
             watching.heard(peer, now_ms, ())
-        found += [(now_ms, peer) for peer in watching.tick(now_ms)]
+        found += [(now_ms, peer) for peer in suspected(watching, now_ms)]
     return found
 
 
@@ -54,7 +60,9 @@ def test_a_call_that_breaks_or_times_out_is_no_evidence() -> None:
 
 def test_silence_makes_suspected_once_and_not_before_its_time() -> None:
     watching = detector(A, B, C)
-    assert run_until(watching, START + 3 * limits.SILENCE_MS, heard=(C,)) == [(START + limits.SILENCE_MS, B)]
+    assert run_until(watching, START + 3 * limits.SILENCE_MS, heard=(C,)) == [
+        (START + limits.SILENCE_MS + limits.PROBE_MS, B)  # c was asked, and said nothing
+    ]
     assert watching.suspects == {B: "silence"}
 
 
@@ -93,10 +101,10 @@ def test_a_suspicion_yields_even_then_if_too_few_for_a_quorum_are_left() -> None
 def test_a_pause_of_this_process_counts_against_nobody() -> None:
     watching = detector(A, B, C)
     pause = 10 * limits.SILENCE_MS
-    assert watching.tick(START + pause) == []
+    assert suspected(watching, START + pause) == []
     assert watching.has_quorum(START + pause)
     watching.heard(C, START + pause + 100, ())
-    assert watching.tick(START + pause + limits.HEARTBEAT_MS) == []
+    assert suspected(watching, START + pause + limits.HEARTBEAT_MS) == []
 
 
 @given(st.lists(st.integers(1, 5_000), min_size=1, max_size=20))
@@ -105,7 +113,7 @@ def test_only_time_in_which_this_process_ran_makes_silence(steps: list[int]) -> 
     for step in steps:
         now_ms += step
         ran_ms += step if step <= limits.HEARTBEAT_MS + limits.LAG_MS else limits.HEARTBEAT_MS
-        assert bool(watching.tick(now_ms)) <= (ran_ms >= limits.SILENCE_MS)
+        assert bool(suspected(watching, now_ms)) <= (ran_ms >= limits.SILENCE_MS)
 
 
 def test_one_that_is_silent_long_after_the_pause_is_suspected_all_the_same() -> None:
@@ -116,9 +124,9 @@ def test_one_that_is_silent_long_after_the_pause_is_suspected_all_the_same() -> 
     while not found and now < START + 70_000:
         now += 100
         watching.heard(C, now, ())
-        found = watching.tick(now)
+        found = suspected(watching, now)
     assert found == [B]
-    assert now <= START + 60_000 + limits.SILENCE_MS
+    assert now <= START + 60_000 + limits.SILENCE_MAX_MS
 
 
 @pytest.mark.parametrize(
@@ -177,3 +185,134 @@ def test_a_stranger_is_nobody_to_suspect() -> None:
     assert not watching.failed("x#1", refused=True)
     assert not watching.suspect("x#1", "silence")
     assert (watching.suspected("x#1"), watching.suspects) == (False, {})
+
+
+# forks
+
+
+def test_alone_is_who_has_no_quorum_left_and_no_doubt_about_the_others() -> None:
+    watching = detector(A, B, C)
+    watching.gone(B, "gone")
+    assert not watching.alone  # A and C are a quorum
+    watching.suspect(C, "silence")
+    assert not watching.alone  # silence is no proof
+    watching.gone(C, "gone")
+    assert watching.alone
+    assert watching.suspects == {B: "gone", C: "silence"}  # what made it suspected first
+    watching.heard(C, START, ())
+    assert not watching.alone
+
+
+def test_the_leader_of_two_goes_on_without_a_fork() -> None:
+    watching = detector(A, B)
+    watching.gone(B, "gone")
+    assert not watching.alone
+
+
+# what is usual, and what others hear
+
+
+def regular(watching: Detector, gap_ms: int, peers: tuple[Process, ...] = (B, C), for_ms: int = 20_000) -> int:
+    """Hear the peers so often for a while, and tick meanwhile; returns the time then."""
+    now_ms = START
+    while now_ms < START + for_ms:
+        now_ms += 50
+        if (now_ms - START) % gap_ms < 50:
+            for peer in peers:
+                watching.heard(peer, now_ms, ())
+        assert suspected(watching, now_ms) == []
+    for peer in peers:
+        watching.heard(peer, now_ms, ())
+    return now_ms
+
+
+def silence_of(watching: Detector, now_ms: int, vouching: bool = False) -> int:
+    """After how long B is suspected, while C is heard; `vouching`: and says that it hears B."""
+    began_ms = now_ms
+    while True:
+        now_ms += 50
+        watching.heard(C, now_ms, ())
+        found, asked = watching.tick(now_ms)
+        if vouching and C in asked:
+            watching.vouched(asked[C], now_ms + 10)
+        if found:
+            assert found == [B]
+            return now_ms - began_ms
+
+
+@pytest.mark.parametrize("gap_ms", [50, 250])
+def test_a_regular_peer_is_given_the_least_time(gap_ms: int) -> None:
+    watching = detector(A, B, C)
+    now_ms = regular(watching, gap_ms)
+    assert silence_of(watching, now_ms) == limits.SILENCE_MIN_MS + limits.PROBE_MS
+
+
+def test_one_that_has_long_gaps_now_and_then_is_given_more_but_not_for_ever() -> None:
+    watching = detector(A, B, C)
+    now_ms = regular(watching, 50)
+    for _ in range(4):  # a busy link, that hangs for a second each time
+        for _ in range(20):
+            now_ms += 50
+            watching.heard(B, now_ms, ())
+            watching.heard(C, now_ms, ())
+            watching.tick(now_ms)
+        for _ in range(20):
+            now_ms += 50
+            watching.heard(C, now_ms, ())
+            assert suspected(watching, now_ms) == []
+        watching.heard(B, now_ms, ())
+    assert limits.SILENCE_MIN_MS + 500 < silence_of(watching, now_ms) <= limits.SILENCE_MAX_MS
+
+
+def test_nobody_is_given_more_than_the_most() -> None:
+    watching = detector(A, B)
+    watching.heard(B, START + 60_000, ())
+    now_ms = START + 60_000
+    watching.tick(now_ms)
+    found: list[Process] = []
+    while not found:
+        now_ms += 100
+        found = suspected(watching, now_ms)
+    assert now_ms - START - 60_000 == limits.SILENCE_MAX_MS
+
+
+def test_a_process_that_runs_late_itself_is_slower_to_suspect() -> None:
+    watching = detector(A, B)
+    now_ms = START
+    for _ in range(40):
+        now_ms += 400  # 275 ms late each time, too little to call it a pause
+        watching.heard(B, now_ms, ())
+        watching.tick(now_ms)
+    began_ms = now_ms
+    while not suspected(watching, now_ms):
+        now_ms += 400
+    assert now_ms - began_ms >= limits.SILENCE_MIN_MS + 2 * 275
+
+
+def test_who_is_vouched_for_is_not_suspected_until_the_most() -> None:
+    watching = detector(A, B, C)
+    now_ms = regular(watching, 250)
+    assert silence_of(watching, now_ms, vouching=True) == limits.SILENCE_MAX_MS
+
+
+def test_a_few_who_are_heard_well_are_asked_the_next_in_rank_first() -> None:
+    watching = Detector(C)
+    watching.install(view(A, B, C, D, E, "f#1", "g#1"), START)
+    now_ms = regular(watching, 250, (A, B, D, E, "f#1", "g#1"))
+    for _ in range(40):
+        now_ms += 50
+        for peer in (A, B, E, "g#1"):
+            watching.heard(peer, now_ms, ())
+        found, asked = watching.tick(now_ms)
+        assert found == []
+        if asked:
+            break
+    assert asked == dict.fromkeys((E, "g#1", A), (D, "f#1"))
+
+
+def test_a_member_vouches_for_whom_it_hears_and_for_nobody_else() -> None:
+    watching = detector(A, B, C, D)
+    now_ms = regular(watching, 250, (B, C, D))
+    watching.suspect(C, "refused")
+    assert watching.vouches_for((B, C, D, "x#1", A), now_ms) == (B, D)
+    assert watching.vouches_for((B,), now_ms + 1_000) == ()

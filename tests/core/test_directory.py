@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core import directory_codec as codec
-from gcom.core.directory import (
-    PAGE_BYTES,
+from gcom.core.directory import PAGE_BYTES, Directory
+from gcom.core.requests import (
     Answer,
     Claim,
     Create,
-    Directory,
     Done,
     Entries,
     Entry,
+    Fork,
     ListGroups,
     Lookup,
     Refusal,
@@ -133,7 +133,6 @@ def test_a_static_group_is_claimed_by_its_own() -> None:
         (NEWS, "k2", 2, (A,), 1, "Stale"),
         (NEWS, "k2", 2, (A,), limits.LEASE_MS, "Stale"),  # an older view stays older
         (NEWS, "k2", 3, (B,), 1, "Stale"),  # a view is decided once
-        (NEWS, "k3", 9, (B,), limits.LEASE_MS - 1, "Stale"),  # the entry's instance is alive
         (NEWS, "k3", 1, (B,), limits.LEASE_MS, ""),  # it is doubted
         (LOOSE, "k2", 4, (A,), 1, "GroupExists"),  # an instance's definition never changes
     ],
@@ -149,6 +148,86 @@ def test_registering_over_view_3_of_k2(
         assert entry(it.ask(Lookup("news"), 0)) == before
     else:
         assert answer == Entry(definition, instance, number, members, tuple(HOME for _ in members), alive=True)
+
+
+@pytest.mark.parametrize(
+    ("members", "stays", "instance", "others", "number", "holds"),
+    [
+        ((A, B), 1, "k3", (A,), 9, "k2"),
+        ((A,), 1, "k3", (A, B), 1, "k3"),
+        ((A,), 1, "k3", (B,), 9, "k3"),  # as many members, and more views
+        ((A,), 1, "k1", (B,), 2, "k2"),
+        ((A,), 1, "k3", (B,), 3, "k2"),  # as many of both: the lower id
+        ((A,), 1, "k1", (B,), 3, "k1"),
+        ((A, B), limits.LEASE_MS, "k3", (A,), 1, "k3"),  # doubted
+    ],
+)
+def test_of_two_living_instances_the_smaller_is_told_of_the_other(
+    members: tuple[str, ...], stays: int, instance: str, others: tuple[str, ...], number: int, holds: str
+) -> None:
+    it = directory()
+    it.ask(Register(NEWS, "k2", view(3, *members)), 0)
+    assert entry(it.ask(Register(NEWS, instance, view(number, *others)), stays)).instance == holds
+    held = entry(it.ask(Lookup("news"), stays))
+    assert held.instance == holds
+    loser = "k2" if holds != "k2" else instance
+    many = view(10, *[f"m{number}#1" for number in range(9)])
+    answer = it.ask(Register(NEWS, loser, many), stays)
+    if stays < limits.LEASE_MS and holds != "k2":
+        assert answer == held  # it was replaced, and does not come back by growing
+    else:
+        assert entry(answer).instance == loser
+
+
+def survivor(number: int, dead: bool = True, former: str = A, process: str = "alice#2") -> Claim:
+    return Claim("news", "k2", number, process, HOME, dead, former)
+
+
+@pytest.mark.parametrize(
+    ("claim", "at", "granted"),
+    [
+        (survivor(3), limits.PROOF_MS, True),
+        (survivor(3), limits.PROOF_MS - 1, False),  # a newer view may be about to be registered
+        (survivor(2), limits.PROOF_MS, False),
+        (survivor(3, dead=False), limits.PROOF_MS, False),
+        (survivor(3, former="carol#1"), limits.PROOF_MS, False),  # it was not in that view
+        (survivor(3, former="carol#1"), limits.LEASE_MS, True),
+        (survivor(3, former=""), limits.PROOF_MS, False),
+    ],
+)
+def test_a_survivor_that_proves_the_others_dead_need_not_wait_for_the_lease(
+    claim: Claim, at: int, granted: bool
+) -> None:
+    it = directory()
+    it.ask(Register(NEWS, "k2", view(3, A, B)), 0)
+    answer = it.ask(claim, at)
+    assert isinstance(answer, Refusal) is not granted
+    if granted:
+        assert answer == Entry(NEWS, "i1", 1, ("alice#2",), (HOME,), alive=True)
+        assert it.ask(Register(NEWS, "k2", view(9, A, B)), at) == answer
+
+
+def test_an_operator_lets_any_former_member_claim_and_shuts_the_old_instance_out() -> None:
+    it = directory()
+    it.ask(Register(NEWS, "k2", view(3, A, B)), 0)
+    assert code(it.ask(Fork("other", "k2"), 0)) == "UnknownGroup"
+    assert code(it.ask(Fork("news", "k3"), 0)) == "Unavailable"
+    assert entry(it.ask(Fork("news", "k2"), 0)).forked
+    assert code(it.ask(Register(NEWS, "k2", view(4, A, B)), 1)) == "Stale"
+    assert code(it.ask(survivor(3, dead=False, former=""), 1)) == "Stale"  # a newcomer has no state
+    begun = entry(it.ask(survivor(3, dead=False, former="zoe#1"), 1))
+    assert (begun.instance, begun.forked) == ("i1", False)
+    assert it.ask(Register(NEWS, "k2", view(4, A, B)), 2) == begun
+
+
+def test_an_order_to_fork_runs_out_and_an_empty_group_needs_none() -> None:
+    it = directory()
+    it.ask(Create(NEWS), 0)
+    assert code(it.ask(Fork("news", "i1"), 0)) == "Unavailable"
+    it.ask(Register(NEWS, "i1", view(3, A, B)), 0)
+    it.ask(Fork("news", "i1"), 0)
+    assert not entry(it.ask(Register(NEWS, "i1", view(4, A, B)), limits.FORK_MS)).forked
+    assert entry(it.ask(Lookup("news"), limits.FORK_MS)).view == 4
 
 
 def test_after_a_restart_the_living_group_takes_its_name_back_from_an_empty_one() -> None:
@@ -237,14 +316,15 @@ views = st.builds(
 requests = st.one_of(
     st.builds(Create, definitions),
     st.builds(Lookup, groups),
-    st.builds(Claim, groups, instances, numbers, processes, st.just(HOME), st.booleans()),
+    st.builds(Claim, groups, instances, numbers, processes, st.just(HOME), st.booleans(), st.sampled_from(["", A, B])),
     st.builds(Register, definitions, instances, views),
     st.builds(Unregister, groups, instances, numbers),
     st.builds(Remove, groups),
+    st.builds(Fork, groups, instances),
     st.just(ListGroups()),
 )
 Step = tuple[int, Request]
-steps = st.lists(st.tuples(st.sampled_from([0, 1, 500, limits.LEASE_MS]), requests), max_size=40)
+steps = st.lists(st.tuples(st.sampled_from([0, 1, 500, limits.PROOF_MS, limits.LEASE_MS]), requests), max_size=40)
 
 
 @dataclass
@@ -252,6 +332,8 @@ class Twin:
     """Knows a group only as its last accepted write, with everything about it asked anew of that write."""
 
     last: dict[str, tuple[int, Create | Register, str, int, tuple[str, ...]]] = field(default_factory=dict)
+    beaten: dict[str, list[str]] = field(default_factory=dict)  # by group, of the present one's life
+    forked: dict[str, int] = field(default_factory=dict)
     minted: int = 0
 
     def mint(self) -> str:
@@ -261,6 +343,24 @@ class Twin:
     def alive(self, group: str, now: int) -> bool:
         when, _, _, number, _ = self.last[group]
         return number > 0 and now < when + limits.LEASE_MS
+
+    def gives_way(self, request: Request, now: int) -> bool:
+        """Whether the answer is another instance's entry."""
+        if not isinstance(request, Register) or not self.rivals(request, now):
+            return False
+        group = request.definition.group
+        _, _, present, number, members = self.last[group]
+        mine = (-len(request.view.members), -request.view.number, request.instance)
+        smaller = mine > (-len(members), -number, present)
+        return request.instance in self.beaten.get(group, [])[-8:] or smaller
+
+    def rivals(self, request: Register, now: int) -> bool:
+        found = self.last.get(request.definition.group)
+        other = found is not None and found[2] != request.instance and found[1].definition == request.definition
+        return other and self.alive(request.definition.group, now)
+
+    def fork(self, group: str, now: int) -> bool:
+        return group in self.forked and now < self.forked[group] + limits.FORK_MS
 
     def accepts(self, request: Request, now: int) -> bool:
         match request:
@@ -272,35 +372,54 @@ class Twin:
                 if definition.group not in self.last:
                     return True
                 _, made, present, number, members = self.last[definition.group]
+                if self.rivals(request, now):
+                    return not self.gives_way(request, now)
                 if present != instance:
                     return not self.alive(definition.group, now)
                 newer = (number, members) == (new.number, new.members) or number < new.number
-                return made.definition == definition and newer
+                return made.definition == definition and newer and not self.fork(definition.group, now)
+            case Fork(group, instance):
+                return group in self.last and self.last[group][2] == instance and self.last[group][3] > 0
             case Unregister(group, instance, number):
                 return group not in self.last or (self.last[group][2] == instance and self.last[group][3] <= number)
             case Lookup(group):
                 return group in self.last
             case Remove(group):
                 return group in self.last and not self.alive(group, now)
-            case Claim(group, instance, number, process, _, dead):
+            case Claim(group, instance, number, process, _, dead, former):
                 if group not in self.last:
                     return False
-                _, _, present, held, members = self.last[group]
+                when, _, present, held, members = self.last[group]
                 again = held == 1 and members == (process,)
-                free = held == 0 or (dead and not self.alive(group, now))
+                patience = limits.PROOF_MS if former in members else limits.LEASE_MS
+                free = held == 0 or (dead and now >= when + patience) or (self.fork(group, now) and former != "")
                 return again or ((present, held) == (instance, number) and free)
+            case _:
+                return False
 
     def apply(self, request: Request, now: int) -> None:
         match request:
             case Create(definition) if definition.group not in self.last:
                 self.last[definition.group] = (now, request, self.mint(), 0, ())
             case Register(definition, instance, new):
-                self.last[definition.group] = (now, request, instance, new.number, new.members)
+                group = definition.group
+                if self.rivals(request, now):
+                    self.beaten.setdefault(group, []).append(self.last[group][2])
+                else:
+                    self.beaten[group] = [one for one in self.beaten.get(group, []) if one != instance]
+                self.forked.pop(group, None)
+                self.last[group] = (now, request, instance, new.number, new.members)
+            case Fork(group):
+                self.forked[group] = now
             case Unregister(group) | Remove(group):
-                self.last.pop(group, None)
+                for table in (self.last, self.beaten, self.forked):
+                    table.pop(group, None)
             case Claim(group, _, _, process):
                 _, made, present, held, members = self.last[group]
                 if not (held == 1 and members == (process,)):
+                    self.forked.pop(group, None)
+                    if held:
+                        self.beaten.setdefault(group, []).append(present)
                     self.last[group] = (now, made, present if held == 0 else self.mint(), 1, (process,))
             case _:
                 pass
@@ -312,14 +431,16 @@ def test_it_answers_as_its_twin(history: list[Step]) -> None:
     for pause, request in history:
         now += pause
         answer = codec.decode_answer(codec.encode_answer(it.ask(request, now)))
-        accepted = twin.accepts(request, now)
-        assert isinstance(answer, Refusal) is not accepted, (request, answer)
+        accepted, told = twin.accepts(request, now), twin.gives_way(request, now)
+        assert isinstance(answer, Refusal) is not (accepted or told), (request, answer)
         if accepted:
             twin.apply(request, now)
         listed = it.ask(ListGroups(), now)
         assert isinstance(listed, Entries)
-        assert [(one.definition.group, one.instance, one.view, one.members, one.alive) for one in listed.groups] == [
-            (group, *twin.last[group][2:], twin.alive(group, now)) for group in sorted(twin.last)
+        assert [
+            (one.definition.group, one.instance, one.view, one.members, one.alive, one.forked) for one in listed.groups
+        ] == [
+            (group, *twin.last[group][2:], twin.alive(group, now), twin.fork(group, now)) for group in sorted(twin.last)
         ]
 
 

@@ -8,7 +8,7 @@ import msgpack
 import pytest
 
 from gcom.core import directory_codec as codec
-from gcom.core.directory import Done, Refusal
+from gcom.core.requests import Done, Refusal
 from gcom.errors import MalformedFrame, VersionMismatch
 from gcom.values import limits
 
@@ -31,7 +31,7 @@ def packed(*parts: Any, version: Any = limits.PROTOCOL_VERSION) -> bytes:
         ("create", ["news", "fifo", "RELIABLE", [], False, "PRIMARY"]),
         ("create", ["news", "FIFO", "RELIABLE", ["b", "a"], False, "PRIMARY"]),
         ("create", ["news", "FIFO", "RELIABLE", [["a"]], False, "PRIMARY"]),
-        ("create", ["news", "FIFO", "RELIABLE", [], True, "PRIMARY"]),
+        ("create", ["news", "FIFO", "BASIC", [], True, "PRIMARY"]),
         ("create", ["news", "LIFO", "RELIABLE", [], False, "PRIMARY"]),
         ("create", ["no spaces", "FIFO", "RELIABLE", [], False, "PRIMARY"]),
         ("create", [["news"], "FIFO", "RELIABLE", [], False, "PRIMARY"]),
@@ -41,14 +41,19 @@ def packed(*parts: Any, version: Any = limits.PROTOCOL_VERSION) -> bytes:
         ("lookup", b"news"),
         ("list", "no spaces"),
         ("list", []),
-        ("claim", "news", "i1", -1, "alice#1", "127.0.0.1:1", False),
-        ("claim", "news", "i1", 2**63, "alice#1", "127.0.0.1:1", False),
-        ("claim", "news", "i1", True, "alice#1", "127.0.0.1:1", False),
-        ("claim", "news", "I1", 0, "alice#1", "127.0.0.1:1", False),
-        ("claim", "news", "i" * 33, 0, "alice#1", "127.0.0.1:1", False),
-        ("claim", "news", "i1", 0, "alice", "127.0.0.1:1", False),
-        ("claim", "news", "i1", 0, "alice#1", "127.0.0.1:70000", False),
-        ("claim", "news", "i1", 0, "alice#1", "127.0.0.1:1", 0),
+        ("claim", "news", "i1", -1, "alice#1", "127.0.0.1:1", False, ""),
+        ("claim", "news", "i1", 2**63, "alice#1", "127.0.0.1:1", False, ""),
+        ("claim", "news", "i1", True, "alice#1", "127.0.0.1:1", False, ""),
+        ("claim", "news", "I1", 0, "alice#1", "127.0.0.1:1", False, ""),
+        ("claim", "news", "i" * 33, 0, "alice#1", "127.0.0.1:1", False, ""),
+        ("claim", "news", "i1", 0, "alice", "127.0.0.1:1", False, ""),
+        ("claim", "news", "i1", 0, "alice#1", "127.0.0.1:70000", False, ""),
+        ("claim", "news", "i1", 0, "alice#1", "127.0.0.1:1", 0, ""),
+        ("claim", "news", "i1", 0, "alice#1", "127.0.0.1:1", False, 0),
+        ("claim", "news", "i1", 0, "alice#1", "127.0.0.1:1", False, "alice"),
+        ("claim", "news", "i1", 0, "alice#1", "127.0.0.1:1", False),
+        ("fork", "news", "I1"),
+        ("fork", "no spaces", "i1"),
         ("register", DEFINITION, "i1", [0, *VIEW[1:]]),
         ("register", DEFINITION, "i1", [1, [], [], True]),
         ("register", DEFINITION, "i1", [1, ["alice#1"], [], True]),
@@ -65,9 +70,11 @@ def test_a_malformed_request_is_refused(parts: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize(
     "parts",
     [
-        ("entry", [DEFINITION, "i1", 0, ["alice#1"], ["127.0.0.1:1"], False]),
-        ("entry", [DEFINITION, "i1", 1, [], [], False]),
-        ("entry", [DEFINITION, "i1", 0, [], [], "no"]),
+        ("entry", [DEFINITION, "i1", 0, ["alice#1"], ["127.0.0.1:1"], False, False]),
+        ("entry", [DEFINITION, "i1", 1, [], [], False, False]),
+        ("entry", [DEFINITION, "i1", 0, [], [], "no", False]),
+        ("entry", [DEFINITION, "i1", 0, [], [], False]),
+        ("entry", [DEFINITION, "i1", 0, [], [], False, 0]),
         ("entries", [1], False),
         ("entries", [], 0),
         ("done", 1),

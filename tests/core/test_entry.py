@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gcom import errors
-from gcom.core.directory import Claim, Create, Done, Entry, Lookup, Refusal
-from gcom.core.entry import Approach, Ask, Entering, Failed, First, Out, error_of
+from gcom.core.entry import Approach, Ask, Entering, Failed, First, Former, Out, error_of
 from gcom.core.frames import JoinRefused, Redirect
+from gcom.core.requests import Claim, Create, Done, Entry, Lookup, Refusal
 from gcom.errors import NameTaken, NotInvited, PeerError, RegistryUnavailable
 from gcom.values import limits
 from gcom.values.definition import Definition
-from tests.core.making import A, B, C, address
+from tests.core.making import A, B, C, D, E, address
 
 NEWS = Definition.parse("news")
 ME, HERE = "me#7", "me-7:1"
@@ -29,7 +31,7 @@ def entering(create: Definition | None = None) -> Entering:
 
 def looked_up(*members: str, alive: bool = True) -> Entering:
     machine = entering()
-    machine.on_answer(Lookup("news"), entry(*members, alive=alive))
+    machine.on_answer(Lookup("news"), entry(*members, alive=alive), 0)
     return machine
 
 
@@ -46,20 +48,20 @@ def test_it_begins_with_a_look_or_a_create() -> None:
 
 
 def test_no_registry_is_the_end() -> None:
-    (out,) = entering().on_answer(Lookup("news"), None)
+    (out,) = entering().on_answer(Lookup("news"), None, 0)
     assert isinstance(out, Failed)
     assert isinstance(out.error, RegistryUnavailable)
 
 
 def test_an_answer_that_fits_no_question_is_the_end() -> None:
-    (out,) = entering().on_answer(Lookup("news"), Done())
+    (out,) = entering().on_answer(Lookup("news"), Done(), 0)
     assert isinstance(out, Failed)
     assert isinstance(out.error, PeerError)
 
 
 @pytest.mark.parametrize("code", ["UnknownGroup", "GroupExists", "LocalError"])
 def test_a_refusal_is_raised_as_what_it_names(code: str) -> None:
-    (out,) = entering().on_answer(Lookup("news"), Refusal(code, "because"))
+    (out,) = entering().on_answer(Lookup("news"), Refusal(code, "because"), 0)
     assert isinstance(out, Failed)
     assert type(out.error) is getattr(errors, code)
     assert str(out.error) == "because"
@@ -68,22 +70,22 @@ def test_a_refusal_is_raised_as_what_it_names(code: str) -> None:
 def test_an_empty_group_is_claimed_and_its_first_member_is_in() -> None:
     machine = entering(NEWS)
     claim = Claim("news", "i1", 0, ME, HERE)
-    assert machine.on_answer(Create(NEWS), entry()) == [Ask(claim)]
+    assert machine.on_answer(Create(NEWS), entry(), 0) == [Ask(claim)]
     granted = entry(ME, view=1)
-    assert machine.on_answer(claim, granted) == [First(granted)]
+    assert machine.on_answer(claim, granted, 0) == [First(granted)]
 
 
 def test_a_claim_that_came_too_late_asks_who_was_faster() -> None:
     machine = entering()
     claim = Claim("news", "i1", 0, ME, HERE)
-    machine.on_answer(Lookup("news"), entry())
-    assert machine.on_answer(claim, Refusal("Stale", "")) == LOOK
-    assert machine.on_answer(Lookup("news"), entry(A)) == to(A)
+    machine.on_answer(Lookup("news"), entry(), 0)
+    assert machine.on_answer(claim, Refusal("Stale", ""), 0) == LOOK
+    assert machine.on_answer(Lookup("news"), entry(A), 0) == to(A)
 
 
 def test_members_are_asked_oldest_first() -> None:
     machine = entering()
-    assert machine.on_answer(Lookup("news"), entry(A, B, C)) == to(A)
+    assert machine.on_answer(Lookup("news"), entry(A, B, C), 0) == to(A)
     assert "a#1 at a-1:1" in machine.waits_for
     assert machine.on_unreached(A, False, 0) == to(B)
     assert machine.on_unreached(A, False, 0) == []  # old news
@@ -104,7 +106,7 @@ def test_a_redirect_to_who_did_not_answer_is_looked_into_again_after_a_while() -
         assert machine.on_reply(B, Redirect(A, address(A)), now_ms) == []
     assert machine.tick(limits.JOIN_RETRY_MS - 1) == []
     assert machine.tick(limits.JOIN_RETRY_MS) == LOOK
-    assert machine.on_answer(Lookup("news"), entry(A, B)) == to(A)
+    assert machine.on_answer(Lookup("news"), entry(A, B), 0) == to(A)
 
 
 def test_a_refused_join_is_raised_as_what_it_names() -> None:
@@ -115,7 +117,7 @@ def test_a_refused_join_is_raised_as_what_it_names() -> None:
 
 def test_a_stranger_does_not_even_ask_a_static_group() -> None:
     machine = entering()
-    (out,) = machine.on_answer(Lookup("news"), entry(A, definition=Definition.parse("news", static=["a", "b"])))
+    (out,) = machine.on_answer(Lookup("news"), entry(A, definition=Definition.parse("news", static=["a", "b"])), 0)
     assert isinstance(out, Failed)
     assert isinstance(out.error, NotInvited)
     assert "'me'" in str(out.error)
@@ -148,7 +150,7 @@ def test_a_refusal_seen_before_the_last_look_proves_nothing() -> None:
     machine = looked_up(A, alive=True)
     machine.on_unreached(A, True, 0)
     machine.tick(limits.JOIN_RETRY_MS)
-    machine.on_answer(Lookup("news"), entry(A, alive=False))
+    machine.on_answer(Lookup("news"), entry(A, alive=False), 0)
     machine.on_unreached(A, False, 1_000)
     assert machine.tick(2_000) == LOOK
 
@@ -156,3 +158,102 @@ def test_a_refusal_seen_before_the_last_look_proves_nothing() -> None:
 def test_a_name_that_is_no_exception_of_ours_is_a_peers_fault() -> None:
     for code in ("SystemExit", "errors", "annotations", "Nothing", ""):
         assert type(error_of(code, "x")) is PeerError
+
+
+# a process that returns
+
+
+def former(*members: str, view: int = 3) -> Former:
+    """It was `me#6`, in the last view of which were also these."""
+    return Former("me#6", entry("me#6", *members, view=view, alive=False))
+
+
+def returning(*members: str) -> Entering:
+    machine = Entering("news", ME, HERE, None, former(*members))
+    assert machine.start() == LOOK
+    return machine
+
+
+def survivor(view: int = 3) -> list[Out]:
+    return [Ask(Claim("news", "i1", view, ME, HERE, dead=True, former="me#6"))]
+
+
+def test_a_survivor_claims_as_soon_as_all_others_have_refused_though_the_lease_runs() -> None:
+    machine = returning(A, B)
+    assert machine.on_answer(Lookup("news"), entry("me#6", A, B), 0) == to(A)
+    assert machine.on_unreached(A, True, 0) == to(B)
+    assert machine.on_unreached(B, True, 0) == survivor()
+    assert machine.on_answer(survivor()[0].request, Refusal("Stale", "too early"), 10) == []  # type: ignore[union-attr]
+    assert machine.tick(9 + limits.JOIN_RETRY_MS) == []
+    assert machine.tick(10 + limits.JOIN_RETRY_MS) == LOOK
+
+
+def test_who_was_only_silent_is_asked_again_before_anything_is_claimed() -> None:
+    machine = returning(A, B)
+    machine.on_answer(Lookup("news"), entry("me#6", A, B), 0)
+    machine.on_unreached(A, True, 0)
+    assert machine.on_unreached(B, False, 0) == []
+    assert machine.tick(limits.JOIN_RETRY_MS) == LOOK
+
+
+def test_members_of_a_view_that_the_registry_has_not_heard_of_are_asked_too() -> None:
+    machine = returning(A, B)
+    assert machine.on_answer(Lookup("news"), entry("me#6", A, view=2), 0) == to(A)
+    assert machine.on_unreached(A, True, 0) == to(B)
+    assert machine.on_unreached(B, True, 0) == survivor(view=2)
+
+
+def test_who_was_not_in_the_entrys_view_waits_for_the_lease_as_newcomers_do() -> None:
+    machine = returning(A)
+    machine.on_answer(Lookup("news"), entry(B, C, view=7, alive=True), 0)
+    for member in (B, C, A):
+        machine.on_unreached(member, True, 0)
+    assert machine.tick(limits.JOIN_RETRY_MS) == LOOK
+
+
+def test_on_an_operators_word_a_former_member_claims_at_once_and_a_newcomer_does_not() -> None:
+    forked = replace(entry(A, B), forked=True)
+    assert returning(A).on_answer(Lookup("news"), forked, 0) == [
+        Ask(Claim("news", "i1", 3, ME, HERE, dead=False, former="me#6"))
+    ]
+    assert entering().on_answer(Lookup("news"), forked, 0) == to(A)
+
+
+def test_what_ends_anothers_entry_makes_one_that_returns_try_again_later_each_time() -> None:
+    machine, now_ms = returning(A), 0
+    for pause_ms in (250, 500, 1_000, 2_000, 2_000):
+        assert machine.on_answer(Lookup("news"), Refusal("NotInvited", "because"), now_ms) == []
+        assert machine.waits_for == "because"
+        assert machine.tick(now_ms + pause_ms - 1) == []
+        now_ms += pause_ms
+        assert machine.tick(now_ms) == LOOK
+
+
+def test_a_group_that_is_unknown_for_longer_than_a_lease_and_has_nobody_left_is_made_again() -> None:
+    machine, now_ms = returning(A), 0
+    while now_ms < limits.LEASE_MS:
+        assert machine.on_answer(Lookup("news"), Refusal("UnknownGroup", ""), now_ms) == to(A)
+        assert machine.on_unreached(A, True, now_ms) == []
+        now_ms += limits.RETURN_RETRY_MAX_MS
+        outs = machine.tick(now_ms)
+    assert outs == [Ask(Create(NEWS))]
+    assert machine.on_answer(Create(NEWS), entry(), now_ms) == [Ask(Claim("news", "i1", 0, ME, HERE))]
+
+
+def test_a_second_member_is_asked_when_the_first_is_slow_to_answer_at_all() -> None:
+    machine = returning(A, B, C)
+    assert machine.on_answer(Lookup("news"), entry(A, B, C, D, E), 0) == to(A)
+    assert machine.tick(limits.JOIN_STAGGER_MS - 1) == []
+    assert machine.tick(limits.JOIN_STAGGER_MS) == to(B)
+    assert machine.tick(2 * limits.JOIN_STAGGER_MS) == to(C)
+    assert machine.tick(3 * limits.JOIN_STAGGER_MS) == []  # three at a time
+    assert machine.on_unreached(B, True, 0) == to(D)
+    machine.on_heard(D)
+    assert machine.on_unreached(A, True, 0) == to(E)
+
+
+def test_who_has_answered_is_waited_for() -> None:
+    machine = returning(A, B)
+    machine.on_answer(Lookup("news"), entry(A, B), 0)
+    machine.on_heard(A)
+    assert machine.tick(60_000) == []

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gcom.core.effects import Deliver, Skip
 from gcom.core.ordering import Fifo, NonOrdered, orderer
 from gcom.values.definition import Ordering
-from tests.core.making import A, B, C, numbers, run
+from gcom.values.names import Process
+from tests.core.making import A, B, C, delivered, run, skipped
 
 
 class Twin:
@@ -18,12 +20,12 @@ class Twin:
         self.next = 1
         self.here: set[int] = set()
         self.passed: set[int] = set()
-        self.delivered: list[int] = []
+        self.delivered: list[tuple[Process, int]] = []
 
     def settle(self) -> None:
         while self.next in self.here or self.next in self.passed:
             if self.next in self.here:
-                self.delivered.append(self.next)
+                self.delivered.append((A, self.next))
             self.next += 1
 
 
@@ -38,77 +40,88 @@ def arrivals(draw: st.DrawFn) -> list[tuple[int, int, bool]]:
     return draw(st.permutations(stream))
 
 
+def fifo(**cut: int) -> Fifo:
+    """In view 1 of A, B and C, after a cut."""
+    made = Fifo()
+    made.install(1, (A, B, C), {f"{name}#1": number for name, number in cut.items()}, 0)
+    return made
+
+
 @given(arrivals())
 def test_fifo_delivers_what_its_twin_delivers(fates: list[tuple[int, int, bool]]) -> None:
-    fifo, twin, delivered = Fifo(), Twin(), list[int]()
-    fifo.enter(A, 0)
-    lost = [(first, count) for first, count, gone in fates if gone]
-    for first, count, _ in (fate for fate in fates if not fate[2]):
-        delivered += numbers(fifo.receive(run(A, first, count)))
-        twin.here |= set(range(first, first + count))
+    machine, twin, seen = fifo(), Twin(), list[tuple[Process, int]]()
+    for first, count, lost in fates:
+        span = set(range(first, first + count))
+        if lost:
+            ups = machine.pass_over(A, first, first + count - 1)
+            assert skipped(ups) == [(A, number) for number in sorted(span)]
+            twin.passed |= span
+        else:
+            ups = machine.receive(run(A, first, count))
+            twin.here |= span
+        seen += delivered(ups)
         twin.settle()
-        assert delivered == twin.delivered
-    for first, count in sorted(lost):  # as the multicast gives up: a stream's gaps in their order
-        delivered += numbers(fifo.pass_over(A, first + count - 1))
-        twin.passed |= set(range(1, first + count)) - twin.here
-        twin.settle()
-        assert delivered == twin.delivered
-    assert delivered == sorted(number for number in twin.here)
-    fifo.install(())  # nothing is held back
+        assert seen == twin.delivered
+    assert len(seen) == len(twin.here)
+    assert machine.close() == []  # nothing is held back
 
 
 def test_fifo_holds_over_a_gap_until_it_is_filled() -> None:
-    fifo = Fifo()
-    fifo.enter(A, 0)
-    assert fifo.receive(run(A, 3, 2)) == []
-    assert fifo.receive(run(A, 6, 1)) == []
-    assert numbers(fifo.receive(run(A, 1, 2))) == [1, 2, 3, 4]
-    assert numbers(fifo.pass_over(A, 5)) == [6]
+    machine = fifo()
+    assert machine.receive(run(A, 3, 2)) == []
+    assert machine.receive(run(A, 6, 1)) == []
+    assert machine.receive(run(A, 1, 2)) == [Deliver(run(A, 1, 2), 1), Deliver(run(A, 3, 2), 1)]
+    assert machine.pass_over(A, 5, 5) == [Skip(A, 5, 1, 1), Deliver(run(A, 6, 1), 1)]
+
+
+def test_a_loss_that_is_known_early_is_told_at_once_and_holds_nobody() -> None:
+    machine = fifo()
+    assert machine.pass_over(A, 3, 4) == [Skip(A, 3, 2, 1)]
+    assert machine.receive(run(A, 1, 2)) == [Deliver(run(A, 1, 2), 1)]
+    assert machine.receive(run(A, 5, 1)) == [Deliver(run(A, 5, 1), 1)]
 
 
 def test_what_comes_in_order_passes_as_it_is() -> None:
-    fifo = Fifo()
-    fifo.enter(A, 4)
     only = run(A, 5, 3)
-    assert fifo.receive(only)[0] is only
+    (up,) = fifo(a=4).receive(only)
+    assert isinstance(up, Deliver)
+    assert up.run is only
 
 
 def test_one_senders_gap_holds_nobody_else() -> None:
-    fifo = Fifo()
-    fifo.enter(A, 0)
-    fifo.enter(B, 0)
-    assert fifo.receive(run(A, 2, 1)) == []
-    assert numbers(fifo.receive(run(B, 1, 1))) == [1]
+    machine = fifo()
+    assert machine.receive(run(A, 2, 1)) == []
+    assert delivered(machine.receive(run(B, 1, 1))) == [(B, 1)]
 
 
-def test_a_stream_of_who_left_is_forgotten_and_of_who_stays_goes_on() -> None:
-    fifo = Fifo()
-    fifo.enter(A, 0)
-    fifo.enter(B, 0)
-    fifo.receive(run(A, 1, 3))
-    fifo.install((A, C))
-    assert numbers(fifo.receive(run(A, 4, 1))) == [4]
-    with pytest.raises(KeyError):
-        fifo.receive(run(B, 1, 1))
+def test_a_stream_of_who_stays_goes_on_and_a_newcomers_begins_at_the_cut() -> None:
+    machine = fifo()
+    machine.receive(run(A, 1, 3))
+    machine.install(2, (A, C, "d#1"), {A: 3, B: 0, C: 0, "d#1": 7}, 0)
+    assert machine.receive(run(A, 4, 1, view=2)) == [Deliver(run(A, 4, 1, view=2), 2)]
+    assert machine.receive(run("d#1", 8, 1, view=2)) == [Deliver(run("d#1", 8, 1, view=2), 2)]
 
 
-def test_a_view_that_ends_with_something_held_back_is_a_fault_of_ours() -> None:
-    fifo = Fifo()
-    fifo.enter(A, 0)
-    fifo.receive(run(A, 2, 1))
-    with pytest.raises(AssertionError, match="nothing held back"):
-        fifo.install(())
+def test_what_waits_at_the_end_for_something_that_nobody_has_is_given_up() -> None:
+    machine = fifo()
+    machine.receive(run(A, 5, 1))
+    machine.receive(run(B, 2, 2))
+    machine.receive(run(A, 2, 1))
+    assert machine.close() == [Skip(A, 2, 1, 1), Skip(A, 5, 1, 1), Skip(B, 2, 2, 1)]
+    assert machine.close() == []
 
 
 def test_nonordered_delivers_as_things_arrive() -> None:
     plain = NonOrdered()
-    plain.enter(A, 0)
+    plain.install(3, (A, B), {}, 0)
     arrived = [run(A, 5, 1), run(A, 1, 2), run(B, 1, 1)]
-    assert [plain.receive(each) for each in arrived] == [[each] for each in arrived]
-    assert plain.pass_over(A, 4) == []
-    plain.install((A,))
+    assert [plain.receive(each) for each in arrived] == [[Deliver(each, 3)] for each in arrived]
+    assert plain.pass_over(A, 3, 4) == [Skip(A, 3, 2, 3)]
+    assert plain.close() == []
 
 
 @pytest.mark.parametrize("ordering", list(Ordering))
-def test_every_ordering_has_a_module(ordering: Ordering) -> None:
-    orderer(ordering).enter(A, 0)
+def test_every_ordering_has_a_module_that_begins_empty(ordering: Ordering) -> None:
+    machine = orderer(ordering)
+    machine.install(1, (A, B), {}, 0)
+    assert machine.close() == machine.order([]) == []

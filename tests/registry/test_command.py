@@ -134,3 +134,17 @@ def test_a_closed_output_does_not_stop_it(start: Start) -> None:
     process.terminate()
     _, err = process.communicate(timeout=LIMIT_S)
     assert (process.returncode, err) == (0, "")
+
+
+def test_votes_are_kept_in_the_folder_of_data(start: Start, tmp_path: Path) -> None:
+    folder = tmp_path / "votes"
+    first = start("--port", "0", "--data", str(folder))
+    ready(first)
+    second = start("--port", "0", "--data", str(folder))
+    assert second.wait(LIMIT_S) == 2
+    assert second.stderr is not None
+    assert "another registry" in second.stderr.read()
+    first.kill()
+    first.wait(LIMIT_S)
+    ready(start("--port", "0", "--data", str(folder)))
+    assert (folder / "witness.db").exists()

@@ -9,8 +9,8 @@ import Pyro5.api
 import pytest
 from Pyro5.errors import NamingError, PyroError
 
-from gcom.core.directory import Claim, Create, Entry, Lookup, Refusal, Register
 from gcom.core.directory_codec import decode_answer
+from gcom.core.requests import Claim, Create, Entry, Lookup, Refusal, Register
 from gcom.errors import PeerError, VersionMismatch
 from gcom.shell import pyro
 from gcom.shell.directory import DirectoryClient
@@ -52,6 +52,7 @@ def test_the_directory_is_listed(registry: RegistryServer, name_server: Pyro5.ap
     assert name_server.list() == {
         "Pyro.NameServer": f"PYRO:Pyro.NameServer@{registry.address}",
         "gcom.directory": directory,
+        "gcom.sequencer": f"PYRO:gcom.sequencer@{registry.address}",
     }
     assert name_server.lookup("gcom.directory") == Pyro5.api.URI(directory)
 
@@ -61,7 +62,7 @@ def test_names_of_others_are_served(name_server: Pyro5.api.Proxy) -> None:
     name_server.register("plotter", Pyro5.api.URI(PRINTER))
     assert str(name_server.lookup("printer")) == str(name_server.lookup("plotter")) == PRINTER
     assert name_server.yplookup(meta_any=["room:7"])["printer"][0] == PRINTER
-    assert name_server.count() == 4
+    assert name_server.count() == 5
     assert set(name_server.list(prefix="p")) == {"printer", "plotter"}
     with pytest.raises(NamingError, match="already"):
         name_server.register("printer", PRINTER, safe=True)
@@ -107,12 +108,12 @@ def test_removing_by_prefix_spares_the_system(name_server: Pyro5.api.Proxy) -> N
     assert name_server.remove(prefix="g") == 2
     assert name_server.remove(prefix="Pyro") == 0
     assert name_server.remove() == 0
-    assert set(name_server.list()) == {"Pyro.NameServer", "gcom.directory"}
+    assert set(name_server.list()) == {"Pyro.NameServer", "gcom.directory", "gcom.sequencer"}
 
 
 def test_the_name_server_is_bounded(name_server: Pyro5.api.Proxy, expect_log: Callable[[str], None]) -> None:
     expect_log("answer too large")
-    for number in range(naming.ENTRIES_MAX - 2):
+    for number in range(naming.ENTRIES_MAX - 3):
         name_server.register(
             f"{number:04}" + "x" * 196, "PYRO:" + "x" * 480 + "@h:1", False, [f"{tag}" + "t" * 99 for tag in range(8)]
         )

@@ -16,9 +16,9 @@ LIMIT_S = 20.0  # for what should take milliseconds
 T = TypeVar("T")
 
 
-def until(condition: Callable[[], bool], what: str = "it") -> None:
+def until(condition: Callable[[], bool], what: str = "it", limit_s: float = LIMIT_S) -> None:
     """Wait for what another thread is about to do."""
-    deadline, pause = monotonic() + LIMIT_S, threading.Event()
+    deadline, pause = monotonic() + limit_s, threading.Event()
     while not condition():
         assert monotonic() < deadline, f"{what} never happened"
         pause.wait(0.002)
@@ -88,11 +88,16 @@ class Cluster:
         return self._stack.enter_context(gcom.connect(name, self.registry, log_dir=self._log_dir))
 
     def members(
-        self, *members: str, group: str = "news", ordering: str = "FIFO", multicast: str = "RELIABLE"
+        self,
+        *members: str,
+        group: str = "news",
+        ordering: str = "FIFO",
+        multicast: str = "RELIABLE",
+        rejoin: bool = True,
     ) -> list[gcom.Group]:
         """A group with these members, in this order of age; each has seen the last view."""
         definition = gcom.Definition.parse(group, ordering, multicast)
-        found = [self.node(name).join(group, create=definition) for name in members]
+        found = [self.node(name).join(group, create=definition, rejoin=rejoin) for name in members]
         for member in found:
             member.wait_for_members(len(members), LIMIT_S)
         return found

@@ -9,8 +9,8 @@ from time import monotonic
 
 import pytest
 
-from gcom.core.directory import Refusal, Register
 from gcom.core.directory_codec import encode_answer
+from gcom.core.requests import Refusal, Register
 from gcom.errors import (
     BadValue,
     GroupExists,

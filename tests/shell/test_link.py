@@ -170,7 +170,7 @@ def test_one_that_was_expelled_is_told_so_and_not_let_in_again(here: Cluster) ->
     1. C joins; its Join waits for the next heartbeat, in case the leader dies. 2. C is paused, and expelled. 3. C runs
     again, and its heartbeat with the Join comes before it hears of 2.
     """
-    alice, bob, carol = here.members("alice", "bob", "carol")
+    alice, bob, carol = here.members("alice", "bob", "carol", rejoin=False)
     join = frames.Join(carol._node.address)
     with carol._node.lock:
         until(lambda: alice.members == bob.members == ("alice", "bob"), "the expulsion")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import gcom
+from gcom.shell.stay import Stay
 from tests.oracle import judge
 from tests.shell.nodes import LIMIT_S, Cluster, at_once, cluster, next_of, take, until
 
@@ -221,7 +222,7 @@ class TestMisuse:
             ({"netsplit": "both"}, "'both'", "PRIMARY"),
             ({"static": ("a", "b c")}, "'b c'", "a letter or digit"),
             ({"static": [f"n{i}" for i in range(65)]}, "65", "at most 64"),
-            ({"safe": True}, "safe", "leave it out"),
+            ({"safe": True, "multicast": "BASIC"}, "safe", "needs RELIABLE"),
         ],
     )
     def test_a_property_that_is_none(self, here: Cluster, options: dict[str, Any], value: str, allowed: str) -> None:
@@ -306,7 +307,7 @@ class TestMisuse:
     @staticmethod
     def _register(here: Cluster, process: str, address: str) -> None:
         """A group in the directory, whose one member is somebody else."""
-        from gcom.core.directory import Entry, Register
+        from gcom.core.requests import Entry, Register
 
         directory = gcom.Directory(here.registry)
         entry = directory.create(FIFO)
@@ -334,3 +335,36 @@ class TestMisuse:
     def test_a_registry_address_that_is_none(self) -> None:
         with pytest.raises(gcom.BadValue, match="'nowhere'"):
             gcom.connect("alice", "nowhere")
+
+
+def waits_until_it_is_in(stay: Stay, deadline: float | None) -> bool:
+    """Stands in for a wait whose thread runs again only after the deadline, as in a process that was paused."""
+    while stay.machine.view is None:
+        stay.changed.wait(LIMIT_S)
+    return deadline is None
+
+
+def test_a_join_that_got_in_when_its_time_was_over_is_in(here: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1. A joiner is paused, and its time runs out. 2. It runs again, and is admitted before its thread looks."""
+    (alice,) = here.members("alice")
+    monkeypatch.setattr(Stay, "wait", waits_until_it_is_in)
+    bob = here.node("bob").join("news")
+    monkeypatch.undo()
+    alice.wait_for_members(2, LIMIT_S)
+    assert bob.members == ("alice", "bob")
+
+
+def test_a_join_that_is_interrupted_leaves_nobody_in(here: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    (alice,) = here.members("alice")
+    bob = here.node("bob")
+
+    def interrupted(stay: Stay, deadline: float | None) -> bool:
+        waits_until_it_is_in(stay, deadline)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Stay, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        bob.join("news")
+    monkeypatch.undo()
+    until(lambda: alice.view.number >= 3, "the view without bob")
+    assert bob.join("news").members == ("alice", "bob")

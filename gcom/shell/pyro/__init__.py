@@ -31,12 +31,14 @@ from gcom.shell.pyro.server import Endpoint, Server, settings  # noqa: E402
 from gcom.shell.pyro.wire import CALL_BYTES_MAX  # noqa: E402
 
 NODE = "gcom.node"  # the object that every node serves
-DIRECTORY = "gcom.directory"  # the object that a registry serves
+DIRECTORY = "gcom.directory"  # the objects that a registry serves
+SEQUENCER = "gcom.sequencer"
 
 __all__ = [
     "CALL_BYTES_MAX",
     "DIRECTORY",
     "NODE",
+    "SEQUENCER",
     "Caller",
     "Endpoint",
     "Lost",

@@ -1,0 +1,63 @@
+"""Fields that a peer sent, checked: each of these returns what may be relied on, or raises MalformedFrame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gcom.core import frames
+from gcom.errors import MalformedFrame
+from gcom.values import limits, names
+from gcom.values.names import Process
+
+
+def number(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= limits.NUMBER_MAX:
+        raise MalformedFrame(f"{value!r} is no number")
+    return value
+
+
+def flag(value: Any) -> bool:
+    if type(value) is not bool:
+        raise MalformedFrame(f"{value!r} is no flag")
+    return value
+
+
+def text(value: Any, length_max: int) -> str:
+    if type(value) is not str or len(value) > length_max:
+        raise MalformedFrame("a text is too long or none")
+    return value
+
+
+def instance(value: Any) -> str:
+    if not text(value, 32).isalnum():
+        raise MalformedFrame(f"{value!r} is no instance")
+    return str(value)
+
+
+def process(value: Any) -> Process:
+    if not names.is_process(value):
+        raise MalformedFrame(f"{value!r} is no process")
+    return str(value)
+
+
+def processes(values: Any) -> tuple[Process, ...]:
+    if type(values) is not list or len(values) > limits.MEMBERS_MAX:
+        raise MalformedFrame("too many processes, or no list of them")
+    return tuple(map(process, values))
+
+
+def stream(value: Any) -> Process:
+    """A sender, or the order's log."""
+    return frames.ORDER if value == frames.ORDER else process(value)
+
+
+def streams(values: Any) -> dict[Process, int]:
+    if type(values) is not dict or len(values) > 2 * limits.MEMBERS_MAX:
+        raise MalformedFrame("too many streams, or no table of them")
+    return {stream(who): number(count) for who, count in values.items()}
+
+
+def counts(values: Any) -> dict[Process, int]:
+    if type(values) is not dict or len(values) > 2 * limits.MEMBERS_MAX:
+        raise MalformedFrame("too many counts, or no table of them")
+    return {process(who): number(count) for who, count in values.items()}

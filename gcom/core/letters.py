@@ -1,0 +1,286 @@
+"""Letters between two members: reliable, FIFO, exactly once, whatever multicasts do (docs/protocols/letters.md).
+
+The rules are those of a sliding window over lossy calls (Cerf and Kahn 1974; JGroups' UNICAST3): numbers without gaps
+for each pair of processes, a cumulative acknowledgement in every status, and going back to it when a call has failed or
+its reply does not acknowledge what was put. A receiver takes the letter that follows what it holds and nothing else.
+
+Credit is apart from the acknowledgement. A unicast waits, without a number, while too many are unread by the receiving
+application; a request while too many of this caller's are unserved. An answer waits for nothing: its room was reserved
+by the request. So no member's application that does not read can hold up calls, nor the answers of others.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from itertools import islice
+
+from gcom.values import limits
+from gcom.values.letter import Kind, Letter, Receipt, size_of
+from gcom.values.names import Process
+from gcom.values.run import Payload
+
+
+class Unread:
+    """Unicasts that an application has not read: as many as are known here, at the sender or at the receiver."""
+
+    def __init__(self) -> None:
+        self.read = 0
+        self._sizes: deque[int] = deque()
+        self._bytes = 0
+
+    def add(self, size: int) -> None:
+        self._sizes.append(size)
+        self._bytes += size
+
+    def on_read(self, count: int) -> int:
+        """So many have been read in all, by what is true or by what a peer says; returns the bytes of the new ones."""
+        before = self._bytes
+        while self.read < count and self._sizes:
+            self._bytes -= self._sizes.popleft()
+            self.read += 1
+        return before - self._bytes
+
+    @property
+    def room(self) -> bool:
+        """Whether one more may be put in front of the application."""
+        return len(self._sizes) < limits.UNICASTS_UNREAD_MAX and self._bytes < limits.UNICASTS_UNREAD_BYTES_MAX
+
+
+class Outbox:
+    """What this process sends to one member.
+
+    `held` <= `cursor` <= `number`: acknowledged, put, numbered. `_kept` are the letters after `held`. `_answers`,
+    `_requests` and `_unicasts` have no number yet; the first two give (kind, call, payload).
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.held = 0
+        self.cursor = 0
+        self.served = 0  # answers that have a number: what the member's requests have come to
+        self.stalled = False  # the last reply did not acknowledge what was put: nothing for its sake before a heartbeat
+        self._view = 0  # the member's, by its last status
+        self._kept: deque[Letter] = deque()
+        self._answers: deque[tuple[Kind, int, Payload]] = deque()
+        self._requests: deque[tuple[Kind, int, Payload]] = deque()
+        self._unicasts: deque[Payload] = deque()
+        self._unicast_bytes = 0
+        self._unread = Unread()
+        self._asked = 0  # requests that have a number
+        self._answered = 0  # of those, by the member's count
+
+    # what waits
+
+    def add_unicast(self, payload: Payload) -> None:
+        self._unicasts.append(payload)
+        self._unicast_bytes += size_of(payload)
+
+    def add_request(self, call: int, payload: Payload) -> None:
+        self._requests.append((Kind.REQUEST, call, payload))
+
+    def add_answer(self, kind: Kind, call: int, payload: Payload) -> None:
+        self._answers.append((kind, call, payload))
+
+    def withdraw(self, call: int) -> None:
+        """Forget the request of a call if it has not been put to the member yet."""
+        self._requests = deque(request for request in self._requests if request[1] != call)
+
+    @property
+    def room(self) -> bool:
+        """Whether one more unicast may wait."""
+        few = len(self._unicasts) < limits.UNICASTS_WAITING_MAX
+        return few and self._unicast_bytes < limits.UNICASTS_WAITING_BYTES_MAX
+
+    @property
+    def settled(self) -> bool:
+        """Whether the member holds every unicast and answer."""
+        return not (self._kept or self._answers or self._unicasts)
+
+    @property
+    def undelivered(self) -> tuple[Payload, ...]:
+        """Unicasts, oldest first, that the member is not known to hold."""
+        return (*[letter.payload for letter in self._kept if letter.kind is Kind.UNICAST], *self._unicasts)
+
+    # putting
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a frame should go for the sake of letters."""
+        return not self.stalled and (self.cursor < self.number or self._open)
+
+    @property
+    def _open(self) -> bool:
+        """Whether some letter can have a number now."""
+        return bool(self._answers or (self._requests and self._may_ask) or (self._unicasts and self._unread.room))
+
+    @property
+    def _may_ask(self) -> bool:
+        return self._asked - self._answered < limits.REQUESTS_UNSERVED_MAX
+
+    def take(self, bytes_max: int) -> list[Letter]:
+        """The next letters, in the order of their numbers, as many as fit; they count as put to the member."""
+        taken: list[Letter] = []
+        for letter in islice(self._kept, self.cursor - self.held, None):
+            bytes_max -= letter.size + limits.LETTER_HEADER_BYTES
+            if bytes_max < 0 or len(taken) == limits.LETTERS_TAKEN:
+                return taken
+            taken.append(letter)
+            self.cursor = letter.number
+        while self._open and len(taken) < limits.LETTERS_TAKEN:
+            kind, call, payload = self._next
+            bytes_max -= size_of(payload) + limits.LETTER_HEADER_BYTES
+            if bytes_max < 0:
+                return taken
+            taken.append(self._give_number(kind, call, payload))
+        return taken
+
+    @property
+    def _next(self) -> tuple[Kind, int, Payload]:
+        """Answers first, since somebody waits for them, then requests: there are few of either."""
+        if self._answers:
+            return self._answers[0]
+        if self._requests and self._may_ask:
+            return self._requests[0]
+        return (Kind.UNICAST, 0, self._unicasts[0])
+
+    def _give_number(self, kind: Kind, call: int, payload: Payload) -> Letter:
+        self.number += 1
+        letter = Letter(self.number, kind, call, payload)
+        if kind is Kind.UNICAST:
+            self._unicasts.popleft()
+            self._unicast_bytes -= letter.size
+            self._unread.add(letter.size)
+        elif kind is Kind.REQUEST:
+            self._requests.popleft()
+            self._asked += 1
+        else:
+            self._answers.popleft()
+            self.served += 1
+        self._kept.append(letter)
+        self.cursor = self.number
+        return letter
+
+    # acknowledgement and credit
+
+    def on_receipt(self, receipt: Receipt, view: int) -> None:
+        """What the member says by its status; it is in that view."""
+        held = min(receipt.held, self.number)
+        if held > self.held or view != self._view:  # a member takes letters once it is in a view with their sender
+            self.stalled = False
+        self._view = view
+        while self.held < held:
+            self._kept.popleft()
+            self.held += 1
+        self.cursor = max(self.cursor, self.held)
+        self._unread.on_read(receipt.read)
+        self._answered = max(self._answered, min(receipt.served, self._asked))
+
+    def on_replied(self) -> None:
+        """A call was answered, its receipt was taken, and none is in flight."""
+        self.stalled = self.stalled or self.held < self.cursor
+        self.cursor = self.held
+
+    def on_failed(self) -> None:
+        """A call failed: what it carried may or may not have arrived."""
+        self.cursor = self.held
+
+
+class Inbox:
+    """What this process has of one member's letters."""
+
+    def __init__(self) -> None:
+        self.held = 0
+        self.requests = 0
+        self.unread = Unread()
+        self._told = 0  # read, by the last status
+        self._untold_bytes = 0  # read since
+
+    def takes(self, letter: Letter, served: int) -> bool:
+        """Whether the letter follows what is held, and there is room for it, as an honest sender knows."""
+        if letter.number != self.held + 1:
+            return False
+        if letter.kind is Kind.UNICAST:
+            return self.unread.room
+        return letter.kind is not Kind.REQUEST or self.requests - served < limits.REQUESTS_UNSERVED_MAX
+
+    def add(self, letter: Letter) -> None:
+        self.held = letter.number
+        if letter.kind is Kind.UNICAST:
+            self.unread.add(letter.size)
+        elif letter.kind is Kind.REQUEST:
+            self.requests += 1
+
+    def on_read(self) -> bool:
+        """The application has read one more; whether so many are untold that the sender should hear at once."""
+        self._untold_bytes += self.unread.on_read(self.unread.read + 1)
+        many = self.unread.read - self._told >= limits.UNICASTS_UNREAD_MAX // 4
+        return many or self._untold_bytes >= limits.UNICASTS_UNREAD_BYTES_MAX // 4
+
+    def told(self) -> None:
+        """A status goes out."""
+        self._told, self._untold_bytes = self.unread.read, 0
+
+
+class Letters:
+    """This process's letters to and from each member, itself included."""
+
+    def __init__(self, process: Process, members: Iterable[Process]) -> None:
+        self.process = process
+        self.outboxes: dict[Process, Outbox] = {member: Outbox() for member in members}
+        self._inboxes: dict[Process, Inbox] = {member: Inbox() for member in members}
+
+    def install(self, members: tuple[Process, ...]) -> list[tuple[Process, tuple[Payload, ...]]]:
+        """A view: members come and go; returns the unicasts that those who went are not known to hold."""
+        gone = [member for member in self.outboxes if member not in members]
+        for member in members:
+            self.outboxes.setdefault(member, Outbox())
+            self._inboxes.setdefault(member, Inbox())
+        lost = [(member, self.outboxes[member].undelivered) for member in gone]
+        for member in gone:
+            del self.outboxes[member], self._inboxes[member]
+        return [(member, payloads) for member, payloads in lost if payloads]
+
+    def receive(self, sender: Process, letters: Iterable[Letter]) -> list[Letter]:
+        """Letters that a member put to this process; returns those that are new."""
+        inbox, outbox = self._inboxes[sender], self.outboxes[sender]
+        taken: list[Letter] = []
+        for letter in letters:
+            if inbox.takes(letter, outbox.served):
+                inbox.add(letter)
+                taken.append(letter)
+        return taken
+
+    def to_self(self) -> list[Letter]:
+        """What this process has sent to itself and has room for: it needs no network."""
+        outbox, taken = self.outboxes[self.process], list[Letter]()
+        while letters := outbox.take(limits.FRAME_BYTES_MAX):
+            taken += self.receive(self.process, letters)
+            outbox.on_receipt(self.receipt(self.process), 0)
+        return taken
+
+    def receipt(self, peer: Process) -> Receipt:
+        """What a status for a peer says of its letters; a stranger's are not known."""
+        inbox = self._inboxes.get(peer)
+        if inbox is None:
+            return Receipt()
+        inbox.told()
+        return Receipt(inbox.held, inbox.unread.read, self.outboxes[peer].served)
+
+    def on_read(self, sender: Process) -> bool:
+        """The application has read one more unicast; whether its sender should hear of it at once."""
+        inbox = self._inboxes.get(sender)
+        urgent = inbox is not None and inbox.on_read()
+        if sender == self.process and inbox is not None:
+            self.outboxes[sender].on_receipt(self.receipt(sender), 0)
+        return urgent
+
+    @property
+    def settled(self) -> bool:
+        """Whether every member holds what was sent to it."""
+        return all(outbox.settled for peer, outbox in self.outboxes.items() if peer != self.process)
+
+    @property
+    def undelivered(self) -> int:
+        """How many unicasts some member is not known to hold."""
+        return sum(len(outbox.undelivered) for outbox in self.outboxes.values())

@@ -1,0 +1,111 @@
+"""The order of one view as a log: which messages have which serials (DESIGN 6, 7; Kaashoek and Tanenbaum 1991, BB).
+
+One sequencer orders a view, so the logs that its members hold are prefixes of one another. An entry is a range of one
+sender; ranges of a sender follow one another without gaps, so an entry needs no serial of its own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from gcom.values import limits
+from gcom.values.names import Process
+
+Entry = tuple[Process, int, int]  # sender, first and last number
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """A piece of a view's order: the serials after `after`."""
+
+    view: int
+    after: int
+    entries: tuple[Entry, ...]
+
+    @property
+    def end(self) -> int:
+        """The last serial that it tells."""
+        return self.after + sum(last - first + 1 for _, first, last in self.entries)
+
+
+class OrderLog:
+    """Entries from `floor`+1 to `end`; `ordered[s]` is the last number of s that has a serial, for each member s."""
+
+    def __init__(self, base: int, ordered: dict[Process, int]) -> None:
+        self.floor = base
+        self.end = base
+        self.ordered = dict(ordered)
+        self._entries: list[Entry] = []
+        self._ends: list[int] = []  # the last serial of each entry, for bisection
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def append(self, sender: Process, upto: int) -> bool:
+        """Give serials to the messages of `sender` that have none, up to `upto`; whether there were any.
+
+        None beyond the largest number, which only a peer that lies asks for.
+        """
+        first = self.ordered.get(sender, 0) + 1
+        if not first <= upto <= first + limits.NUMBER_MAX - self.end - 1:
+            return False
+        self._put((sender, first, upto))
+        return True
+
+    def _put(self, entry: Entry) -> None:
+        sender, first, last = entry
+        self._entries.append(entry)
+        self.end += last - first + 1
+        self._ends.append(self.end)
+        self.ordered[sender] = last
+
+    def extend(self, orders: Orders) -> bool:
+        """Take over what follows this log; whether it grew. A piece that does not fit on is left, and comes again."""
+        before, at = self.end, orders.after
+        for sender, first, last in orders.entries:
+            at += last - first + 1
+            if at <= self.end:
+                continue
+            rest = last - (at - self.end) + 1  # a piece may begin within what is here
+            if rest < first or rest != self.ordered.get(sender, -1) + 1 or at > limits.NUMBER_MAX:
+                break  # a gap, another order, a stranger, or more than there are numbers
+            self._put((sender, rest, last))
+        return self.end > before
+
+    def piece(self, view: int, serial: int, count_max: int) -> Orders:
+        """What follows `serial`, at most so many entries; it may begin before, within the entry that has `serial`."""
+        index = bisect_right(self._ends, serial)
+        after = self._ends[index - 1] if index else self.floor
+        return Orders(view, after, tuple(self._entries[index : index + count_max]))
+
+    def between(self, serial: int, end: int) -> list[Entry]:
+        """The order of the serials after `serial` up to `end`, cut to fit."""
+        found: list[Entry] = []
+        index = bisect_right(self._ends, serial)
+        while index < len(self._ends) and serial < end:
+            sender, first, last = self._entries[index]
+            start = self._ends[index] - (last - first)  # serial of `first`
+            first += serial + 1 - start
+            last -= max(0, self._ends[index] - end)
+            found.append((sender, first, last))
+            serial += last - first + 1
+            index += 1
+        return found
+
+    def truncate(self, serial: int) -> None:
+        """Forget the order after `serial`, which is in no cut."""
+        while self.end > max(serial, self.floor):
+            sender, first, last = self._entries.pop()
+            self._ends.pop()
+            start = self.end - (last - first + 1)
+            self.end, self.ordered[sender] = start, first - 1
+            if start < serial:
+                self._put((sender, first, first + serial - start - 1))
+
+    def drop(self, serial: int) -> None:
+        """Forget the entries up to `serial`."""
+        count = bisect_right(self._ends, serial)
+        if count:
+            self.floor = self._ends[count - 1]
+            del self._entries[:count], self._ends[:count]

@@ -1,0 +1,322 @@
+"""The passage from view to view: routes between failure detection, consensus, payloads and streams (DESIGN 8, 9).
+
+The parts do not know each other: `ViewChange` (consensus on the next view), `Obtaining` (the cut's payloads), `Grounds`
+(why there should be another view, who may propose it, and what), `Farewells` (who left). `view` changes in `_install`.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from gcom.core import frames
+from gcom.core.change import AskWitness, Freeze, Obtain, Out, Say, State, ViewChange
+from gcom.core.effects import AskRegistry, Effect, Ended, Installed, Suspected
+from gcom.core.farewells import Farewells
+from gcom.core.frames import Decision, Install, OfChange
+from gcom.core.links import Links
+from gcom.core.obtain import Obtaining
+from gcom.core.proposing import Grounds
+from gcom.core.requests import Answer, Entry
+from gcom.core.streams import Streams
+from gcom.core.transfer import Transfer
+from gcom.core.witness import (
+    WitnessAccept,
+    WitnessDecided,
+    WitnessNack,
+    WitnessPrepare,
+    WitnessPromised,
+)
+from gcom.values import limits
+from gcom.values.names import Process
+
+
+class Passage:
+    """One member's way through its views. `ended` is set when its stay is over; nothing is to be called after that."""
+
+    def __init__(
+        self,
+        process: Process,
+        found: Entry,
+        links: Links,
+        streams: Streams,
+        transfer: Transfer,
+        entry: Install,
+        now_ms: int,
+    ) -> None:
+        self.process = process
+        self.view = entry.decision.view
+        self.ended: Ended | None = None
+        self.leaves_for = "request"  # why this process leaves, if it does
+        self.effects: list[Effect] = []
+        self.grounds = Grounds(process, found.definition, entry.decision.view)
+        self.farewells = Farewells()
+        self._entry = entry  # that made the view
+        self._instance = found.instance
+        self._links = links
+        self._streams = streams
+        self._transfer = transfer
+        self._change = ViewChange(process, found.definition.tie_breaker)
+        self._obtaining = Obtaining()
+        self._promised_ms = 0
+        self._retry_ms = 0  # a proposer that met a higher ballot waits until then
+        self._begin_view(entry, now_ms)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a change is under way or wanted."""
+        return self._change.state is not State.NORMAL or self.grounds.any
+
+    @property
+    def live_others(self) -> list[Process]:
+        """By rank; a set would not do, since hash order would decide who is called first."""
+        return [member for member in self.others if member in self.grounds.live]
+
+    def tell(self, peer: Process) -> None:
+        """A peer has not installed this view."""
+        self._links.say(peer, self._entry)
+
+    def heard(self, sender: Process, now_ms: int) -> None:
+        """A run of a sender came, or a piece of one."""
+        self._obtaining.heard(sender, now_ms)
+
+    def suspect(self, peer: Process, reason: str) -> None:
+        """There is evidence against a peer."""
+        if self.grounds.detector.suspect(peer, reason):
+            self.suspected([peer])
+
+    def gone(self, peer: Process) -> None:
+        """A peer's machine does not know it any more."""
+        if self.grounds.detector.gone(peer, "gone"):
+            self.suspected([peer])
+
+    def suspected(self, peers: list[Process]) -> None:
+        """The detector began to suspect these: say so, here and to the others."""
+        suspects = self.grounds.detector.suspects
+        self.effects += [Suspected(peer, self.view.number, suspects[peer]) for peer in peers]
+        if peers:
+            self._links.owe_status(self.live_others)
+
+    def on_probe(self, source: Process, probe: frames.Probe, now_ms: int) -> None:
+        """A member asks whether others are heard here."""
+        heard = self.grounds.detector.vouches_for(probe.silent, now_ms)
+        if heard and probe.view == self.view.number:
+            self._links.say(source, frames.Vouch(self.view.number, heard))
+
+    def installed_by(self, peer: Process) -> None:
+        """A peer is in this view."""
+        self._behind.discard(peer)
+        self.grounds.detector.caught_up(peer)
+        if not self._behind:  # be it suspected: it may be the one without whom there is no quorum
+            self._streams.release_previous()
+
+    def seek(self, member: Process) -> None:
+        """A member, this one perhaps, waits for state that its donor cannot give."""
+        if member not in self.grounds.seekers:
+            self.grounds.seekers[member] = None
+            if member == self.process:
+                self._links.owe_status(self.live_others)
+
+    # the next view
+
+    def on_item(self, source: Process, item: OfChange, now_ms: int) -> None:
+        """A control item of the change out of this view."""
+        if item.view != self.view.number:
+            return
+        match item:
+            case frames.Prepare(_, ballot):
+                held = self._streams.holdings()
+                permitted, standing = self.grounds.permits(source), self._transfer.standing
+                self._carry_out(self._change.on_prepare(source, ballot, permitted, held, standing), now_ms)
+            case frames.Promise():
+                self._change.on_promise(source, item)
+            case frames.Nack():
+                self._change.on_nack(item)
+                self._retry_ms = now_ms + limits.RESEND_MS * (1 + self._rank)
+            case frames.Cut():
+                self._carry_out(self._change.on_cut(source, item), now_ms)
+            case frames.CutOk():
+                self._change.on_cut_ok(source, item)
+            case _:
+                assert_never(item)
+
+    def on_install(self, decision: Decision, now_ms: int) -> None:
+        """A value was decided."""
+        if decision.view.number != self.view.number + 1:
+            if self.process in decision.joined and decision.view.number > self.view.number:
+                self.end("expelled")  # whoever admits it again takes it for a newcomer
+            return
+        takes_part = self.process in decision.view.members or decision.left.get(self.process) in ("request", "merge")
+        if not takes_part or not self._streams.within(decision.cut):
+            self.end("expelled")
+            return
+        self._carry_out([Freeze()], now_ms)
+        self._obtaining.want(decision, dict.fromkeys(decision.cut, self.others), decided=True)
+        self._obtain(now_ms)
+
+    def on_witness(self, answer: Answer | None, now_ms: int) -> None:
+        """What the registry answered as the witness of a tie; who gets no answer that helps asks again."""
+        match answer:
+            case WitnessDecided(number, decision) if number == self.view.number:
+                if self.process in decision.view.members:
+                    self._install_everywhere(decision, now_ms)
+                else:
+                    self.on_install(decision, now_ms)
+            case WitnessPromised(number) if number == self.view.number:
+                self._change.on_witness(answer)
+            case WitnessNack(number) if number == self.view.number:
+                self._change.on_witness(answer)
+                self._retry_ms = now_ms + limits.RESEND_MS * (1 + self._rank)
+            case _:
+                pass
+
+    def advance(self, now_ms: int) -> None:
+        """Whatever this process can do as a proposer by now."""
+        while not self.ended and self._step(now_ms):
+            pass
+
+    def _step(self, now_ms: int) -> bool:
+        """One step of this process as a proposer; whether there may be another in this view."""
+        promises = self._change.promises(self.grounds.live)
+        if promises is not None:
+            self._carry_out(self._change.decide(self.grounds.fresh(promises)), now_ms)
+            return True
+        decision = self._change.decided(self.grounds.live)
+        if decision is not None:
+            self._install_everywhere(decision, now_ms)
+            return False
+        self._carry_out(self._change.ask_witness(self.grounds.live, now_ms), now_ms)
+        stale = self._change.is_stale(self.grounds.live) and self.grounds.has_quorum
+        if stale or (not self._change.proposing and self._should_propose(now_ms)):
+            ask, held = self.live_others, self._streams.holdings()
+            self._carry_out(self._change.propose(held, ask, now_ms, self._transfer.standing), now_ms)
+            return True
+        return False
+
+    def _should_propose(self, now_ms: int) -> bool:
+        """The lowest rank that a quorum does not suspect proposes, once all members are in the view that is left."""
+        if not self.grounds.any or now_ms < self._retry_ms or self._behind & self.grounds.live:
+            return False
+        if self._change.state is not State.NORMAL and not self._may_supersede(now_ms):
+            return False
+        return self.grounds.may_propose(now_ms)
+
+    def _may_supersede(self, now_ms: int) -> bool:
+        """Whether a promise that this process made needs not be waited for.
+
+        1. C is paused; B and A suspect it, B (next in rank) promises to itself. 2. C runs again, A hears it and takes
+        its suspicion back before B's PREPARE comes. 3. A does not promise, and B stays frozen. So who may propose does
+        so when a change has stalled; the higher ballot takes the frozen ones along.
+        """
+        gone = self._change.proposer not in self.grounds.live - {self.process}
+        return gone or now_ms - self._promised_ms >= limits.STALL_MS * (1 + self._rank)
+
+    def _carry_out(self, outs: list[Out], now_ms: int) -> None:
+        for out in outs:
+            match out:
+                case Say(to, item):
+                    self._links.say(to, item)
+                case Freeze():
+                    self._streams.freeze()
+                    self._transfer.freeze()
+                    self.grounds.detector.sticky = True
+                    self._promised_ms = now_ms
+                    if not self._obtaining.decided:
+                        self._obtaining.clear()
+                case AskWitness(ballot, decision):
+                    where = (self._instance, self.view.number, ballot)
+                    request = WitnessAccept(*where, decision) if decision else WitnessPrepare(*where)
+                    self.effects.append(AskRegistry(request))
+                case Obtain(decision, holders):
+                    self._obtaining.want(decision, holders, decided=False)
+                    self._obtain(now_ms)
+                case _:
+                    assert_never(out)
+
+    def _obtain(self, now_ms: int) -> None:
+        """Ask for what the wanted cut still misses; once it misses nothing, accept or install."""
+        wanted = self._obtaining.wanted
+        if wanted is None or self.ended:
+            return
+        missing = self._streams.missing(wanted.cut, now_ms)
+        if missing:
+            for say in self._obtaining.ask(missing, self.view.number, self.live_others, now_ms):
+                self._links.say(say.to, say.item)
+        elif not self._streams.can_end(wanted):
+            self.end("expelled")  # no honest proposer cuts a run, or runs out of serials
+        elif self._obtaining.decided:
+            self._install(wanted, now_ms)
+        else:
+            self._obtaining.clear()
+            self._carry_out(self._change.complete(), now_ms)
+
+    def _install_everywhere(self, decision: Decision, now_ms: int) -> None:
+        """This process's proposal is decided: tell all who take part, and those who come."""
+        for joiner in decision.joined:
+            self._links.open(joiner, decision.view.address(joiner), now_ms)
+        install = Install(decision, self._streams.serial_after(decision))
+        for peer in [*self.live_others, *decision.joined]:
+            self._links.say(peer, install)
+        self.on_install(decision, now_ms)
+
+    def _install(self, decision: Decision, now_ms: int) -> None:
+        serial = self._streams.serial_after(decision)
+        self.effects += self._streams.close(decision)
+        if self.process not in decision.view.members:
+            self.finish(Ended(self.view.number, self.leaves_for, decision.view.number))
+            return
+        self.farewells.left_view(decision, self._behind)
+        self._streams.install(decision, serial)
+        self.effects += self._transfer.install(decision, now_ms)
+        self._begin_view(Install(decision, serial), now_ms)
+        self.effects.append(Installed(decision.view, decision.joined, decision.left))
+
+    def _begin_view(self, entry: Install, now_ms: int) -> None:
+        decision = entry.decision
+        view = self.view = decision.view
+        self._entry = entry
+        self._obtaining.clear()
+        self._change.install(view)
+        self.grounds.install(decision, now_ms)
+        self._rank = view.rank(self.process)
+        self.others = tuple(member for member in view.members if member != self.process)
+        self._behind = set(self.others)
+        self._installed_ms = now_ms
+        self.farewells.install(decision, now_ms)
+        members = {peer: view.address(peer) for peer in self.others}
+        self._links.rewire(members, self.farewells.leavers, now_ms)
+        self.installed_by(self.process)
+
+    # the end, and time
+
+    def end(self, reason: str) -> None:
+        """The stay is over without a cut: say what of this process's messages may not have arrived."""
+        self.finish(Ended(self.view.number, reason, None, self._streams.unconfirmed))
+
+    def finish(self, ended: Ended) -> None:
+        """The stay is over."""
+        self.ended = ended
+        self.effects.append(ended)
+
+    def tick(self, now_ms: int) -> None:
+        """Suspect who is silent, give up without a quorum, ask again what was not answered."""
+        suspected, asked = self.grounds.detector.tick(now_ms)
+        self.suspected(suspected)
+        for helper, silent in asked.items():
+            self._links.say(helper, frames.Probe(self.view.number, silent))
+        self.grounds.admission.tick(now_ms)
+        self._transfer.tick(now_ms)
+        if self._transfer.seeking:
+            self.seek(self.process)
+        if not self.grounds.detector.has_quorum(now_ms):
+            self.end("quorum")
+            return
+        if self.grounds.detector.alone:
+            self.end("fork")  # the rest may begin anew (docs/protocols/netsplit.md)
+            return
+        if now_ms - self._installed_ms >= 2 * limits.SILENCE_MS:
+            for peer in sorted(self._behind):
+                self.suspect(peer, "stuck")
+        for leaver in self.farewells.forget(now_ms):
+            self._links.close(leaver)
+        self._carry_out(self._change.ask_again(self.live_others, now_ms), now_ms)
+        self._obtain(now_ms)

@@ -1,0 +1,29 @@
+"""What a quorum of a view is (DESIGN 10): a majority of its members, or exactly half with the view's one tie-breaker.
+
+Two quorums of one view meet: two majorities, or a majority and a half, in a member; two halves in the tie-breaker. That
+is the view's leader, or the group's home registry as a witness, an acceptor that stores no messages; the definition
+fixes which, and nothing stands in for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from gcom.values.definition import TieBreaker
+from gcom.values.names import Process
+from gcom.values.view import View
+
+
+def is_quorum(
+    view: View, present: Set[Process], tie_breaker: TieBreaker = TieBreaker.LEADER, witness: bool = False
+) -> bool:
+    """Whether these are a quorum of the view; `witness`: the registry has voted with them, or still may."""
+    votes = sum(member in present for member in view.members)
+    if 2 * votes != len(view.members):
+        return 2 * votes > len(view.members)
+    return witness if tie_breaker is TieBreaker.REGISTRY else view.leader in present
+
+
+def is_half(view: View, present: Set[Process]) -> bool:
+    """Whether these are exactly half of the view."""
+    return 2 * sum(member in present for member in view.members) == len(view.members)

@@ -1,0 +1,111 @@
+"""Requests to the registry's sequencer and its answers as bytes; checked here, once, like the directory's."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+import msgpack
+
+from gcom.core.codec import decode_orders
+from gcom.core.order_log import Orders
+from gcom.core.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
+from gcom.errors import BadValue, MalformedFrame, VersionMismatch
+from gcom.values import limits, names
+
+_BOUNDS = {
+    "max_str_len": 128,
+    "max_bin_len": 0,
+    "max_array_len": limits.ORDERS_MAX,
+    "max_map_len": limits.MEMBERS_MAX,
+    "max_ext_len": 0,
+}
+
+
+def encode_request(request: SequencerRequest) -> bytes:
+    match request:
+        case Open(group, instance, view, serial, settled):
+            return _pack("open", group, instance, view, serial, settled)
+        case Want(group, instance, view, process, upto, after, stable):
+            return _pack("want", group, instance, view, process, upto, after, stable)
+        case Close(group, instance):
+            return _pack("close", group, instance)
+        case _:
+            assert_never(request)
+
+
+def decode_request(data: bytes) -> SequencerRequest:
+    """Raises MalformedFrame or VersionMismatch."""
+    match _unpack(data):
+        case ["open", group, instance, view, serial, dict() as settled]:
+            numbers = {_process(who): _number(number) for who, number in settled.items()}
+            return Open(*_where(group, instance), _number(view), _number(serial), numbers)
+        case ["want", group, instance, view, process, upto, after, stable]:
+            where = (*_where(group, instance), _number(view), _process(process))
+            return Want(*where, _number(upto), _number(after), _number(stable))
+        case ["close", group, instance]:
+            return Close(*_where(group, instance))
+        case other:
+            raise MalformedFrame(f"{str(other)[:80]!r} asks a sequencer nothing")
+
+
+def encode_answer(answer: SequencerAnswer) -> bytes:
+    match answer:
+        case Orders(view, after, entries):
+            return _pack("orders", (view, after, entries))
+        case Opened():
+            return _pack("opened")
+        case Unknown():
+            return _pack("unknown")
+        case _:
+            assert_never(answer)
+
+
+def decode_answer(data: bytes) -> SequencerAnswer:
+    """Raises MalformedFrame or VersionMismatch."""
+    match _unpack(data):
+        case ["orders", [_, _, _] as orders]:
+            return decode_orders(orders)
+        case ["opened"]:
+            return Opened()
+        case ["unknown"]:
+            return Unknown()
+        case other:
+            raise MalformedFrame(f"{str(other)[:80]!r} is no answer of a sequencer")
+
+
+def _pack(kind: str, *fields: object) -> bytes:
+    packed: bytes = msgpack.packb([limits.PROTOCOL_VERSION, kind, *fields])
+    return packed
+
+
+def _unpack(data: bytes) -> list[Any]:
+    try:
+        parts = msgpack.unpackb(data, **_BOUNDS)
+    except (ValueError, msgpack.exceptions.UnpackException) as error:
+        raise MalformedFrame(f"not a message of a sequencer: {type(error).__name__}") from error
+    if not isinstance(parts, list) or len(parts) < 2 or type(parts[0]) is not int:
+        raise MalformedFrame("a sequencer's message begins with a version and a kind")
+    if parts[0] != limits.PROTOCOL_VERSION:
+        raise VersionMismatch(f"the peer speaks protocol {parts[0]}, this side {limits.PROTOCOL_VERSION}")
+    return parts[1:]
+
+
+def _where(group: Any, instance: Any) -> tuple[str, str]:
+    if not isinstance(instance, str) or not instance.isalnum() or len(instance) > 32:
+        raise MalformedFrame(f"{str(instance)[:80]!r} is no instance")
+    try:
+        return names.group_name(group), instance
+    except BadValue as error:
+        raise MalformedFrame(str(error)) from error
+
+
+def _process(value: Any) -> str:
+    if not names.is_process(value):
+        raise MalformedFrame(f"{str(value)[:80]!r} is no process")
+    return str(value)
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= limits.NUMBER_MAX:
+        raise MalformedFrame(f"{str(value)[:80]!r} is no number")
+    return value

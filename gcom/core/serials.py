@@ -1,0 +1,219 @@
+"""One member's part in the order of a view: the log, who holds how much of it, and whence it comes (DESIGN 6, 7).
+
+The order comes from one sequencer a view. In the registry it is asked: a member that sends says WANT and is answered
+with the order, which it puts to its peers. At the leader it orders what the leader receives. Either way the log goes
+from whoever has it to whoever says in its status that it has less, and is *agreed* as far as a majority holds it; only
+that is passed on for delivery (the union of a later view change is then sure to have it).
+
+A promise to a view change freezes the log like a stream: the log is one more stream of the cut, under the name ORDER.
+"""
+
+from __future__ import annotations
+
+from gcom.core.frames import ORDER, Decision, Status
+from gcom.core.majority import held_by_majority
+from gcom.core.order_log import Entry, OrderLog, Orders
+from gcom.core.sequencer import Open, Opened, SequencerAnswer, SequencerRequest, Want
+from gcom.values import limits
+from gcom.values.names import Process
+from gcom.values.view import View
+
+PIECE_ENTRIES = 128  # in one frame; beside an INSTALL they fit FRAME_HEADER_BYTES, however long the names
+
+
+class Serials:
+    """`agreed` <= `log.end`; what is agreed and not yet passed on is after `_passed`."""
+
+    def __init__(self, process: Process, group: str, instance: str) -> None:
+        self.process = process
+        self.at_registry = True
+        self.log = OrderLog(0, {})
+        self.agreed = 0
+        self._group, self._instance = group, instance
+        self._view: View | None = None
+        self._passed = 0
+        self._told = 0  # agreed, as others say
+        self._frozen_at: int | None = None
+        self._wanted: int | None = None  # the end of the cut, once that is known
+        self._held: dict[Process, int] = {}  # the log, by the other members, as they say
+        self._previous: OrderLog | None = None
+        self._asking = False
+        self._opened = False
+        self._retry_ms = 0
+        self._patient_until_ms: int | None = None
+        self.cut_off = False  # the sequencer does not serve this process: the view must change
+        self.reaches = False  # the registry has answered this process for so long that it may order again
+        self._reached_since_ms: int | None = None
+
+    def install(self, decision: Decision, serial: int) -> None:
+        """Begin a view after `serial`, with the sequencer where the decision says."""
+        view = self._view = decision.view
+        self._previous = self.log
+        ordered = {member: decision.cut.get(member, 0) for member in view.members}
+        self.log = OrderLog(serial, ordered)
+        self.agreed = self._passed = self._told = serial
+        self._held = {member: serial for member in view.members if member != self.process}
+        self.at_registry = decision.at_registry
+        self._frozen_at = self._wanted = self._patient_until_ms = None
+        self._asking = self._opened = self.cut_off = False
+
+    @property
+    def view(self) -> View:
+        assert self._view is not None, "only a member has an order"
+        return self._view
+
+    @property
+    def frozen(self) -> bool:
+        return self._frozen_at is not None
+
+    def freeze(self) -> None:
+        """A promise was made: nothing new is held, agreed or ordered."""
+        if self._frozen_at is None:
+            self._frozen_at = self.log.end
+        self._wanted = None
+
+    @property
+    def held(self) -> int:
+        """How much of the log is held here, for a status: what came after a promise was promised to nobody."""
+        return self.log.end if self._frozen_at is None else self._frozen_at
+
+    # whence the order comes
+
+    def sequence(self, sender: Process, upto: int) -> bool:
+        """As the sequencer: order what came of a sender; whether that is news."""
+        if self.at_registry or self.frozen or self.view.leader != self.process:
+            return False
+        return self.log.append(sender, upto)
+
+    def extend(self, orders: Orders) -> bool:
+        """A piece of the order came; whether the log grew."""
+        if orders.view != self.view.number:
+            return False
+        if not self.frozen:
+            return self.log.extend(orders)
+        if self._wanted is None or self.log.end >= self._wanted:
+            return False
+        grown = self.log.extend(orders)
+        if self.log.end > self._wanted:
+            self.log.truncate(self._wanted)
+        return grown
+
+    def due(self, number: int, now_ms: int) -> list[SequencerRequest]:
+        """What to ask the registry's sequencer now, one request at a time; `number` is this process's last."""
+        if self._asking or self.frozen or self.cut_off or now_ms < self._retry_ms:
+            return []
+        request = self._due(number, now_ms)
+        self._asking = request is not None
+        return [request] if request else []
+
+    def _due(self, number: int, now_ms: int) -> SequencerRequest | None:
+        view = self.view
+        if self.at_registry and view.leader == self.process and not self._opened:
+            self._opened = True  # once only: a registry that starts again must not be opened with old serials
+            return Open(self._group, self._instance, view.number, self.log.end, dict(self.log.ordered))
+        if self.at_registry and number <= self.log.ordered.get(self.process, 0):
+            return None
+        if not self.at_registry:
+            self._retry_ms = now_ms + limits.RENEW_MS  # only to know whether it could serve again
+        stable = min([self.held, *self._held.values()])
+        return Want(self._group, self._instance, view.number, self.process, number, self.log.end, stable)
+
+    def on_answer(self, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> Orders | None:
+        """The registry's answer, or None: it was not reached; returns what it says of the order."""
+        if answer is None:
+            self._reached_since_ms, self.reaches = None, False
+        elif self._reached_since_ms is None:
+            self._reached_since_ms = now_ms
+        else:
+            self.reaches = now_ms - self._reached_since_ms >= limits.RETURN_MS
+        if isinstance(request, Open | Want) and request.view != self.view.number:
+            return None
+        self._asking = False
+        if not self.at_registry:
+            return None
+        if isinstance(answer, Orders):
+            self._patient_until_ms = None
+            return answer
+        if not isinstance(answer, Opened):
+            self._on_unserved(request, answer, now_ms)
+        return None
+
+    def _on_unserved(self, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> None:
+        """Unknown is usual just after a view began, since the leader's OPEN is on its way."""
+        if self._patient_until_ms is None:
+            self._patient_until_ms = now_ms + limits.OPEN_GRACE_MS
+        self._retry_ms = now_ms + limits.JOIN_GATHER_MS
+        self.cut_off = answer is None or isinstance(request, Open) or now_ms >= self._patient_until_ms
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a request is to be repeated soon."""
+        return self._patient_until_ms is not None and not self.cut_off
+
+    # how far it goes
+
+    def on_status(self, peer: Process, status: Status) -> None:
+        """What a peer in the same view says it holds, and what it knows to be agreed."""
+        if not self.frozen and peer in self._held:
+            self._held[peer] = max(self._held[peer], status.ordered)
+            self._told = max(self._told, status.agreed)
+
+    def advance(self) -> list[Entry]:
+        """The order that is agreed and not yet passed on."""
+        if self.frozen or self._passed == self.log.end:
+            return []
+        known = held_by_majority(self.view, {**self._held, self.process: self.log.end})
+        self.agreed = max(self.agreed, min(max(known, self._told), self.log.end))
+        entries = self.log.between(self._passed, self.agreed)
+        self._passed = self.agreed
+        self.log.drop(min([self._passed, *self._held.values()]))
+        return entries
+
+    def put_to(self, peer: Process) -> Orders | None:
+        """What a peer lacks, as far as it says; there is one call in flight to it, so nothing is put twice."""
+        known = self._held.get(peer, self.log.end)
+        if self.frozen or known >= self.log.end:
+            return None
+        return self.log.piece(self.view.number, known, PIECE_ENTRIES)
+
+    # the end of the view
+
+    def missing(self, end: int) -> tuple[int, int] | None:
+        """The serials of the cut that are not yet here."""
+        self._wanted = end
+        return (self.log.end + 1, end) if self.log.end < end else None
+
+    def fetched(self, view: int, after: int) -> Orders | None:
+        """A piece for a member that asks for the order of a view after a serial."""
+        log = self.log if view == self.view.number else self._previous if view == self.view.number - 1 else None
+        if log is None or not log.floor <= after < log.end:
+            return None
+        return log.piece(view, after, PIECE_ENTRIES)
+
+    def serial_after(self, decision: Decision) -> int:
+        """Where the order stands once this view has ended with a decision; its part of the log must be here."""
+        end = decision.cut.get(ORDER, 0)
+        beyond = dict.fromkeys(self.view.members, 0)
+        for sender, first, last in self.log.between(end, self.log.end):
+            beyond[sender] += last - first + 1
+        ordered = {sender: self.log.ordered.get(sender, 0) - beyond[sender] for sender in self.view.members}
+        return end + sum(max(0, decision.cut.get(sender, 0) - ordered[sender]) for sender in ordered)
+
+    def within(self, end: int) -> bool:
+        """Whether nothing was passed on here that a cut of the log leaves out."""
+        return self._passed <= end
+
+    def close(self, decision: Decision) -> list[Entry]:
+        """The rest of the view's order: the log up to the cut, then what has no serial by rank and number."""
+        end = decision.cut.get(ORDER, 0)
+        self.log.truncate(end)
+        entries = self.log.between(self._passed, end)
+        for member in self.view.members:
+            first, last = self.log.ordered.get(member, 0) + 1, decision.cut.get(member, 0)
+            if first <= last:
+                entries.append((member, first, last))
+        return entries
+
+    def release_previous(self) -> None:
+        """Everybody who stays has installed."""
+        self._previous = None

@@ -1,0 +1,132 @@
+"""The registry as a witness: one more acceptor of a view change, where exactly half of a view is left (DESIGN 10).
+
+An acceptor of single-decree Paxos (Lamport 2001) for each (instance, view), under the members' own ballots. It stores
+no message, so nobody can get a cut's payloads from it; therefore the proposer asks it to accept *last*, when all of its
+half hold the cut and have accepted. So what it has accepted is decided, and whoever asks again is told so.
+
+Its word must outlive it: a record is saved, durably, before the answer that it gives leaves. What is forgotten could be
+promised twice, so nothing is: a record is kept when its instance is over, and only the latest view of one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from gcom.core.frames import Ballot, Decision
+from gcom.values import limits
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessPrepare:
+    """The owner of `ballot` asks for a promise in the change out of view `view`."""
+
+    instance: str
+    view: int
+    ballot: Ballot
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessAccept:
+    """Half of the view has accepted the decision under the ballot: decide it."""
+
+    instance: str
+    view: int
+    ballot: Ballot
+    decision: Decision
+
+
+WitnessRequest = WitnessPrepare | WitnessAccept
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessPromised:
+    """Nothing below the ballot will be accepted, and nothing was decided with this witness before."""
+
+    view: int
+    ballot: Ballot
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessDecided:
+    """The next view of `view` is this, and no other."""
+
+    view: int
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessNack:
+    """A ballot was refused because `promised` is higher."""
+
+    view: int
+    promised: Ballot
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessPassed:
+    """The instance is in view `view` at least: what was asked about an older one is settled without the asker."""
+
+    view: int
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessFull:
+    """It keeps as many records as it may."""
+
+
+WitnessAnswer = WitnessPromised | WitnessDecided | WitnessNack | WitnessPassed | WitnessFull
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the witness has said about the latest view of an instance that it was asked about."""
+
+    instance: str
+    view: int
+    promised: Ballot
+    decided: Decision | None = None
+
+
+class Witness:
+    """`save` makes a record durable in place of the instance's earlier one, or raises; then nothing was answered."""
+
+    def __init__(self, records: Iterable[Record], save: Callable[[Record], None]) -> None:
+        self._records = {record.instance: record for record in records}
+        self._save = save
+
+    def ask(self, request: WitnessRequest) -> WitnessAnswer:
+        record = self._records.get(request.instance)
+        if record is None and len(self._records) >= limits.WITNESS_RECORDS_MAX:
+            return WitnessFull()
+        if record and record.view > request.view:
+            return WitnessPassed(record.view)
+        if record and record.view == request.view and record.decided:
+            return WitnessDecided(record.view, record.decided)
+        match request:
+            case WitnessPrepare():
+                return self._on_prepare(record, request)
+            case WitnessAccept():
+                return self._on_accept(record, request)
+            case _:
+                assert_never(request)
+
+    def _on_prepare(self, record: Record | None, request: WitnessPrepare) -> WitnessAnswer:
+        if record and record.view == request.view and request.ballot < record.promised:
+            return WitnessNack(record.view, record.promised)
+        self._keep(Record(request.instance, request.view, request.ballot))
+        return WitnessPromised(request.view, request.ballot)
+
+    def _on_accept(self, record: Record | None, request: WitnessAccept) -> WitnessAnswer:
+        """As a member, it accepts only the very ballot that it promised."""
+        if record is None or record.view != request.view or record.promised != request.ballot:
+            promised = record.promised if record and record.view == request.view else request.ballot
+            return WitnessNack(request.view, promised)
+        self._keep(replace(record, decided=request.decision))
+        return WitnessDecided(request.view, request.decision)
+
+    def _keep(self, record: Record) -> None:
+        if self._records.get(record.instance) != record:
+            self._save(record)
+            self._records[record.instance] = record

@@ -1,0 +1,149 @@
+"""What a process says to members singly: unicast, and group calls with an answer from each.
+
+None of it waits for, or is held up by, multicasts and view changes (docs/protocols/letters.md).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from gcom.core import events
+from gcom.errors import BadValue, GComTimeout, NotAMember, UnknownMember, WouldBlock
+from gcom.shell import payloads
+from gcom.shell.answering import Handler
+from gcom.shell.results import Results
+from gcom.values import limits, names
+from gcom.values.answers import Wait
+from gcom.values.names import Process
+from gcom.values.run import Payload
+
+if TYPE_CHECKING:
+    from gcom.shell.node import Node
+    from gcom.shell.stay import Stay
+
+
+class Calling(ABC):
+    """What a group can do member by member. A member is given by its name, or by its process id."""
+
+    _node: Node
+
+    @property
+    @abstractmethod
+    def _stay(self) -> Stay: ...
+
+    @property
+    @abstractmethod
+    def _in_callback(self) -> bool:
+        """Whether this thread is the one that calls back for events."""
+
+    def send_to(self, member: str, payload: Payload, timeout_s: float | None = 10.0) -> None:
+        """Send bytes or text to one member, or to itself, which gets a Unicast event.
+
+            group.send_to("bob", "only you know")
+
+        It arrives once, after this process's earlier unicasts to that member, unless the member departs: then an
+        Undelivered event tells. Blocks while too many wait for that member to read. Raises MessageTooLarge (over 128
+        KiB), BadValue, UnknownMember, NotAMember, Detached, GComTimeout; WouldBlock inside a callback.
+        """
+        payloads.check(payload, limits.LETTER_BYTES_MAX, "a unicast")
+        deadline = None if timeout_s is None else monotonic() + timeout_s
+        with self._node.lock:
+            while True:
+                stay = self._stay_to_send_in()
+                target = _member(stay, member)
+                if stay.machine.has_room_for(target):
+                    break
+                self._await(stay, deadline, f"{target} to read its unicasts")
+            stay.step(events.Unicast(target, payload))
+
+    def on_call(self, handler: Handler | None) -> Handler | None:
+        """Answer group calls with `handler(payload, caller)`, which returns bytes or text; None: with an error again.
+
+            @group.on_call
+            def answer(payload, caller):
+                return f"{len(payload)} bytes from {caller}"
+
+        It runs in a thread of the group's own, one request at a time, and may itself send and call; while it waits for
+        a call of its own, other requests are served. What it raises is the caller's result, an error with its text.
+        """
+        with self._node.lock:
+            self._stay.membership.answering.handler = handler
+        return handler
+
+    def call(
+        self,
+        payload: Payload,
+        wait: Wait = Wait.ALL,
+        timeout_s: float | None = 10.0,
+        *,
+        targets: Iterable[str] | None = None,
+        exclude_self: bool = False,
+    ) -> Results:
+        """Ask all members of the view, this one included, and wait for a result of each.
+
+            for member, result in group.call("how many?").items():
+                print(member, result.outcome, result.text)
+
+        Who departs without an answer is marked DEPARTED, so a call of ALL ends with each member's answer or departure.
+        FIRST: until one value is there; MAJORITY: until more than half of those asked answered; NONE: at once, and the
+        results come in until `timeout_s` is over (`Results.arriving`). `targets`: ask these members only. Raises
+        CallTimeout and CallDetached, which carry the results that came; MessageTooLarge, BadValue, UnknownMember,
+        NotAMember; WouldBlock inside a callback while too many calls are open.
+        """
+        payloads.check(payload, limits.LETTER_BYTES_MAX, "a call")
+        wait = _wait(wait)
+        deadline = None if timeout_s is None else monotonic() + timeout_s
+        with self._node.lock:
+            while len((stay := self._stay_to_send_in()).calls) >= limits.CALLS_OPEN_MAX:
+                self._await(stay, deadline, f"one of {limits.CALLS_OPEN_MAX} open calls to end")
+            members = stay.members if targets is None else tuple(dict.fromkeys(_member(stay, it) for it in targets))
+            asked = tuple(it for it in members if not (exclude_self and it == stay.machine.process))
+            results = stay.call(payload, asked, None if timeout_s is None else int(timeout_s * 1000))
+        if wait is Wait.NONE:
+            return results
+        with results:
+            return results.wait(wait, None if deadline is None else deadline - monotonic())
+
+    def call_to(self, member: str, payload: Payload, timeout_s: float | None = 10.0) -> Payload:
+        """Ask one member; returns what its handler returned.
+
+            total = int(group.call_to("bob", "how many?"))
+
+        Raises HandlerFailed, with the text of what the handler raised, MemberDeparted, and what `call` raises.
+        """
+        (result,) = self.call(payload, Wait.ALL, timeout_s, targets=[member]).values()
+        return result.value
+
+    def _stay_to_send_in(self) -> Stay:
+        """Raises NotAMember, Detached. Holds the lock."""
+        stay = self._stay
+        stay.raise_if_ended()
+        if stay.leaving:
+            raise NotAMember(f"group {stay.machine.group!r} is being left: nothing more is sent in it")
+        return stay
+
+    def _await(self, stay: Stay, deadline: float | None, what: str) -> None:
+        if self._in_callback:
+            raise WouldBlock(f"group {stay.machine.group!r} waits for {what}, and a callback must not wait for it")
+        with stay.awaiting_acks(), stay.membership.answering.stepping_aside():
+            if not stay.wait(deadline):
+                raise GComTimeout(f"group {stay.machine.group!r} still waits for {what}")
+
+
+def _member(stay: Stay, member: object) -> Process:
+    """The process of a name in the view, or a process of it; raises UnknownMember."""
+    found = next((it for it in stay.members if member in (it, names.name_of(it))), None)
+    if found is None:
+        present = ", ".join(map(names.name_of, stay.members))
+        raise UnknownMember(f"{member!r} is not in the view of group {stay.machine.group!r}, only {present}")
+    return found
+
+
+def _wait(wait: object) -> Wait:
+    try:
+        return Wait(wait)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise BadValue(f"wait {wait!r} is not one of {', '.join(Wait)}") from error

@@ -1,0 +1,133 @@
+"""What an application reads from a group, in the order in which it happened (docs: README, Library)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gcom.shell import payloads
+from gcom.values import names
+from gcom.values.names import Process
+from gcom.values.run import Payload
+from gcom.values.view import View
+
+
+class Message(NamedTuple):
+    """One delivered message: `number` in the stream of `sender`, delivered in `view`."""
+
+    sender: Process
+    number: int
+    view: int
+    payload: Payload
+
+    @property
+    def name(self) -> str:
+        """The sender's name, without its incarnation."""
+        return names.name_of(self.sender)
+
+    @property
+    def text(self) -> str:
+        """The payload as text; bytes that are no UTF-8 are replaced."""
+        return payloads.text_of(self.payload)
+
+    @property
+    def data(self) -> bytes:
+        """The payload as bytes; text as UTF-8."""
+        return payloads.data_of(self.payload)
+
+
+class Unicast(NamedTuple):
+    """A message that `sender` sent to this process alone."""
+
+    sender: Process
+    payload: Payload
+
+    @property
+    def name(self) -> str:
+        """The sender's name, without its incarnation."""
+        return names.name_of(self.sender)
+
+    @property
+    def text(self) -> str:
+        """The payload as text; bytes that are no UTF-8 are replaced."""
+        return payloads.text_of(self.payload)
+
+    @property
+    def data(self) -> bytes:
+        """The payload as bytes; text as UTF-8."""
+        return payloads.data_of(self.payload)
+
+
+@dataclass(frozen=True, slots=True)
+class Undelivered:
+    """Unicasts to a process that departed, oldest first; none is known to have arrived, the first ones may have."""
+
+    process: Process
+    payloads: tuple[Payload, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewChange:
+    """A view is in force. `left` says why each process went."""
+
+    view: View
+    joined: tuple[Process, ...]
+    left: dict[Process, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Messages first … first+count-1 of `sender` will never be delivered here (BASIC)."""
+
+    sender: Process
+    first: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """This process began to suspect another; whether it goes is for the next view to say."""
+
+    process: Process
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateLost:
+    """Nobody can give this process the group's state: it goes on from `view` without. `reason` says who failed how."""
+
+    view: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """This process's stay is over: reason request, expelled, quorum or exit; state: its own set_state raised.
+
+    (Or defect: one of GCom's.)
+
+    `unconfirmed`: first and last of its own messages that may not have arrived everywhere; `unsent`: how many more
+    `send` had taken that never got a number. `returning`: it tries to come back, and `Returned` will say so.
+    `undelivered`: how many of its unicasts may not have arrived.
+    """
+
+    reason: str
+    unconfirmed: tuple[int, int] | None
+    unsent: int = 0
+    returning: bool = False
+    undelivered: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """After a Departure: in the group again, as another process, with numbers of its own; its ViewChange follows.
+
+    What the others sent meanwhile is not delivered here; with `set_state` the state that comes next covers it. Another
+    `instance` than before: the group began anew.
+    """
+
+    process: Process
+    instance: str
+
+
+Event = Message | Unicast | ViewChange | Lost | Suspicion | Undelivered | StateLost | Departure | Returned

@@ -1,0 +1,135 @@
+"""What outlives one stay in a group: the queue to the application, and the way back in.
+
+A process that is put out of its group, or loses its quorum, comes back as another process (DESIGN 4): another machine,
+another stay, another log. The application keeps its `Group`, and reads the end of the one stay and the beginning of the
+next from the same queue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from threading import Condition
+from typing import TYPE_CHECKING
+
+from gcom.core import events
+from gcom.core.effects import Ended
+from gcom.core.group import RETURNS, GroupMachine
+from gcom.core.handover import Handed, Handover
+from gcom.shell.answering import Answering
+from gcom.shell.state import Uses
+
+if TYPE_CHECKING:
+    from gcom.shell.node import Node
+    from gcom.shell.stay import Stay
+NOTICES_MAX = 100_000  # views, suspicions and losses that wait to be read; at the bound the process leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The stay is over; `returning`: another one follows."""
+
+    ended: Ended
+    returning: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """The process is in again: what follows in the queue is of this stay."""
+
+    stay: Stay
+
+
+Arrival = Handed | Gone | Entered
+
+
+class Membership:
+    """Guarded by the node's lock; `arrivals` may be popped without it.
+
+    `stay` is the one that is in the group, or was last; `following` is on its way in after it.
+    """
+
+    stay: Stay
+    following: Stay | None
+
+    def __init__(self, node: Node, uses: Uses) -> None:
+        self.handover: Handover[Gone | Entered] = Handover()
+        self.arrivals = self.handover.arrivals
+        self.changed = Condition(node.lock)  # an arrival, room to send, a view, the end
+        self.uses = uses
+        self.state_failure = ""  # how the application's set_state failed
+        self.listened_by: int | None = None  # the listener's thread
+        self.following = None
+        self.answering = Answering(node)  # the application's handler of group calls stays what it is
+        self._node = node
+
+    def begin(self, machine: GroupMachine) -> Stay:
+        """Enter for the first time."""
+        self.stay = self._node.add_stay(self, machine)
+        self._start(self.stay)
+        return self.stay
+
+    def _start(self, stay: Stay) -> None:
+        stay.step(events.Start())
+        self._node.hurry(stay)
+
+    @property
+    def over(self) -> Ended | None:
+        """How it ended for good; None while in the group, or on the way back."""
+        return self.following.ended if self.following else self.stay.ended
+
+    def on_ended(self, stay: Stay, ended: Ended) -> None:
+        """A stay that was in the group is over."""
+        asked_for = ended.reason not in RETURNS or stay.leaving
+        returning = self.uses.rejoin and not asked_for and len(self.arrivals) < NOTICES_MAX
+        if self.uses.receive or not returning:
+            self.handover.end(Gone(ended, returning))
+        if returning:
+            self._enter_again(stay)
+        else:
+            self.answering.close()
+
+    def on_failed(self, stay: Stay) -> None:
+        """A stay did not get in: one on its way back tries under yet another identity."""
+        if stay is self.following:
+            self._enter_again(stay)
+
+    def _enter_again(self, former: Stay) -> None:
+        self.following = self._node.add_stay(self, former.machine.again(self._node.renew_process()))
+        self._start(self.following)
+
+    def on_entered(self, stay: Stay) -> None:
+        """A stay has its first view."""
+        if stay is self.following:
+            self.stay, self.following = stay, None
+            if self.uses.receive:
+                self.handover.tell(Entered(stay))
+
+    def give_up(self) -> bool:
+        """Leave while on the way back; whether it was."""
+        following, self.following = self.following, None
+        if following is None:
+            return False
+        following.step(events.Exit())
+        assert self.stay.ended is not None, "only who is out is on its way back"
+        if self.arrivals and isinstance(last := self.arrivals[-1], Gone):  # not read yet: it says all
+            self.arrivals[-1] = Gone(last.ended, returning=False)
+        else:
+            self.arrivals.append(Gone(Ended(self.stay.ended.view, "request"), returning=False))
+        self.stay.ended = replace(self.stay.ended, reason="request")
+        self.stay.leaving = True
+        self.answering.close()
+        self.changed.notify_all()
+        return True
+
+    def fail_state(self, text: str) -> None:
+        """The application could not take its state: it leaves, and is handed nothing more but the end."""
+        self.state_failure = text
+        if self.give_up() or self.stay.ended is not None:
+            last = self.arrivals.pop()
+            self.arrivals.clear()
+            self.arrivals.append(last)
+            return
+        self.handover.shut()
+        self.stay.leaving = True
+        self.stay.step(events.Leave())
+        self.changed.notify_all()

@@ -1,0 +1,35 @@
+"""What an application may send: bytes or text of a bounded size."""
+
+from __future__ import annotations
+
+from gcom.errors import BadValue, MessageTooLarge
+from gcom.values.run import Payload
+
+
+def check(payload: object, bytes_max: int, what: str = "a message") -> None:
+    """Raise BadValue or MessageTooLarge unless `payload` may be sent."""
+    if type(payload) is bytes:
+        size = len(payload)
+    elif type(payload) is str:
+        size = len(payload) if payload.isascii() else len(_utf8(payload))
+    else:
+        raise BadValue(f"{what} is bytes or str, not {type(payload).__name__}")
+    if size > bytes_max:
+        raise MessageTooLarge(f"{what} of {size:,} bytes is over the limit of {bytes_max:,}: cut it up")
+
+
+def text_of(payload: Payload) -> str:
+    """A payload as text; bytes that are no UTF-8 are replaced."""
+    return payload if isinstance(payload, str) else payload.decode(errors="replace")
+
+
+def data_of(payload: Payload) -> bytes:
+    """A payload as bytes; text as UTF-8."""
+    return payload if isinstance(payload, bytes) else payload.encode()
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise BadValue(f"text that cannot be encoded as UTF-8: {error.reason} at {error.start}; send bytes") from error

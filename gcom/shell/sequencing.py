@@ -1,0 +1,53 @@
+"""The node's way to the registry's sequencer: one thread, one connection, one request at a time.
+
+A request is put at most once (DESIGN 7: an OPEN put again, to a registry that has started anew, would give serials out
+a second time), so a connection that breaks is an answer that did not come, and the group's machine decides.
+"""
+
+from __future__ import annotations
+
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from gcom.core import sequencer_codec
+from gcom.core.sequencer import SequencerAnswer, SequencerRequest
+from gcom.errors import GComError
+from gcom.shell import pyro
+from gcom.shell.faults import REGISTRY
+from gcom.values.names import Address
+
+if TYPE_CHECKING:
+    from gcom.shell.node import Node
+    from gcom.shell.stay import Stay
+
+CALL_TIMEOUT_S = 1.0  # a registry that hangs for longer has lost the sequencer's part
+
+
+class SequencerLink:
+    """Takes requests from any thread; the answers come back to the stays in the thread that runs `serve`."""
+
+    def __init__(self, node: Node, address: Address) -> None:
+        self._node = node
+        self._caller = pyro.Caller(address, pyro.SEQUENCER)
+        self._requests: SimpleQueue[tuple[Stay, SequencerRequest] | None] = SimpleQueue()  # one a group at most
+
+    def put(self, stay: Stay, request: SequencerRequest) -> None:
+        self._requests.put((stay, request))
+
+    def close(self) -> None:
+        """End `serve`, and a call in progress."""
+        self._requests.put(None)
+        self._caller.close()
+
+    def serve(self) -> None:
+        """Put requests until closed."""
+        while (item := self._requests.get()) is not None:
+            stay, request = item
+            stay.on_sequencer(request, self._ask(request))
+
+    def _ask(self, request: SequencerRequest) -> SequencerAnswer | None:
+        data = sequencer_codec.encode_request(request)
+        try:
+            return sequencer_codec.decode_answer(self._node.call(self._caller, REGISTRY, data, CALL_TIMEOUT_S))
+        except GComError:  # not there, too slow, another version, or no sequencer at all: it does not order for us
+            return None

@@ -1,0 +1,187 @@
+"""The application of one stay: it sends now and then, reads what arrives, and answers from inside its callbacks.
+
+It may keep a state, a digest of all that it was handed, which it gives to those who join. It reads one thing after the
+other, as a listener does; one that reads slowly, or stalls, fills all senders' windows.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING
+
+from gcom.core import events
+from gcom.core.effects import AwaitState, Deliver, Ended, Installed, SetState, Skip, StateLost, TakeState
+from gcom.core.handover import Handed, Handover
+from gcom.sim.checks.state import State
+from gcom.sim.plan import Fault
+from gcom.values.run import Payload
+from gcom.values.view import View
+
+if TYPE_CHECKING:
+    from gcom.sim.stay import Stay
+
+PENDING_MAX = 64  # sent and not yet numbered; at the bound `send` would block, and here is not called
+BURST_MAX = 60
+STALL_POLL_MS = 50
+_WORDS = ("ask", "build", "cut", "deliver", "election", "fetch", "größe", "hold", "install", "join")
+
+
+class Application:
+    """Plays one member's program. Its chance is its own, so that what one does moves nobody else's."""
+
+    def __init__(self, stay: Stay, rng: Random) -> None:
+        self._stay = stay
+        self._world = stay.world
+        self._rng = rng
+        self._handover: Handover[Ended] = Handover()
+        self._state = State()
+        self._lost: StateLost | None = None  # told, and its barrier not reached
+        self._view = 0  # installed, but not reached by the reader
+        self._reading = False
+        self._composed = 0
+
+    def start(self) -> None:
+        """Begin to send, once it is a member."""
+        self._later(self._rng.randint(1, 100), self._write)
+
+    def _later(self, delay_ms: int, action: object) -> None:
+        assert callable(action)
+        self._world.at(delay_ms, lambda: self._stay.node.run(action))
+
+    # sending
+
+    @property
+    def has_room(self) -> bool:
+        return self._stay.is_member and self._stay.machine.pending < PENDING_MAX
+
+    def submit(self, count: int, mark: str = "") -> None:
+        """Send so many messages."""
+        payloads: list[Payload] = [self._compose(mark) for _ in range(count)]
+        self._world.submitted += count
+        self._stay.checker.calls.submit(self._stay.process, payloads)
+        self._stay.handle(events.Submit(payloads))
+
+    def _compose(self, mark: str) -> Payload:
+        self._composed += 1
+        words = self._rng.choice(_WORDS) * self._rng.choice((1, self._world.plan.size))
+        text = f"{mark}{self._stay.process} {self._composed} {words}"
+        return text.encode() if self._rng.random() < 0.3 else text
+
+    def _write(self) -> None:
+        if self._stay.is_over:
+            return
+        if self.has_room:
+            count = self._burst()
+            if count:
+                self.submit(count)
+        self._later(self._rng.randint(5, 150), self._write)
+
+    def _burst(self) -> int:
+        """How much to send now, so that all together send what the plan says, some much at once and some one by one."""
+        behind = self._world.behind
+        if self._world.silent:
+            return 0
+        if behind <= 0:
+            return int(self._rng.random() < 0.2)
+        return min(BURST_MAX, self._rng.choice((0, 1, 1, 2, behind // self._world.plan.members, behind)))
+
+    # reading
+
+    @property
+    def has_state(self) -> bool:
+        """Whether no state is on its way here."""
+        return self._handover.is_open
+
+    @property
+    def _keeps(self) -> bool:
+        return self._stay.node.name in self._world.plan.keepers
+
+    def arrived(self, arrival: Handed | AwaitState) -> None:
+        match arrival:
+            case Installed(view):
+                if self._keeps and view.number == 1 and not self._handover.arrivals:  # and no loss
+                    self._stay.checker.states.on_given(self._stay.process, 0)
+                self._view = view.number
+            case SetState():
+                self._stay.checker.states.on_given(self._stay.process, self._view)
+            case _:
+                pass
+        for covered in self._handover.put(arrival):
+            self._later(0, partial(self._credit, covered))
+        if self._handover.arrivals and not self._reading:
+            self._reading = True
+            self._later(self._patience_ms(), self._read)
+
+    def _patience_ms(self) -> int:
+        slow = self._stay.node.reads_slowly
+        if slow:
+            self._world.count_once(Fault.SLOW_READER, self._stay.node.name + slow)
+        return self._rng.randint(100, 500) if slow == "crawls" else self._rng.randint(0, 20)
+
+    def _read(self) -> None:
+        """Read all that is here, or one thing if it reads slowly."""
+        if self._stay.is_over:
+            return
+        slow = self._stay.node.reads_slowly
+        if slow == "stalls":
+            self._later(STALL_POLL_MS, self._read)
+            return
+        arrivals = self._handover.arrivals
+        for _ in range(1 if slow else len(arrivals)):
+            self._consume(arrivals.popleft())
+            if self._stay.is_over:
+                return
+        self._reading = bool(arrivals)
+        if self._reading:
+            self._later(self._patience_ms(), self._read)
+
+    def _consume(self, arrival: Handed | Ended) -> None:
+        match arrival:
+            case Deliver(run):
+                self._state.add(arrival)
+                self._call_back(starts=str(run.payloads[0])[:3])
+                self._credit(arrival)
+            case Skip():
+                self._credit(arrival)
+            case Installed(view):
+                self._begin(view)
+                self._call_back(starts="")
+            case TakeState(view):
+                self._give(view)
+            case SetState(_, data):
+                self._state = State.load(data)
+            case StateLost(view):
+                self._state, self._lost = State(view), arrival
+            case _:
+                pass
+
+    def _credit(self, read: Deliver | Skip) -> None:
+        match read:
+            case Deliver(run):
+                self._stay.checker.calls.read(self._stay.process, run.sender, len(run.payloads))
+                self._stay.handle(events.Consumed(run.sender, run.last, len(run.encoded)))
+            case Skip(sender, first, count):
+                self._stay.handle(events.Consumed(sender, first + count - 1, 0))
+
+    def _begin(self, view: View) -> None:
+        """The barrier of a view."""
+        states, process = self._stay.checker.states, self._stay.process
+        if self._lost:
+            states.on_lost(process, view, self._lost.reason)
+            self._lost = None
+        if self._keeps:
+            states.on_barrier(process, view.number, self._state)
+
+    def _give(self, view: int) -> None:
+        """Its get_state is called."""
+        if self._stay.machine.transfer.asks(view):
+            fails = self._rng.random() < self._world.plan.refusing
+            data = None if fails else self._state.dump()
+            self._stay.handle(events.StateTaken(view, data, "its get_state raised" if fails else ""))
+
+    def _call_back(self, starts: str) -> None:
+        """Perhaps send from inside a callback, but no answer to an answer."""
+        answers = 0 if self._world.silent else self._world.plan.answering
+        if answers and "re:" not in starts and self.has_room and self._rng.random() < answers:
+            self.submit(1, "re:")

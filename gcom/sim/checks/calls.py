@@ -1,0 +1,59 @@
+"""What the application called, against what became of it: nothing is sent, left or piled up that it did not ask for."""
+
+from __future__ import annotations
+
+from gcom.core.effects import Deliver, Ended, Installed
+from gcom.sim.checks.record import Record, Rule, Violation, Witness
+from gcom.values import limits
+from gcom.values.names import Process
+from gcom.values.run import Payload, Run
+
+
+class Calls(Rule):
+    """NO_CREATION: what gets numbers is what was submitted, in that order. LEAVE: who leaves has asked to.
+
+    WINDOW: of each sender at most a window of messages waits for a reader.
+    """
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record)
+        self._submitted: dict[Process, list[Payload]] = {}
+        self._leaving: set[Process] = set()
+        self._unread: dict[tuple[Process, Process], int] = {}  # by reader and sender
+
+    def submit(self, who: Process, payloads: list[Payload]) -> None:
+        self._submitted.setdefault(who, []).extend(payloads)
+
+    def leave(self, who: Process) -> None:
+        self._leaving.add(who)
+
+    def read(self, who: Process, sender: Process, count: int) -> None:
+        """An application is done with so many messages that it was handed."""
+        self._unread[who, sender] -= count
+
+    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+        run, who = delivery.run, witness.process
+        unread = self._unread[who, run.sender] = self._unread.get((who, run.sender), 0) + len(run.payloads)
+        if unread > limits.WINDOW_MESSAGES_MAX:
+            raise Violation(
+                f"WINDOW: {unread} messages of {run.sender} wait to be read at {who}, where a window has "
+                f"{limits.WINDOW_MESSAGES_MAX}"
+            )
+
+    def submitted(self, who: Process) -> int:
+        """How many messages a process's application has handed over."""
+        return len(self._submitted.get(who, []))
+
+    def sent(self, witness: Witness, run: Run) -> None:
+        submitted = self._submitted.get(witness.process, [])
+        if submitted[run.first - 1 : run.last] != run.payloads:
+            raise Violation(f"NO_CREATION: {witness.process} sends {run.first}…{run.last} otherwise than was submitted")
+
+    def installed(self, witness: Witness, installed: Installed) -> None:
+        for gone, reason in installed.left.items():
+            if reason == "request" and gone not in self._leaving:
+                raise Violation(f"LEAVE: view {installed.view.number} lets {gone} go, which did not ask to")
+
+    def ended(self, witness: Witness, ended: Ended) -> None:
+        if ended.reason == "request" and witness.process not in self._leaving:
+            raise Violation(f"LEAVE: {witness.process} ends by request, and did not ask to")

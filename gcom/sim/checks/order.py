@@ -1,0 +1,54 @@
+"""FIFO, causal order, and the clocks that say what a sender knew (Birman, Schiper, Stephenson 1991)."""
+
+from __future__ import annotations
+
+from gcom.core.effects import Deliver
+from gcom.sim.checks.record import Record, Rule, Violation, Witness
+from gcom.values.names import Process
+from gcom.values.run import Run
+
+
+class FifoOrder(Rule):
+    """FIFO: when n of a sender is delivered, n-1 is settled."""
+
+    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+        sender, first = delivery.run.sender, delivery.run.first
+        if first > 1 and not witness.has_settled(sender, first - 1):
+            raise Violation(f"FIFO: {witness.process} delivers {sender}, {first} before {first - 1}")
+
+
+class CausalOrder(Rule):
+    """CAUSAL: when m is delivered, all that its sender had delivered before sending it is settled.
+
+    Of each other member of the view the highest number counts, rebuilt from what its sender delivered, not from what
+    the message says; what came before that highest is FIFO's, and in that message's own past.
+    """
+
+    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+        run = delivery.run
+        for send in self.record.stream(run.sender).of(run.first, run.last):
+            for other in witness.section.view.members:
+                needed = send.needs.get(other, 0)
+                if needed and other != run.sender and not witness.has_settled(other, needed):
+                    raise Violation(
+                        f"CAUSAL: {witness.process} delivers {run.sender}, {send.first} before {other}, {needed}, "
+                        f"which {run.sender} had delivered when it sent that"
+                    )
+
+
+class Clocks(Rule):
+    """CLOCK: a run's clock, changes applied, is the highest number delivered from each other member, or in the base."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record)
+        self._told: dict[Process, dict[Process, int]] = {}
+
+    def sent(self, witness: Witness, run: Run) -> None:
+        told = self._told.setdefault(witness.process, {})
+        told.update(run.clock)
+        for other in witness.section.view.members:
+            said, true = told.get(other, 0), witness.heard.get(other, 0)
+            if other != witness.process and said != true:
+                raise Violation(
+                    f"CLOCK: {witness.process} sends {run.first} with {said} for {other}, having delivered {true}"
+                )

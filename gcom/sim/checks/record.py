@@ -1,0 +1,220 @@
+"""What every process of an instance did and saw, as its application could tell: the ground that all rules stand on.
+
+Nothing of the protocol is read here. Spans of messages are kept whole, so that a run costs about what a message costs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gcom.core.effects import Deliver, Ended, Installed, Skip
+from gcom.values.names import Process
+from gcom.values.run import Payload, Run
+from gcom.values.view import View
+
+Span = tuple[Process, int, int]  # sender, first and last number
+
+
+class Violation(Exception):
+    """A promise was broken; the text names the rule, the processes and the messages."""
+
+
+class Numbers:
+    """A set of message numbers of one sender: 1…prefix, and those `beyond` it."""
+
+    __slots__ = ("beyond", "prefix")
+
+    def __init__(self, prefix: int = 0) -> None:
+        self.prefix = prefix
+        self.beyond: set[int] = set()
+
+    def __contains__(self, number: int) -> bool:
+        return number <= self.prefix or number in self.beyond
+
+    @property
+    def highest(self) -> int:
+        return max(self.beyond, default=self.prefix)
+
+    def first_known(self, first: int, last: int) -> int:
+        """The first number of first…last that is in; 0 if none is."""
+        if first <= self.prefix:
+            return first
+        return next((n for n in range(first, last + 1) if n in self.beyond), 0) if self.beyond else 0
+
+    def first_missing(self, first: int, last: int) -> int:
+        """The first number of first…last that is not in; 0 if all are."""
+        return next((n for n in range(max(first, self.prefix + 1), last + 1) if n not in self.beyond), 0)
+
+    def add(self, first: int, last: int) -> None:
+        if first == self.prefix + 1 and not self.beyond:  # the usual case
+            self.prefix = last
+            return
+        self.beyond.update(range(max(first, self.prefix + 1), last + 1))
+        while self.prefix + 1 in self.beyond:
+            self.prefix += 1
+            self.beyond.remove(self.prefix)
+
+
+@dataclass(slots=True)
+class Section:
+    """What a process did in one view. `next` is the view that follows here; for a leaver, the one without it."""
+
+    view: View
+    next: int | None = None
+    sent: list[Span] = field(default_factory=list)
+    delivered: list[Span] = field(default_factory=list)  # in order
+
+
+@dataclass(slots=True)
+class Witness:
+    """One process. `settled`: delivered, skipped, or in its base; `heard`: the highest delivered or in its base."""
+
+    process: Process
+    sections: list[Section] = field(default_factory=list)
+    settled: dict[Process, Numbers] = field(default_factory=dict)
+    skipped: dict[Process, Numbers] = field(default_factory=dict)
+    heard: dict[Process, int] = field(default_factory=dict)
+    ended: Ended | None = None
+
+    @property
+    def section(self) -> Section:
+        """The present one; a process without a view does nothing that comes here."""
+        if not self.sections:
+            raise Violation(f"LIFE: {self.process} acts before its first view")
+        return self.sections[-1]
+
+    def has_settled(self, sender: Process, number: int) -> bool:
+        known = self.settled.get(sender)
+        return known is not None and number in known
+
+    def first_unsettled(self, sender: Process, first: int, last: int) -> int:
+        """The first number of first…last that is not settled; 0 if all are."""
+        known = self.settled.get(sender)
+        return known.first_missing(first, last) if known else first
+
+    def highest_settled(self, sender: Process) -> int:
+        known = self.settled.get(sender)
+        return known.highest if known else 0
+
+    def settle(self, sender: Process, first: int, last: int) -> None:
+        known = self.settled.get(sender)
+        if known is None:
+            known = self.settled[sender] = Numbers()
+        known.add(first, last)
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Messages first…last, sent at one place of their sender's history; `needs` is what that had delivered before."""
+
+    first: int
+    last: int
+    view: int
+    needs: dict[Process, int]
+
+
+@dataclass(slots=True)
+class Stream:
+    """All that one process sent."""
+
+    payloads: list[Payload] = field(default_factory=list)
+    sends: list[Send] = field(default_factory=list)
+    lasts: list[int] = field(default_factory=list)  # of `sends`, for bisection
+
+    def of(self, first: int, last: int) -> Iterator[Send]:
+        """The sends that first…last are from."""
+        for index in range(bisect_left(self.lasts, first), len(self.sends)):
+            if self.sends[index].first > last:
+                return
+            yield self.sends[index]
+
+
+class Record:
+    """Every process of one instance. Rules look at it before an effect is put down."""
+
+    def __init__(self, static: tuple[str, ...] = ()) -> None:
+        self.static = static
+        self.witnesses: dict[Process, Witness] = {}
+        self.streams: dict[Process, Stream] = {}
+        self.views: dict[int, Installed] = {}
+        self.suspected: set[Process] = set()  # by anybody, ever
+        self.messages = 0
+        self.deliveries = 0
+
+    def witness(self, who: Process) -> Witness:
+        known = self.witnesses.get(who)
+        if known is None:
+            known = self.witnesses[who] = Witness(who)
+        return known
+
+    def stream(self, who: Process) -> Stream:
+        known = self.streams.get(who)
+        if known is None:
+            known = self.streams[who] = Stream()
+        return known
+
+    def install(self, witness: Witness, installed: Installed) -> None:
+        view = installed.view
+        self.views.setdefault(view.number, installed)
+        if witness.sections:
+            witness.sections[-1].next = view.number
+        else:
+            for sender, number in (installed.base or {}).items():
+                witness.settled[sender] = Numbers(number)
+                witness.heard[sender] = number
+        witness.sections.append(Section(view))
+
+    def send(self, witness: Witness, run: Run) -> None:
+        stream = self.stream(witness.process)
+        stream.payloads += run.payloads
+        stream.sends.append(Send(run.first, run.last, run.view, dict(witness.heard)))
+        stream.lasts.append(run.last)
+        witness.section.sent.append((run.sender, run.first, run.last))
+        self.messages += len(run.payloads)
+
+    def deliver(self, witness: Witness, delivery: Deliver) -> None:
+        run = delivery.run
+        witness.settle(run.sender, run.first, run.last)
+        if run.last > witness.heard.get(run.sender, 0):
+            witness.heard[run.sender] = run.last
+        witness.section.delivered.append((run.sender, run.first, run.last))
+        self.deliveries += len(run.payloads)
+
+    def skip(self, witness: Witness, skip: Skip) -> None:
+        if not skip.count or not skip.sender:
+            return
+        last = skip.first + skip.count - 1
+        witness.settle(skip.sender, skip.first, last)
+        witness.skipped.setdefault(skip.sender, Numbers()).add(skip.first, last)
+
+    def end(self, witness: Witness, ended: Ended) -> None:
+        witness.ended = ended
+        if witness.sections:
+            witness.sections[-1].next = ended.settled
+
+
+class Rule:
+    """One family of rules. Each method is told what is about to be put down, and raises Violation."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+
+    def installed(self, witness: Witness, installed: Installed) -> None:
+        """A view is installed."""
+
+    def sent(self, witness: Witness, run: Run) -> None:
+        """A run got its numbers."""
+
+    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+        """A run is delivered."""
+
+    def skipped(self, witness: Witness, skip: Skip) -> None:
+        """Messages are given up."""
+
+    def suspected(self, witness: Witness, process: Process) -> None:
+        """The process begins to suspect another."""
+
+    def ended(self, witness: Witness, ended: Ended) -> None:
+        """The process's stay ends."""

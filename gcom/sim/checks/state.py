@@ -1,0 +1,79 @@
+"""That whoever has the application's state has a donor's history (docs/protocols/state.md).
+
+The state of a simulated application is a digest of all that it was handed. Where members deliver alike, those whose
+states have one origin, the creator's or a loss, have the same at the barrier of a view.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from zlib import crc32
+
+from gcom.core.effects import Deliver
+from gcom.sim.checks.record import Violation
+from gcom.values.definition import Definition, Multicast
+from gcom.values.names import Process
+from gcom.values.view import View
+
+
+@dataclass(slots=True)
+class State:
+    """`origin`: the view at which the state was lost last, 0 if never. Of each sender how many messages, and a sum."""
+
+    origin: int = 0
+    streams: dict[Process, tuple[int, int]] = field(default_factory=dict)
+    sequence: int = 0  # of all messages, in order
+
+    def add(self, delivery: Deliver) -> None:
+        run = delivery.run
+        count, total = self.streams.get(run.sender, (0, 0))
+        for number, payload in enumerate(run.payloads, run.first):
+            data = payload.encode() if isinstance(payload, str) else payload
+            total = (total + crc32(data, number & 0xFFFF)) & 0xFFFFFFFF
+        self.streams[run.sender] = (count + len(run.payloads), total)
+        self.sequence = crc32(f"{run.sender} {total}".encode(), self.sequence)
+
+    def dump(self) -> bytes:
+        return json.dumps([self.origin, self.streams, self.sequence]).encode()
+
+    @classmethod
+    def load(cls, data: bytes) -> State:
+        try:
+            origin, streams, sequence = json.loads(data)
+        except ValueError:
+            raise Violation(f"STATE: what arrived is nobody's state: {data!r}") from None
+        return cls(origin, {sender: (count, total) for sender, (count, total) in streams.items()}, sequence)
+
+
+class States:
+    """STATE: one origin, one state at a barrier. STATE_LOST: none is lost while a member has it that has not failed."""
+
+    def __init__(self, definition: Definition) -> None:
+        self._agree = definition.multicast is Multicast.RELIABLE
+        self._total = definition.total
+        self._at: dict[tuple[int, int], tuple[Process, object]] = {}
+        self._since: dict[Process, int] = {}  # the view in which a member got the state, or made it
+        self.given = 0
+        self.lost = 0
+
+    def on_given(self, who: Process, view: int) -> None:
+        """The state has come, when the process was in that view, or is its own as the first of the group."""
+        self.given += view > 0
+        self._since[who] = view
+
+    def on_barrier(self, who: Process, view: int, state: State) -> None:
+        """An application that has its state begins a view."""
+        if not self._agree:
+            return
+        mine = (state.streams, state.sequence if self._total else 0)
+        other, theirs = self._at.setdefault((view, state.origin), (who, (dict(mine[0]), mine[1])))
+        if mine != theirs:
+            raise Violation(f"STATE: at the barrier of view {view} {who} has {mine}, and {other} {theirs}")
+
+    def on_lost(self, who: Process, view: View, reason: str) -> None:
+        """An application is told, at the barrier of a view, that nobody gives it the state."""
+        self.lost += 1
+        for member in view.members:
+            if self._since.get(member, view.number) < view.number - 1 and member not in reason:
+                raise Violation(f"STATE_LOST: {who} in view {view.number}, and {member} has the state: {reason}")

@@ -1,0 +1,183 @@
+"""Virtual synchrony: who go together from view to view have delivered the same (Chockler, Keidar, Vitenberg 2001).
+
+A *class* is those who left a view the same way: into the same next view, or by a leave that the next view settles.
+Each member of a class is compared with the first that was closed, so a rule costs the same for two members and nine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gcom.core.effects import Deliver, Ended, Installed
+from gcom.sim.checks.record import Record, Rule, Section, Span, Violation, Witness
+from gcom.values.names import Process
+
+Way = tuple[int, int]  # a view and the one that follows
+Ranges = dict[Process, list[tuple[int, int]]]
+
+
+def ranges(spans: list[Span]) -> Ranges:
+    """The set of messages in some spans, in one form: two equal sets are equal here."""
+    found: Ranges = {}
+    for sender, first, last in sorted(spans):
+        mine = found.setdefault(sender, [])
+        if mine and mine[-1][1] + 1 == first:
+            mine[-1] = (mine[-1][0], last)
+        else:
+            mine.append((first, last))
+    return found
+
+
+def joined(spans: list[Span]) -> list[Span]:
+    """A sequence of deliveries in one form, however it was cut into runs."""
+    found: list[Span] = []
+    for sender, first, last in spans:
+        if found and found[-1][0] == sender and found[-1][2] + 1 == first:
+            found[-1] = (sender, found[-1][1], last)
+        else:
+            found.append((sender, first, last))
+    return found
+
+
+class Passage(Rule):
+    """What is checked when a process goes over from one view to the next; subclasses say what."""
+
+    def installed(self, witness: Witness, installed: Installed) -> None:
+        if witness.sections:
+            self.closed(witness, witness.section, (witness.section.view.number, installed.view.number))
+
+    def ended(self, witness: Witness, ended: Ended) -> None:
+        if witness.sections and ended.settled is not None:
+            self.closed(witness, witness.section, (witness.section.view.number, ended.settled))
+
+    def closed(self, witness: Witness, section: Section, way: Way) -> None:
+        """The process has done all that it ever does in a view, and is in a class."""
+        raise AssertionError("a subclass says what is checked")
+
+
+class SelfDelivery(Passage):
+    """SELF_DELIVERY: what a process sent in a view is settled at it when the next begins."""
+
+    def closed(self, witness: Witness, section: Section, way: Way) -> None:
+        for sender, first, last in section.sent:
+            missing = witness.first_unsettled(sender, first, last)
+            if missing:
+                raise Violation(f"SELF_DELIVERY: {sender} does not settle its own {missing} of view {way[0]}")
+
+
+class Synchrony(Passage):
+    """AGREEMENT and VIRTUAL_SYNCHRONY: a class delivered one set; all who begin a view stand at one place."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record)
+        self._delivered: dict[Way, tuple[Process, Ranges]] = {}
+        self._starts: dict[int, tuple[Process, list[int]]] = {}
+
+    def installed(self, witness: Witness, installed: Installed) -> None:
+        super().installed(witness, installed)
+        base = installed.base or {}
+        entering = not witness.sections
+        start = [base.get(m, 0) if entering else witness.highest_settled(m) for m in installed.view.members]
+        other, known = self._starts.setdefault(installed.view.number, (witness.process, start))
+        if known != start:
+            raise Violation(
+                f"VIRTUAL_SYNCHRONY: {witness.process} begins view {installed.view.number} after {start} of "
+                f"{installed.view.members}, {other} after {known}"
+            )
+
+    def closed(self, witness: Witness, section: Section, way: Way) -> None:
+        mine = ranges(section.delivered)
+        other, known = self._delivered.setdefault(way, (witness.process, mine))
+        if known != mine:
+            senders = sorted(sender for sender in known.keys() | mine.keys() if known.get(sender) != mine.get(sender))
+            sender = senders[0]
+            raise Violation(
+                f"VIRTUAL_SYNCHRONY: of {sender} in view {way[0]}, before view {way[1]}, {witness.process} delivers "
+                f"{mine.get(sender, [])} and {other} {known.get(sender, [])}"
+            )
+
+
+class SameSequence(Passage):
+    """TOTAL_GAP_FREE: a class delivered one sequence."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record)
+        self._sequences: dict[Way, tuple[Process, list[Span]]] = {}
+
+    def closed(self, witness: Witness, section: Section, way: Way) -> None:
+        mine = joined(section.delivered)
+        other, known = self._sequences.setdefault(way, (witness.process, mine))
+        if known != mine:
+            place = next((i for i, pair in enumerate(zip(known, mine, strict=False)) if pair[0] != pair[1]), -1)
+            raise Violation(
+                f"TOTAL_GAP_FREE: in view {way[0]} {witness.process} and {other} deliver different sequences, "
+                f"{mine[place : place + 2]} and {known[place : place + 2]}"
+            )
+
+
+@dataclass(slots=True)
+class _Claim:
+    """What some process says of messages of a view: each class has settled them."""
+
+    by: Process
+    spans: list[Span] = field(default_factory=list)
+
+
+class _Owed(Passage):
+    """What every class of a view must have settled, whenever it is claimed and whenever a class is closed."""
+
+    name = ""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record)
+        self._claims: dict[int, list[_Claim]] = {}  # by view
+        self._closed: dict[int, list[Witness]] = {}  # by view, those in a class
+
+    def claim(self, by: Process, view: int, span: Span) -> None:
+        known = self._claims.setdefault(view, [])
+        mine = next((claim for claim in known if claim.by == by), None)
+        if mine is None:
+            mine = _Claim(by)
+            known.append(mine)
+        mine.spans.append(span)
+        for witness in self._closed.get(view, []):
+            self._check(witness, view, by, span)
+
+    def closed(self, witness: Witness, section: Section, way: Way) -> None:
+        self._closed.setdefault(way[0], []).append(witness)
+        for claim in self._claims.get(way[0], []):
+            for span in claim.spans:
+                self._check(witness, way[0], claim.by, span)
+
+    def _check(self, witness: Witness, view: int, by: Process, span: Span) -> None:
+        missing = witness.first_unsettled(*span)
+        if missing:
+            raise Violation(
+                f"{self.name}: {witness.process} leaves view {view} without {span[0]}, {missing}: {by} has it"
+            )
+
+
+class Safety(_Owed):
+    """SAFE: what any process delivered in a view, be it dead since, each class has settled."""
+
+    name = "SAFE"
+
+    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+        run = delivery.run
+        self.claim(witness.process, delivery.view, (run.sender, run.first, run.last))
+
+
+class Confirmation(_Owed):
+    """UNCONFIRMED: what a process that lost its group does not name as unconfirmed, each class has settled."""
+
+    name = "UNCONFIRMED"
+
+    def ended(self, witness: Witness, ended: Ended) -> None:
+        super().ended(witness, ended)
+        if not witness.sections or ended.settled is not None:
+            return
+        first_doubtful = ended.unconfirmed[0] if ended.unconfirmed else None
+        for sender, first, last in witness.section.sent:
+            sure = last if first_doubtful is None else min(last, first_doubtful - 1)
+            if sure >= first:
+                self.claim(witness.process, witness.section.view.number, (sender, first, sure))

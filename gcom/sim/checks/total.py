@@ -1,0 +1,146 @@
+"""One order for all: the union of everybody's deliveries has no cycle, and serials say the same.
+
+The cycle is looked for as deliveries come, by keeping one line of all messages in which every known "before" points
+forward (Pearce and Kelly 2006, §2: dynamic topological sort). A delivery that agrees with the line costs one look.
+"""
+
+from __future__ import annotations
+
+from gcom.core.effects import Deliver, Installed, Skip
+from gcom.sim.checks.record import Record, Rule, Violation, Witness
+from gcom.values.names import Process
+
+Message = tuple[Process, int]
+
+
+class Precedence:
+    """A growing relation "before" on messages, as long as it has no cycle."""
+
+    def __init__(self) -> None:
+        self._place: dict[Message, int] = {}
+        self._after: dict[Message, list[Message]] = {}
+        self._before: dict[Message, list[Message]] = {}
+
+    def put(self, one: Message, other: Message) -> list[Message]:
+        """Say that `one` is before `other`; returns the way back from `other` to `one` if there is one already."""
+        for message in (one, other):
+            if message not in self._place:
+                self._place[message] = len(self._place)
+                self._after[message], self._before[message] = [], []
+        if other in self._after[one]:
+            return []
+        if self._place[one] > self._place[other]:
+            way = self._reorder(one, other)
+            if way:
+                return way
+        self._after[one].append(other)
+        self._before[other].append(one)
+        return []
+
+    def _reorder(self, one: Message, other: Message) -> list[Message]:
+        """Move what follows `other` behind what precedes `one`, within the places between them."""
+        lowest, highest = self._place[other], self._place[one]
+        came_from: dict[Message, Message | None] = {other: None}
+        todo = [other]
+        while todo:
+            message = todo.pop()
+            for later in self._after[message]:
+                if later == one:
+                    return self._way(came_from, message, one)
+                if later not in came_from and self._place[later] < highest:
+                    came_from[later] = message
+                    todo.append(later)
+        earlier = self._reaching(one, lowest)
+        moved = sorted(earlier, key=self._place.__getitem__) + sorted(came_from, key=self._place.__getitem__)
+        for message, place in zip(moved, sorted(self._place[message] for message in moved), strict=True):
+            self._place[message] = place
+        return []
+
+    def _way(self, came_from: dict[Message, Message | None], last: Message, end: Message) -> list[Message]:
+        way: list[Message] = [end]
+        step: Message | None = last
+        while step is not None:
+            way.append(step)
+            step = came_from[step]
+        return way[::-1]
+
+    def _reaching(self, one: Message, lowest: int) -> list[Message]:
+        found = {one: None}
+        todo = [one]
+        while todo:
+            for earlier in self._before[todo.pop()]:
+                if earlier not in found and self._place[earlier] > lowest:
+                    found[earlier] = None
+                    todo.append(earlier)
+        return list(found)
+
+
+class TotalOrder(Rule):
+    """TOTAL: the orders in which processes deliver do not contradict each other, three that rotate included."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record)
+        self._order = Precedence()
+        self._last: dict[Process, Message] = {}
+
+    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+        run = delivery.run
+        for number in range(run.first, run.last + 1):
+            message = (run.sender, number)
+            last = self._last.get(witness.process)
+            way = self._order.put(last, message) if last else []
+            if way:
+                said = " before ".join(f"{sender} {n}" for sender, n in [*way, message])
+                raise Violation(f"TOTAL: {witness.process} delivers against the others' order: {said}")
+            self._last[witness.process] = message
+
+
+class Serials(Rule):
+    """SERIAL_UNIQUE and SERIAL_CONTIGUOUS: one serial, one message, over all processes; at each they go up by 1."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record)
+        self._message: dict[int, Message | None] = {}  # by serial; None: a no-op
+        self._serial: dict[Message, int] = {}
+        self._at: dict[Process, int] = {}
+        self._starts: dict[int, tuple[Process, int]] = {}  # where a view begins, and who says so
+
+    def installed(self, witness: Witness, installed: Installed) -> None:
+        """Who enters goes on where those stand who were in before."""
+        who, number = witness.process, installed.view.number
+        if not witness.sections:
+            self._at[who] = installed.base_serial
+        other, serial = self._starts.setdefault(number, (who, self._at[who]))
+        if self._at[who] != serial:
+            raise Violation(
+                f"SERIAL_CONTIGUOUS: {who} begins view {number} after serial {self._at[who]}, {other} after {serial}"
+            )
+
+    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+        serial, run = delivery.serial, delivery.run
+        if not serial:
+            raise Violation(f"SERIAL_CONTIGUOUS: {witness.process} delivers {run.sender}, {run.first} without a serial")
+        self._go_on(witness.process, serial, len(run.payloads))
+        for offset in range(len(run.payloads)):
+            self._only(witness.process, serial + offset, (run.sender, run.first + offset))
+
+    def skipped(self, witness: Witness, skip: Skip) -> None:
+        serial = skip.serial
+        if not serial:
+            return
+        self._go_on(witness.process, serial, skip.count)
+        for offset in range(skip.count):
+            self._only(witness.process, serial + offset, (skip.sender, skip.first + offset) if skip.sender else None)
+
+    def _go_on(self, who: Process, serial: int, count: int) -> None:
+        before = self._at.get(who, 0)
+        if serial != before + 1:
+            raise Violation(f"SERIAL_CONTIGUOUS: {who} goes from serial {before} to {serial}")
+        self._at[who] = serial + count - 1
+
+    def _only(self, who: Process, serial: int, message: Message | None) -> None:
+        known = self._message.setdefault(serial, message)
+        if known != message:
+            raise Violation(f"SERIAL_UNIQUE: serial {serial} is {known}, and at {who} {message}")
+        if message is not None and self._serial.setdefault(message, serial) != serial:
+            raise Violation(f"SERIAL_UNIQUE: {message} has serial {self._serial[message]}, and at {who} {serial}")

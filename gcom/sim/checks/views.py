@@ -1,0 +1,94 @@
+"""Who is in which view, who leads it, and why somebody is in it no more."""
+
+from __future__ import annotations
+
+from gcom.core.effects import Ended, Installed
+from gcom.sim.checks.record import Record, Rule, Violation, Witness
+from gcom.values.names import Process
+from gcom.values.run import Run
+
+
+class ViewAgreement(Rule):
+    """VIEW_AGREEMENT: one view, one set of members in one order; self is a member; views go up by exactly 1."""
+
+    def installed(self, witness: Witness, installed: Installed) -> None:
+        who, view = witness.process, installed.view
+        known = self.record.views.get(view.number, installed).view
+        if known != view:
+            raise Violation(f"VIEW_AGREEMENT: view {view.number} is {known.members}, and at {who} {view.members}")
+        if who not in view.members or len(set(view.members)) != len(view.members):
+            raise Violation(f"VIEW_AGREEMENT: {who} installs view {view.number} of {view.members}")
+        if witness.sections and view.number != witness.section.view.number + 1:
+            raise Violation(f"VIEW_AGREEMENT: {who} goes from view {witness.section.view.number} to {view.number}")
+        if bool(witness.sections) == (installed.base is not None):
+            raise Violation(f"VIEW_AGREEMENT: only one that enters is given a base, {who} in view {view.number}")
+
+
+class Succession(Rule):
+    """SUCCESSION: a view is those of the last one who stay, in their order, then those who join; and it says who.
+
+    So rank is age. No name is in a view twice.
+    """
+
+    def installed(self, witness: Witness, installed: Installed) -> None:
+        view, who = installed.view, witness.process
+        if len(set(view.names)) != len(view.names):
+            raise Violation(f"SUCCESSION: a name is twice in view {view.number} of {view.members}")
+        before = self.record.views.get(view.number - 1)
+        if before is None:
+            return
+        old = before.view.members
+        stay = tuple(member for member in old if member not in installed.left)
+        if view.members != (*stay, *installed.joined) or not set(installed.left) <= set(old):
+            raise Violation(
+                f"SUCCESSION: view {view.number} at {who} is {view.members}, after {old} without "
+                f"{tuple(installed.left)} and with {installed.joined}"
+            )
+
+
+class StaticStart(Rule):
+    """STATIC: only the names that a static group was made with get in; nothing is sent before all were in one view."""
+
+    def installed(self, witness: Witness, installed: Installed) -> None:
+        strangers = set(installed.view.names) - set(self.record.static)
+        if self.record.static and strangers:
+            raise Violation(f"STATIC: view {installed.view.number} has {sorted(strangers)}, who were not invited")
+
+    def sent(self, witness: Witness, run: Run) -> None:
+        if self.record.static and not self._has_started(witness.section.view.number):
+            raise Violation(f"STATIC: {run.sender} sends {run.first} in view {run.view}, and not all have been in")
+
+    def _has_started(self, number: int) -> bool:
+        views = [installed.view for installed in self.record.views.values() if installed.view.number <= number]
+        return any(set(view.names) == set(self.record.static) for view in reversed(views))
+
+
+class OneLeader(Rule):
+    """ONE_LEADER: whoever installs a view names the same leader for it."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record)
+        self._leaders: dict[int, Process] = {}
+
+    def installed(self, witness: Witness, installed: Installed) -> None:
+        view = installed.view
+        leader = self._leaders.setdefault(view.number, view.leader)
+        if leader != view.leader:
+            raise Violation(
+                f"ONE_LEADER: view {view.number} is led by {leader}, and for {witness.process} {view.leader}"
+            )
+
+
+class Expulsion(Rule):
+    """EXPULSION: nobody is put out of a view, or finds itself put out, that nobody ever suspected."""
+
+    def installed(self, witness: Witness, installed: Installed) -> None:
+        for gone, reason in installed.left.items():
+            if reason not in ("request", "merge") and gone not in self.record.suspected:
+                raise Violation(
+                    f"EXPULSION: view {installed.view.number} goes on without {gone} ({reason}), whom nobody suspected"
+                )
+
+    def ended(self, witness: Witness, ended: Ended) -> None:
+        if ended.reason == "expelled" and witness.process not in self.record.suspected:
+            raise Violation(f"EXPULSION: {witness.process} is put out of view {ended.view}, and nobody suspected it")

@@ -1,0 +1,26 @@
+"""A node's own clock: it runs a little slower or faster than true time, and began at some other hour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Clock:
+    """`rate` is thousandths of a local millisecond in a true one."""
+
+    def __init__(self, true_now_ms: Callable[[], int], rate: int, offset_ms: int) -> None:
+        self._true_now_ms = true_now_ms
+        self._rate = rate
+        self._offset_ms = offset_ms
+
+    @property
+    def now_ms(self) -> int:
+        return self._offset_ms + self._true_now_ms() * self._rate // 1000
+
+    def true_ms(self, local_ms: int) -> int:
+        """How long a local duration takes, rounded up: when it is over, the clock shows so; at least 1."""
+        return max(1, -(-local_ms * 1000 // self._rate))
+
+    def true_until(self, local_at_ms: int) -> int:
+        """How long until the clock shows a time; at least 1."""
+        return self.true_ms(local_at_ms - self.now_ms)

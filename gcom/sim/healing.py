@@ -1,0 +1,125 @@
+"""The healed phase: all faults are off, and now the group must become live, or it never will.
+
+All who run must come into one view within a bound, and what each sends then must reach all. What happened before may
+still put somebody out, a suspicion that is being acted upon, say; then all of this is asked again, within the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import TYPE_CHECKING
+
+from gcom.sim.checkers import Violation
+from gcom.values.names import Process
+
+if TYPE_CHECKING:
+    from gcom.sim.node import Node
+    from gcom.sim.world import World
+
+LIVE_MS = 60_000  # all is well again by then
+
+
+class Healing:
+    """Ends every fault, then waits for what must come."""
+
+    def __init__(self, world: World, rng: Random) -> None:
+        self._world = world
+        self._rng = rng
+        self._marks: list[tuple[Process, int]] = []
+
+    def run(self) -> None:
+        """Raises Violation if the group does not come to life."""
+        self._end_faults()
+        end_ms = self._world.now_ms + LIVE_MS
+        while not self._goes_on(end_ms):
+            pass
+
+    def _goes_on(self, end_ms: int) -> bool:
+        """Whether all are in and hear from each other; False: somebody was put out meanwhile."""
+        world = self._world
+        if not world.until(end_ms, self._is_united):
+            raise Violation(f"STUCK: those who run are not in one view: {world.describe()}")
+        if world.silent and not self._settles(end_ms):
+            return False
+        if not world.until(end_ms, lambda: world.has_enough):
+            sent, delivered = world.messages, world.deliveries
+            raise Violation(f"STUCK: only {sent} messages were sent and {delivered} delivered: {world.describe()}")
+        self._mark()
+        world.until(end_ms, lambda: self._have_arrived() or not self._are_in())
+        if not self._have_arrived() and world.now_ms >= end_ms:
+            raise Violation(f"STUCK: what is sent does not arrive: {list(self._missing())}; {world.describe()}")
+        return self._have_arrived()
+
+    @property
+    def _running(self) -> list[Node]:
+        return [node for node in self._world.living if not node.away]
+
+    def _end_faults(self) -> None:
+        world = self._world
+        static = bool(world.plan.definition.static)  # begins anew only with all its names
+        world.network.heal()
+        world.registry.heal()
+        for node in world.everybody:
+            node.refuses = True
+            node.reads_slowly = ""
+            if node.paused:
+                node.resume()
+            if static:
+                world.come_back(node)
+        dead = [node for node in map(world.node, world.plan.names) if node is not None and node.crashed]
+        for node in dead:
+            if static or len(self._running) < 2 or self._rng.random() < 0.7:
+                world.restart(node, same_port=self._rng.random() < 0.3)
+
+    def _is_united(self) -> bool:
+        running = self._running
+        if not all(node.is_member for node in running):
+            return False
+        stays = [node.stay for node in running]
+        views = {(stay.machine.instance, stay.machine.view and stay.machine.view.number) for stay in stays}
+        view = stays[0].machine.view
+        if not all(stay.application.has_state for stay in stays):
+            return False
+        return len(views) == 1 and view is not None and set(view.members) == {stay.process for stay in stays}
+
+    def _settles(self, end_ms: int) -> bool:
+        """Whether what was sent before all fell silent is dealt with everywhere, with nothing sent after it."""
+        world = self._world
+        world.until(end_ms, lambda: self._is_settled() or not self._is_united())
+        world.silent = not self._is_settled()
+        if world.silent and world.now_ms >= end_ms:
+            raise Violation(f"STUCK: what was sent last is neither delivered nor given up: {world.describe()}")
+        return not world.silent
+
+    def _is_settled(self) -> bool:
+        """Whether each member of the view has dealt with all that each of them has numbered."""
+        if not self._is_united():
+            return False
+        stays = [node.stay for node in self._running]
+        sent = [(stay.process, number) for stay in stays if (number := stay.checker.sent_by(stay.process))]
+        return all(stay.checker.settled_by(stay.process, *last) for stay in stays for last in sent)
+
+    def _mark(self) -> None:
+        """Everybody sends one message more; it must arrive everywhere, and all that was sent before it, too."""
+        self._marks.clear()
+        for node in [node for node in self._running if node.is_member]:
+            node.stay.application.submit(1)
+            process = node.stay.process
+            self._marks.append((process, node.stay.checker.calls.submitted(process)))
+
+    def _are_in(self) -> bool:
+        """Whether all whose messages are awaited are still members."""
+        members = {node.stay.process for node in self._running if node.is_member}
+        return members == {sender for sender, _ in self._marks}
+
+    def _have_arrived(self) -> bool:
+        return self._is_united() and self._are_in() and next(self._missing(), None) is None
+
+    def _missing(self) -> Iterator[tuple[Process, Process, int]]:
+        """Whoever has not yet what somebody's application sent, up to its last message."""
+        for stay in [node.stay for node in self._running]:
+            checker, process = stay.checker, stay.process
+            for sender, number in self._marks:
+                if not checker.settled_by(process, sender, number) or not checker.delivered_by(process, sender, number):
+                    yield process, sender, number

@@ -1,0 +1,147 @@
+"""The registry's process: directory behind its codec. It may be out of reach, and it forgets all when it restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gcom.core import sequencer_codec
+from gcom.core.directory import Directory
+from gcom.core.directory_codec import decode_answer, decode_request, encode_answer, encode_request
+from gcom.core.requests import Answer, Request
+from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest
+from gcom.sim.network import LATE_MS_MAX
+from gcom.sim.plan import REGISTRY, Event, Fault
+
+if TYPE_CHECKING:
+    from gcom.sim.node import Node
+    from gcom.sim.world import World
+
+ASK_TIMEOUT_MS = 2_500  # of the asker's clock, as gcom/shell/directory.py
+
+
+class Registry:
+    """Answers the requests that get through."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._minted = 0
+        self._down = ""  # how it is out of reach; empty while it is not
+        self._downs = 0
+        self._outage = False
+        self._live()
+
+    def _live(self) -> None:
+        self.directory = Directory(self._mint)
+        self.sequencer = Sequencer()
+
+    def _mint(self) -> str:
+        self._minted += 1
+        return f"i{self._minted}"
+
+    # faults
+
+    def fail(self, event: Event) -> None:
+        """Be out of reach for a while."""
+        self._outage = True
+        self._go_down(event.detail, event.for_ms)
+
+    def restart(self, event: Event) -> None:
+        """Be gone for a while, then come back with nothing."""
+        self._world.count(Fault.AMNESIA)
+        self._outage = False
+        self._live()
+        if event.for_ms:
+            self._go_down("unreachable", event.for_ms)
+
+    def _go_down(self, how: str, for_ms: int) -> None:
+        self._down = how
+        self._downs += 1
+        this = self._downs
+        self._world.at(for_ms, lambda: self.heal() if this == self._downs else None)
+
+    def heal(self) -> None:
+        self._down = ""
+
+    # requests
+
+    def ask(self, node: Node, request: Request, done: Callable[[Answer | None], None]) -> None:
+        """Put a request; its answer, or that there was none, comes once. One that failed may be carried out later."""
+
+        def finish(answer: bytes | None) -> None:
+            done(decode_answer(answer) if answer else None)
+
+        _Question(self._world, self, node, encode_request(request), self._answer, finish).begin(again=True)
+
+    def _answer(self, data: bytes) -> bytes:
+        return encode_answer(self.directory.ask(decode_request(data), self._world.now_ms))
+
+    def ask_sequencer(
+        self, node: Node, request: SequencerRequest, done: Callable[[SequencerAnswer | None], None]
+    ) -> None:
+        """Put a request to the sequencer of this life, at most once: a connection does not outlive the process."""
+        sequencer = self.sequencer
+
+        def answer(data: bytes) -> bytes | None:
+            if self.sequencer is not sequencer:
+                return None
+            return sequencer_codec.encode_answer(sequencer.ask(sequencer_codec.decode_request(data)))
+
+        def finish(answer: bytes | None) -> None:
+            done(sequencer_codec.decode_answer(answer) if answer else None)
+
+        _Question(self._world, self, node, sequencer_codec.encode_request(request), answer, finish).begin(again=False)
+
+    @property
+    def down(self) -> str:
+        """How it is out of reach: "silent", "unreachable", or not at all."""
+        if self._down and self._outage:
+            self._world.count_once(Fault.OUTAGE, str(self._downs))
+        return self._down
+
+
+class _Question:
+    """One request on its way there, and its answer on the way back."""
+
+    def __init__(
+        self,
+        world: World,
+        registry: Registry,
+        node: Node,
+        data: bytes,
+        answer: Callable[[bytes], bytes | None],
+        done: Callable[[bytes | None], None],
+    ) -> None:
+        self._world, self._registry, self._node, self._data = world, registry, node, data
+        self._answer, self._done = answer, done
+        self._over = False
+
+    def begin(self, again: bool) -> None:
+        """`again`: a client asks again when its connection breaks, so the request may come twice."""
+        world, network, node = self._world, self._world.network, self._node
+        world.at(node.clock.true_ms(ASK_TIMEOUT_MS), self._break)
+        if network.happens(Fault.LOSS):
+            world.at(network.leg_ms(), self._break)
+            if network.between(0, 1):
+                return
+        network.carry(node.name, REGISTRY, self._arrive, self._break)
+        if again and network.happens(Fault.DUPLICATION):
+            world.at(network.late_ms(LATE_MS_MAX), self._arrive_late)
+
+    def _arrive_late(self) -> None:
+        if self._world.network.blocked(self._node.name, REGISTRY) is None:
+            self._arrive()
+
+    def _arrive(self) -> None:
+        down = self._registry.down
+        if down != "silent":
+            answer = None if down else self._answer(self._data)
+            self._world.network.carry(REGISTRY, self._node.name, lambda: self._finish(answer), self._break)
+
+    def _break(self) -> None:
+        self._finish(None)
+
+    def _finish(self, answer: bytes | None) -> None:
+        if not self._over:
+            self._over = True
+            self._done(answer)

@@ -1,0 +1,237 @@
+"""One stay of a simulated process in the group: drives a GroupMachine exactly as the Pyro5 shell does."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+from gcom.core import codec, events
+from gcom.core.effects import (
+    AskRegistry,
+    AskSequencer,
+    AwaitState,
+    Deliver,
+    Effect,
+    Ended,
+    EntryFailed,
+    Installed,
+    Sent,
+    SetState,
+    Skip,
+    StateLost,
+    Suspected,
+    TakeState,
+)
+from gcom.core.frames import Frame, Reply
+from gcom.core.group import GroupMachine, Stage
+from gcom.core.requests import Answer, Request
+from gcom.core.sequencer import SequencerAnswer, SequencerRequest
+from gcom.errors import GComError
+from gcom.sim.application import Application
+from gcom.sim.checkers import Checker
+from gcom.trace.writer import DeliveryLog
+from gcom.values.names import Process
+
+if TYPE_CHECKING:
+    from gcom.sim.node import Node
+    from gcom.sim.world import World
+
+_WALL_NS = 1_700_000_000_000_000_000
+
+
+class Stay:
+    """A machine, its timer, its calls, its application and its log."""
+
+    def __init__(self, node: Node, process: Process, rng: Random) -> None:
+        self.node = node
+        self.process = process
+        self.world: World = node.world
+        self.failure: GComError | None = None
+        definition = self.world.plan.definition
+        keeps = node.name in self.world.plan.keepers
+        self.machine = GroupMachine(
+            definition.group, process, node.address, definition, gives_state=keeps, takes_state=keeps
+        )
+        self.application = Application(self, rng)
+        self._in_flight: set[Process] = set()
+        self._armed_ms: int | None = None  # when the timer fires, by the node's clock
+        self._timer = 0
+        self._log: DeliveryLog | None = None
+
+    @property
+    def checker(self) -> Checker:
+        return self.world.checker(self.machine.instance)
+
+    @property
+    def is_member(self) -> bool:
+        return self.machine.stage is Stage.MEMBER and not self.node.crashed
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its application has nothing more to do here."""
+        return self.node.crashed or self.machine.stage in (Stage.LINGERING, Stage.ENDED)
+
+    def describe(self) -> str:
+        if self.failure:
+            return f"{self.process} failed: {self.failure}"
+        view = self.machine.view
+        where = f"view {view.number} {view.members} of {self.machine.instance}" if view else "no view"
+        return f"{self.process} {self.machine.stage.value} ({self.machine.waits_for}) in {where}"
+
+    # steps
+
+    def start(self) -> None:
+        self.handle(events.Start())
+        self.application.start()
+
+    def leave(self) -> None:
+        if self.is_member:
+            self.checker.calls.leave(self.process)
+            self.handle(events.Leave())
+
+    def handle(self, event: events.Event) -> None:
+        if not self.node.crashed:
+            self._carry_out(self.machine.handle(event, self.node.clock.now_ms))
+
+    def receive(self, frame: Frame) -> Reply:
+        """The exposed endpoint; the node may have crashed when it returns."""
+        reply, effects = self.machine.receive(frame, self.node.clock.now_ms)
+        self._carry_out(effects)
+        self._log_before_frame()
+        return reply
+
+    def _carry_out(self, effects: list[Effect]) -> None:
+        last = self.world.failpoints.last_effect(self, effects) if effects else None
+        for index, effect in enumerate(effects):
+            if index == last:
+                break
+            self._record(effect)
+            self._perform(effect)
+        if last is not None:
+            self.node.crash()
+            return
+        for peer in self.machine.woken():
+            self._call(peer)
+        self._arm()
+
+    def _perform(self, effect: Effect) -> None:
+        match effect:
+            case AskRegistry(request):
+                self.node.ask_registry(self, request)
+            case AskSequencer(question):
+                self._ask_sequencer(question)
+            case Deliver() | Skip() | Installed() | TakeState() | AwaitState() | SetState() | StateLost():
+                self.application.arrived(effect)
+            case EntryFailed(error):
+                self.failure = error
+                self.node.on_failed()
+            case Ended(_, reason):
+                self.node.on_ended(reason)
+            case _:
+                pass
+
+    def _ask_sequencer(self, request: SequencerRequest) -> None:
+        def on_answer(answer: SequencerAnswer | None) -> None:
+            self.node.run(lambda: self.handle(events.SequencerAnswered(request, answer)))
+
+        self.world.registry.ask_sequencer(self.node, request, on_answer)
+
+    def on_registry(self, request: Request, answer: Answer | None) -> None:
+        self.handle(events.RegistryAnswered(request, answer))
+
+    # its timer
+
+    def _arm(self) -> None:
+        """Wake up when the machine has something due, a tick or a peer's turn."""
+        machine, due_ms = self.machine, self.machine.deadline_ms
+        if due_ms is None:
+            return
+        for peer in machine.peers:
+            if peer not in self._in_flight:
+                peer_ms = machine.due_ms(peer)
+                if peer_ms is not None and peer_ms < due_ms:
+                    due_ms = peer_ms
+        if self._armed_ms is None or due_ms < self._armed_ms:
+            self._armed_ms = due_ms
+            self._timer += 1
+            this = self._timer
+            self.world.at(self.node.clock.true_until(due_ms), lambda: self.node.run(lambda: self._wake(this)))
+
+    def _wake(self, timer: int) -> None:
+        if timer != self._timer:
+            return
+        self._armed_ms = None
+        now_ms = self.node.clock.now_ms
+        deadline_ms = self.machine.deadline_ms
+        if deadline_ms is not None and deadline_ms <= now_ms:
+            self.handle(events.Tick())
+        for peer in self.machine.peers:
+            due_ms = self.machine.due_ms(peer)
+            if due_ms is not None and due_ms <= now_ms:
+                self._call(peer)
+        if not self.node.crashed:
+            self._arm()
+
+    # its calls
+
+    def _call(self, peer: Process) -> None:
+        if self.node.crashed or peer in self._in_flight or self.machine.due_ms(peer) is None:
+            return
+        address = self.machine.address_of(peer)
+        frame, effects = self.machine.take(peer, self.node.clock.now_ms)
+        if frame is not None:
+            self._in_flight.add(peer)
+        if effects:
+            self._carry_out(effects)
+        if frame is None or self.node.crashed:
+            return
+        if self.world.failpoints.is_last_call(self, frame):
+            self.node.crash()
+            return
+        self._log_before_frame()
+        self.world.network.call(
+            self.node, address, codec.encode(frame), lambda data, refused: self._on_end(peer, data, refused)
+        )
+
+    def _on_end(self, peer: Process, data: bytes | None, refused: bool) -> None:
+        self._in_flight.discard(peer)
+        if data is None:
+            self.handle(events.CallFailed(peer, refused))
+        else:
+            self.handle(events.Replied(peer, codec.decode_reply(data)))
+
+    # its log
+
+    def _record(self, effect: Effect) -> None:
+        self.world.note(self.process, effect)
+        if isinstance(effect, Sent | Deliver | Skip | Installed | Suspected | Ended):
+            self.checker.see(self.process, effect)
+            definition = self.machine.definition
+            if self.world.log_dir and definition:
+                if self._log is None:
+                    self._log = DeliveryLog(
+                        self.world.log_dir,
+                        self.process,
+                        wall_ns=_WALL_NS,
+                        clock_us=lambda: self.node.clock.now_ms * 1000,
+                        on_trouble=self.world.on_trouble,
+                    )
+                self._log.record(definition, self.machine.instance, effect)
+
+    def _log_before_frame(self) -> None:
+        if self._log:
+            self._log.flush_before_frame()
+
+    def lose_log(self, whole: bool) -> None:
+        """The process crashes: its log ends where it is, or where it last had to be written."""
+        if self._log:
+            if whole:
+                self._log.flush()
+            self._log.abandon()
+            self._log = None
+
+    def exit(self) -> None:
+        """The process goes away, and seals its log."""
+        self.handle(events.Exit())
+        if self._log:
+            self._log.close()

@@ -1,0 +1,41 @@
+"""What members have answered in a group call, and when that is enough (Derecho's QueryResults; JGroups' modes)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """Where one member's answer stands."""
+
+    PENDING = "pending"
+    VALUE = "value"  # the handler's
+    ERROR = "error"  # the handler raised, or there is none
+    DEPARTED = "departed"  # a view without the member came before its answer
+
+
+class Wait(StrEnum):
+    """For how many answers a call waits."""
+
+    ALL = "all"  # each member answered or departed
+    FIRST = "first"  # one value; none can come any more when all others failed or departed
+    MAJORITY = "majority"  # more than half of those asked answered, with a value or an error
+    NONE = "none"  # for no answer
+
+
+def enough(wait: Wait, outcomes: Collection[Outcome]) -> bool:
+    """Whether a call that waits so is over, because it has what it waits for or can never have it."""
+    found = list(outcomes)
+    pending = found.count(Outcome.PENDING)
+    values = found.count(Outcome.VALUE)
+    match wait:
+        case Wait.ALL:
+            return not pending
+        case Wait.FIRST:
+            return values > 0 or not pending
+        case Wait.MAJORITY:
+            answered = values + found.count(Outcome.ERROR)
+            return 2 * answered > len(found) or 2 * (answered + pending) <= len(found)
+        case Wait.NONE:
+            return True

@@ -1,0 +1,180 @@
+"""Who lost its group comes back by itself, as another process: expelled, cut off, with and without a registry."""
+
+from __future__ import annotations
+
+import pytest
+
+from gcom.core.effects import Ended
+from gcom.core.group import Stage
+from gcom.errors import Detached
+from gcom.values import limits
+from gcom.values.definition import Definition
+from tests.core.making import A, B, C, D
+from tests.core.network import Network
+
+A2, B2, C2 = "a#2", "b#2", "c#2"
+
+
+def returning(*names: str) -> Network:
+    net = Network()
+    net.returning = True
+    net.form(*names)
+    return net
+
+
+def reason(net: Network, who: str) -> str:
+    end = net.end(who)
+    assert end is not None, net.describe()
+    return end.reason
+
+
+def test_an_expelled_process_comes_back_as_another() -> None:
+    net = returning("a", "b", "c")
+    net.cut_off.add(C)
+    net.until(lambda: net.members(A) == {A, B})
+    net.heal()
+    net.until(lambda: net.end(C) is not None)
+    told_ms = net.now_ms
+    net.until_view(A, B, C2)
+    assert net.end(C) == Ended(3, "expelled")
+    assert net.now_ms - told_ms <= 1_000
+    net.send(C2, "back")
+    net.until(lambda: net.delivered(A)[-1:] == net.delivered(C2)[-1:] == ["back"])
+
+
+def test_scenario_29_a_paused_member_is_told_that_it_was_expelled_and_is_back_soon() -> None:
+    net = returning("a", "b", "c")
+    net.pause(A)
+    net.until_view(B, C)
+    net.pass_ms(3_000)
+    net.resume(A)
+    woken_ms = net.now_ms
+    net.until_view(B, C, A2)
+    assert reason(net, A) == "expelled"
+    assert net.now_ms - woken_ms <= 1_000
+
+
+def test_scenario_33_a_minority_detaches_and_is_back_soon_after_the_heal() -> None:
+    net = returning("a", "b", "c", "d", "e")
+    d2, e2 = "d#2", "e#2"
+    net.split("a b", "c d e registry")
+    net.send("c#1", "meanwhile")
+    net.until_view("c#1", D, "e#1")
+    net.until(lambda: net.end(A) is not None and net.end(B) is not None)
+    assert reason(net, A) == reason(net, B) == "quorum"
+    net.pass_ms(60_000)  # long enough for every wait between tries to be the longest
+    net.send(D, "later")
+    net.heal()
+    healed_ms = net.now_ms
+    net.until_view("c#1", D, "e#1", A2, B2)
+    assert net.now_ms - healed_ms <= 5_000
+    assert net.delivered("c#1") == net.delivered(D) == net.delivered("e#1") == ["meanwhile", "later"]
+    assert d2 not in net.machines
+    assert e2 not in net.machines
+
+
+def test_without_a_registry_those_who_were_known_are_asked() -> None:
+    net = returning("a", "b", "c")
+    net.registry_up = False
+    net.cut_off.add(A)
+    net.until_view(B, C)
+    net.until(lambda: net.end(A) is not None)
+    net.heal()
+    net.until_view(B, C, A2)
+    assert net.machines[A2].instance == net.machines[B].instance
+
+
+def test_a_registry_that_has_forgotten_the_group_does_not_make_it_twice() -> None:
+    net = returning("a", "b", "c")
+    net.cut_off.add(C)
+    net.until(lambda: net.end(C) is not None)
+    net.start_registry()
+    net.split("a b", "c registry")
+    net.cut_off.clear()
+    net.pass_ms(2 * limits.LEASE_MS)  # nobody can tell c that the group lives, and nobody refused
+    assert net.machines[C2].stage is Stage.ENTERING
+    net.heal()
+    net.until_view(A, B, C2)
+
+
+def test_when_all_others_left_meanwhile_it_makes_the_group_again() -> None:
+    net = returning("a", "b", "c")
+    net.cut_off.add(C)
+    net.until_view(A, B)
+    net.leave(A)
+    net.leave(B)
+    net.until(lambda: net.machines[A].stage is net.machines[B].stage is Stage.ENDED)
+    net.until(lambda: net.end(C) is not None)
+    net.heal()
+    net.until_view(C2)
+    assert net.machines[C2].instance != net.machines[C].instance
+
+
+def test_a_name_that_another_took_meanwhile_is_waited_for() -> None:
+    net = returning("a", "b", "c")
+    net.cut_off.add(C)
+    net.until(lambda: net.end(C) is not None)
+    net.until_view(A, B)
+    net.lose = lambda frame: C2 in (frame.source, frame.target)
+    net.heal()
+    other = net.start("c", "9")
+    net.until(lambda: net.members(A) == {A, B, other})
+    net.lose = lambda frame: False
+    net.pass_ms(10_000)
+    net.until(lambda: "taken" in net.machines[C2].waits_for)
+    assert net.machines[C2].stage is Stage.ENTERING
+    net.leave(other)
+    net.until_view(A, B, C2)
+
+
+def test_a_group_of_another_kind_under_the_name_is_not_entered() -> None:
+    net = returning("a", "b")
+    net.cut_off.add(B)
+    net.until(lambda: net.end(B) is not None)
+    net.leave(A)
+    net.until(lambda: net.machines[A].stage is Stage.ENDED)
+    net.definition = Definition.parse("g", "NONORDERED")
+    net.start("x")
+    net.heal()
+    net.pass_ms(10_000)
+    assert net.machines[B2].stage is Stage.ENTERING
+    assert "ordering is FIFO, not NONORDERED" in net.machines[B2].waits_for
+
+
+def test_one_that_was_in_and_out_again_before_it_knew_needs_another_identity() -> None:
+    """1. C is admitted, and cut off before it hears of that. 2. It goes. 3. It asks again, as the process that went."""
+    net = returning("a", "b")
+    net.lose = lambda frame: frame.target == C and bool(frame.control)
+    net.start("c")
+    net.until(lambda: net.members(A) == net.members(B) == {A, B, C})
+    net.lose = lambda frame: C in (frame.source, frame.target)
+    net.until_view(A, B)
+    net.lose = lambda frame: False
+    leader = net.machines[A]._member
+    assert leader
+    leader._passage.farewells._gone[C] = None  # as one that saw it install
+    net.until(lambda: net.machines[C].stage is Stage.ENDED)
+    assert isinstance(net.error(C), Detached)
+
+
+def test_who_waits_for_a_member_that_does_not_answer_asks_the_next_too() -> None:
+    net = returning("a", "b", "c", "d")
+    net.cut_off.add(D)
+    net.until_view(A, B, C)
+    net.until(lambda: net.end(D) is not None)
+    net.pause(A)
+    net.heal()
+    began_ms = net.now_ms
+    net.until(lambda: any("d#2" in net.members(who) for who in (B, C)))
+    assert net.now_ms - began_ms < 5_000
+
+
+@pytest.mark.parametrize("seconds", [1, 60])
+def test_tries_are_spaced_out_but_never_far(seconds: int) -> None:
+    net = returning("a", "b", "c")
+    net.cut_off.add(C)
+    net.until(lambda: net.end(C) is not None)
+    net.pass_ms(1_000 * seconds)
+    asked = net.registry_asked[C2]
+    net.pass_ms(10_000)
+    assert 4 <= net.registry_asked[C2] - asked <= 6

@@ -1,0 +1,426 @@
+"""State transfer, whole: joins with state while the group works, and every way in which it may go wrong.
+
+Scenarios 22 and 23 of the list in docs/TESTING.md, and trace 12 of the reviews: Replicas checks at every barrier that
+whoever has a state has the donor's history.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from gcom.core import frames
+from gcom.core.effects import Ended, Installed, SetState, StateLost, TakeState
+from gcom.core.group import Stage
+from gcom.values import limits
+from gcom.values.definition import Definition
+from gcom.values.names import Process
+from tests.core.making import A, B, C, D, E
+from tests.core.replicas import Replicas
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a state of some dozen messages takes many frames."""
+    monkeypatch.setattr(limits, "STATE_CHUNK_BYTES", 64)
+
+
+def replicas(ordering: str = "FIFO", multicast: str = "RELIABLE", **options: tuple[str, ...]) -> Replicas:
+    return Replicas(Definition.parse("g", ordering, multicast), **options)
+
+
+def flood(net: Replicas, *senders: str, rounds: int = 1) -> None:
+    for index in range(rounds):
+        for who in senders:
+            net.send(who, *[f"{who} {index} {part}" for part in range(3)])
+        net.step()
+
+
+def has_state(net: Replicas, who: str) -> bool:
+    return bool(net.told(who, SetState))
+
+
+@pytest.mark.parametrize("ordering", ["NONORDERED", "FIFO", "CAUSAL", "TOTAL", "CAUSALTOTAL"])
+def test_22_one_that_joins_while_members_flood_has_the_donors_history(ordering: str) -> None:
+    net = replicas(ordering)
+    net.form("a", "b", "c")
+    flood(net, A, B, C, rounds=20)
+    net.start("d")
+    flood(net, A, B, C, rounds=60)
+    net.until(lambda: has_state(net, D))
+    flood(net, A, B, C, D, rounds=20)
+    net.until(lambda: net.same(A, B, C, D) and len(net.applications[A].history) == 960)
+    first = net.told(D, Installed)[0]
+    assert isinstance(first, Installed)
+    assert D in first.joined
+    assert net.applications[D].events[0] == SetState(4, net.of(D, SetState)[0].data)
+
+
+def test_the_creator_has_the_state_and_is_told_nothing_of_it() -> None:
+    net = replicas()
+    net.form("a")
+    net.send(A, "x")
+    net.step()
+    assert net.told(A, Installed) == net.applications[A].events
+
+
+def test_the_state_ends_at_the_barrier_in_the_donors_own_queue() -> None:
+    """Trace 12: of a hundred messages that wait for the donor's application sixty are read when the joiner comes."""
+    net = replicas()
+    net.form("a", "b")
+    net.slow.add(A)
+    for number in range(100):
+        net.send(B, f"{number}")
+        net.step()
+    net.read(A, 60)
+    net.start("c")
+    net.until(lambda: net.members(C) == {A, B, C})
+    net.send(B, "after the barrier")
+    net.pass_ms(500)
+    assert not net.of(C, SetState)
+    assert net.applications[C].own == []
+    net.slow.clear()
+    net.until(lambda: net.same(A, B, C))
+    assert net.applications[C].own == [(B, 101)]
+    assert len(net.applications[C].history) == 101
+
+
+def test_a_state_without_bytes_is_a_state() -> None:
+    net = replicas()
+    net.form("a")
+    net.slow.add(B)
+    net.applications[A].state = lambda: b""  # type: ignore[method-assign]
+    net.start("b")
+    net.until(lambda: bool(net.of(B, SetState)))
+    assert net.of(B, SetState)[0].data == b""
+
+
+@pytest.mark.parametrize("reached", [1, 3, 10])
+@pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
+def test_23_the_donor_crashes_mid_transfer_and_the_next_oldest_gives_its_own(ordering: str, reached: int) -> None:
+    net = replicas(ordering)
+    net.form("a", "b", "c")
+    flood(net, A, B, C, rounds=10)
+    net.kill_after(A, frames.StateChunk, reached)
+    net.start("d")
+    net.until(lambda: not net.alive(A))
+    assert not has_state(net, D)
+    flood(net, B, C, rounds=20)
+    net.until_view(B, C, D)
+    net.until(lambda: net.same(B, C, D))
+    assert net.of(B, TakeState) == [TakeState(5)]
+    assert [it.view for it in net.of(D, SetState)] == [5]
+    first = net.told(D, Installed)[0]
+    assert isinstance(first, Installed)
+    assert first.view.number == 5  # what it was told of view 4 is behind the new barrier
+
+
+def test_23_the_requester_crashes_mid_transfer_and_the_snapshot_goes() -> None:
+    net = replicas()
+    net.form("a", "b", "c")
+    flood(net, A, B, C, rounds=10)
+    net.start("d")
+    net.until(lambda: bool(net.carried_chunks(D)))
+    assert net.machines[A].transfer.giving
+    net.kill(D)
+    net.until_view(A, B, C)
+    assert not net.machines[A].transfer.owes
+    flood(net, A, B, C, rounds=10)
+    net.until(lambda: net.same(A, B, C))
+
+
+def test_23_a_state_callback_that_raises_makes_the_next_oldest_the_donor() -> None:
+    net = replicas()
+    net.form("a", "b", "c")
+    flood(net, A, B, C, rounds=5)
+    net.broken[A] = "its get_state raised ValueError: no"
+    net.start("d")
+    flood(net, A, B, C, rounds=20)
+    net.until(lambda: has_state(net, D))
+    assert net.members(D) == {A, B, C, D}
+    assert net.of(B, TakeState)
+    net.until(lambda: net.same(A, B, C, D))
+
+
+def test_23_where_every_donor_fails_the_state_is_lost_for_the_joiner_and_it_says_why() -> None:
+    net = replicas()
+    net.form("a", "b")
+    flood(net, A, B, rounds=5)
+    net.broken = {A: "its get_state raised ValueError: no", B: "its get_state raised KeyError: 'x'"}
+    net.start("c")
+    net.until(lambda: bool(net.told(C, StateLost)))
+    (lost,) = net.told(C, StateLost)
+    assert isinstance(lost, StateLost)
+    assert lost.reason == f"{A}: its get_state raised ValueError: no; {B}: its get_state raised KeyError: 'x'"
+    net.send(A, "later")
+    net.until(lambda: net.applications[C].history[-1:] == [(A, 16)])
+    views = net.number(C)
+    net.broken.clear()
+    net.start("d")
+    net.until(lambda: has_state(net, D))
+    net.until(lambda: net.same(A, B, D))
+    assert net.number(D) == views + 1  # c seeks no more
+
+
+def test_one_that_lost_the_state_gives_none_while_another_has_it() -> None:
+    net = replicas()
+    net.form("a", "b")
+    net.broken = {A: "no", B: "no"}
+    net.start("c")
+    net.until(lambda: bool(net.told(C, StateLost)))
+    net.start("d")
+    net.until(lambda: bool(net.told(D, StateLost)))
+    assert not net.of(C, TakeState)
+
+
+def test_ten_that_join_at_once_share_one_snapshot() -> None:
+    net = replicas()
+    net.form("a", "b")
+    flood(net, A, B, rounds=10)
+    joiners = [net.start(f"j{index}") for index in range(10)]
+    flood(net, A, B, rounds=20)
+    net.until(lambda: all(has_state(net, who) for who in joiners))
+    net.until(lambda: net.same(A, B, *joiners))
+    assert net.of(A, TakeState)[1:] == [TakeState(3)]  # the first was for b
+    assert not net.machines[A].transfer.owes
+
+
+def test_a_transfer_goes_on_while_others_come_and_go() -> None:
+    net = replicas()
+    net.form("a", "b", "c")
+    flood(net, A, B, C, rounds=10)
+    net.start("d")
+    net.until(lambda: len(net.carried_chunks(D)) > 2)
+    net.start("e")
+    net.leave(C)
+    net.until(lambda: has_state(net, D) and has_state(net, E))
+    assert [it.view for it in net.of(D, SetState)] == [4]
+    assert net.of(A, TakeState)[2:] == [TakeState(4), TakeState(net.of(E, SetState)[0].view)]
+    net.until(lambda: net.same(A, B, D, E))
+
+
+def test_12_where_all_who_had_the_state_die_the_rest_begin_anew_together() -> None:
+    """A has the state, b, c and d wait for it, and c came later than b; a dies."""
+    net = replicas(apart=("z",))
+    net.form("a", "z")
+    net.slow.add(A)
+    net.start("b")
+    net.until(lambda: len(net.members(B)) == 3)
+    net.start("c")
+    net.until(lambda: len(net.members(C)) == 4)
+    net.send("z#1", "held back, and lost")
+    net.pass_ms(300)
+    net.kill(A)
+    net.until(lambda: bool(net.told(B, StateLost) and net.told(C, StateLost)))
+    assert net.told(B, StateLost) == net.told(C, StateLost) == [StateLost(5, "no member has it")]
+    net.send("z#1", "first of the new history")
+    net.until(lambda: net.applications[B].history == net.applications[C].history == [("z#1", 2)])
+    net.start("d")
+    net.until(lambda: has_state(net, D))
+    net.until(lambda: net.same(B, C, D))
+    assert net.of(B, TakeState)
+
+
+def test_one_that_wants_state_where_nobody_keeps_any_is_told_at_once() -> None:
+    net = replicas(apart=("a", "b"))
+    net.form("a", "b")
+    net.start("c")
+    net.until(lambda: net.members(C) == {A, B, C})
+    net.step()
+    assert net.applications[C].events[0] == StateLost(3, "no member has it")
+    assert isinstance(net.applications[C].events[1], Installed)
+
+
+def test_one_that_only_gives_is_asked_where_nobody_has_the_whole() -> None:
+    net = replicas(apart=("a",), gives_only=("b",))
+    net.form("a", "b")
+    net.send(A, "x")
+    net.until(lambda: len(net.applications[B].history) == 1)
+    net.start("c")
+    net.until(lambda: has_state(net, C))
+    assert net.applications[C].history == [(A, 1)]
+
+
+def test_a_donor_whose_application_does_not_read_is_given_up() -> None:
+    net = replicas()
+    net.form("a", "b")
+    net.slow.add(A)
+    net.start("c")
+    net.until(lambda: has_state(net, C), limits.STATE_MS + 2_000)
+    assert net.of(B, TakeState)
+    assert net.members(C) == {A, B, C}
+
+
+def test_a_donor_that_leaves_is_replaced_as_one_that_dies() -> None:
+    net = replicas()
+    net.form("a", "b", "c")
+    flood(net, A, B, C, rounds=10)
+    net.start("d")
+    net.until(lambda: len(net.carried_chunks(D)) > 1)
+    net.leave(A)
+    net.until(lambda: has_state(net, D))
+    net.until(lambda: net.same(B, C, D))
+    assert [it.view for it in net.of(D, SetState)] == [5]
+
+
+def test_lost_calls_cost_the_transfer_nothing_but_time() -> None:
+    net = replicas()
+    net.form("a", "b")
+    flood(net, A, B, rounds=10)
+    pattern = iter([False, True, False, False, True, True] * 10_000)
+    net.lose = lambda frame: any(isinstance(item, frames.StateChunk) for item in frame.control) and next(pattern)
+    net.start("c")
+    flood(net, A, B, rounds=20)
+    net.until(lambda: has_state(net, C))
+    net.until(lambda: net.same(A, B, C))
+
+
+def test_data_and_state_take_turns_on_a_link() -> None:
+    net = replicas()
+    net.form("a", "b")
+    flood(net, A, rounds=30)
+    net.start("c")
+    net.until(lambda: len(net.carried_chunks(C)) > 1)
+    seen = len(net.carried)
+    for _ in range(20):
+        net.send(A, *["x"] * 10)
+        net.step()
+    mine = [frame for frame in net.carried[seen:] if frame.source == A and frame.target == C]
+    chunks = [any(isinstance(item, frames.StateChunk) for item in frame.control) for frame in mine]
+    assert any(chunks)
+    assert any(frame.runs for frame in mine)
+    net.until(lambda: has_state(net, C))
+
+
+def test_a_joiner_that_waits_fills_the_windows_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WINDOW_MESSAGES_MAX", 30)
+    net = replicas()
+    net.form("a", "b")
+    net.slow.add(A)  # so the barrier is not reached
+    net.start("c")
+    net.until(lambda: net.members(C) == {A, B, C})
+    net.send(B, *["x"] * 100)
+    net.pass_ms(1_000)
+    assert net.machines[B].pending == 70
+    assert len(net.applications[C].handover.tail) < 40
+    net.slow.clear()
+    net.until(lambda: net.same(A, B, C) and net.machines[B].pending == 0)
+
+
+def test_one_that_waits_and_ends_is_handed_nothing_but_its_end() -> None:
+    net = replicas()
+    net.form("a", "b")
+    net.slow.add(A)
+    net.start("c")
+    net.until(lambda: net.members(C) == {A, B, C})
+    net.send(B, "never seen by c")
+    net.pass_ms(200)
+    net.leave(C)
+    net.until(lambda: bool(net.told(C, Ended)))
+    assert net.applications[C].events == [net.end(C)]
+    assert net.applications[C].own == []
+
+
+def test_a_state_over_the_limit_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "STATE_BYTES_MAX", 100)
+    net = replicas()
+    net.form("a")
+    flood(net, A, rounds=10)
+    net.start("b")
+    net.until(lambda: bool(net.told(B, StateLost)))
+    (lost,) = net.told(B, StateLost)
+    assert isinstance(lost, StateLost)
+    assert "over the limit of 100" in lost.reason
+
+
+def test_a_donor_holds_no_more_snapshots_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = replicas()
+    net.form("a", "b")
+    flood(net, A, B, rounds=10)
+    size = len(net.applications[A].state())
+    monkeypatch.setattr(limits, "STATES_BYTES_MAX", size + 100)
+    net.lose = lambda frame: [type(item) for item in frame.control] == [frames.StateChunk] and frame.target == C
+    net.start("c")
+    net.until(lambda: net.machines[A].transfer.giving)
+    net.start("d")
+    net.until(lambda: has_state(net, D))
+    assert net.of(B, TakeState)
+
+
+class Chance:
+    """Joins, crashes, leaves, failing callbacks, slow readers and lost calls, drawn from a seed; then all is well."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = Random(seed)
+        ordering = self.rng.choice(["FIFO", "NONORDERED", "CAUSAL", "TOTAL", "CAUSALTOTAL"])
+        self.net = replicas(ordering, apart=("z",) if self.rng.random() < 0.3 else ())
+        self.members = self.net.form("a", "b", "c", *self.net.apart)
+        self.rate = self.rng.choice([0.0, 0.1, 0.3])
+        self.net.lose = lambda frame: self.rng.random() < self.rate
+        self._names = iter(f"m{index}" for index in range(100))
+
+    @property
+    def alive(self) -> list[Process]:
+        return [who for who in self.members if self.net.alive(who) and self.net.machines[who].stage is Stage.MEMBER]
+
+    def run(self) -> None:
+        for _ in range(self.rng.randint(100, 400)):
+            self._do(self.rng.random())
+            self.net.step()
+        self._heal()
+
+    def _do(self, chance: float) -> None:
+        net, alive = self.net, self.alive
+        if chance < 0.3 and alive:
+            net.send(self.rng.choice(alive), *[f"{index}" for index in range(self.rng.randint(1, 5))])
+        elif chance < 0.34 and len(net.machines) < 14:
+            self.members.append(net.start(next(self._names)))
+        elif chance < 0.36 and self._may_go:
+            net.kill(self.rng.choice(alive))
+        elif chance < 0.37 and self._may_go:
+            net.leave(self.rng.choice(alive))
+        elif chance < 0.39 and alive:
+            net.broken[self.rng.choice(alive)] = "no"
+        elif chance < 0.41:
+            net.broken.clear()
+        elif chance < 0.44 and alive:
+            net.slow ^= {self.rng.choice(alive)}
+
+    @property
+    def _may_go(self) -> bool:
+        """Whether the view goes on with one member less, and all who stay are in it."""
+        settled = [who for who in self.alive if self.net.members(who) == set(self.alive)]
+        return len(settled) == len(self.alive) > 3
+
+    def _heal(self) -> None:
+        net = self.net
+        net.slow.clear()
+        net.broken.clear()
+        self.rate = 0.0
+        entering = [who for who, it in net.machines.items() if it.stage is Stage.ENTERING and net.alive(who)]
+        net.until(lambda: all(net.machines[who].stage is not Stage.ENTERING for who in entering))
+        net.until(lambda: all(net.members(who) == set(self.alive) for who in self.alive))
+        for who in self.alive:
+            net.send(who, "marker")
+        net.until(lambda: all(net.applications[who].handover.is_open for who in self.alive))
+        net.until(lambda: all(net.same(*keepers) for keepers in self._by_origin()))
+
+    def _by_origin(self) -> list[list[Process]]:
+        """Those who keep a state, by the history that it belongs to."""
+        keepers = [who for who in self.alive if who.partition("#")[0] not in self.net.apart]
+        origins = dict.fromkeys(self.net.applications[who].origin for who in keepers)
+        return [[who for who in keepers if self.net.applications[who].origin == origin] for origin in origins]
+
+
+@pytest.mark.parametrize("seeds", range(0, 60, 20))
+def test_whatever_happens_every_state_is_a_donors_history(seeds: int) -> None:
+    given = 0
+    for seed in range(seeds, seeds + 20):
+        try:
+            chance = Chance(seed)
+            chance.run()
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from error
+        given += sum(bool(chance.net.of(who, SetState)) for who in chance.members)
+    assert given > 40

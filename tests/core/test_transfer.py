@@ -1,0 +1,284 @@
+"""Who gives state to whom, and its way, by the machine alone (docs/protocols/state.md)."""
+
+from __future__ import annotations
+
+import pytest
+
+from gcom.core.effects import (
+    AwaitState,
+    Deliver,
+    DeliverUnicast,
+    Ended,
+    Installed,
+    SetState,
+    Skip,
+    StateLost,
+    TakeState,
+)
+from gcom.core.frames import Decision, Keeping, Source, Standing, StateChunk, StateRefused
+from gcom.core.handover import Handed, Handover
+from gcom.core.transfer import STANDINGS, Transfer, sources
+from gcom.values import limits
+from gcom.values.names import Process
+from tests.core.making import A, B, C, D, run, view
+
+NOTHING, LATER, AWAITED, WHOLE = (Standing(keeping) for keeping in Keeping)
+
+
+def decision(number: int, given: dict[Process, Source], *members: Process) -> Decision:
+    return Decision(view(*(members or (A, B, C)), number=number), (), {}, {}, sources=given)
+
+
+def awaited(source: Source, *failed: Process) -> Standing:
+    return Standing(Keeping.AWAITED, source, failed)
+
+
+def waiting(source: Source = (A, 2), now_ms: int = 0) -> Transfer:
+    """C, which gives and takes, on its way in."""
+    transfer = Transfer(C, gives=True, takes=True)
+    transfer.enter(decision(source[1], {C: source}), now_ms)
+    return transfer
+
+
+def creator() -> Transfer:
+    transfer = Transfer(A, gives=True, takes=True)
+    transfer.found()
+    return transfer
+
+
+def test_the_table_of_standings_lists_every_one() -> None:
+    assert set(STANDINGS) == set(Keeping)
+
+
+@pytest.mark.parametrize(
+    ("standings", "joiners", "expected"),
+    [
+        ({A: WHOLE, B: WHOLE}, [C], {C: (A, 7)}),
+        ({A: NOTHING, B: LATER, C: WHOLE}, [D], {D: (C, 7)}),
+        ({A: NOTHING, B: LATER, C: LATER}, [D], {D: (B, 7)}),
+        ({A: NOTHING}, [D], {D: (D, 7)}),
+        ({A: WHOLE, B: WHOLE}, [], {}),
+        ({A: WHOLE, B: awaited((A, 4))}, [], {B: (A, 4)}),  # goes on
+        ({B: awaited((A, 4)), C: WHOLE}, [], {B: (C, 7)}),  # the donor is gone
+        ({A: WHOLE, B: awaited((A, 4), A), C: WHOLE}, [D], {B: (C, 7), D: (A, 7)}),  # it has failed b only
+        ({A: WHOLE, B: awaited((A, 4), A)}, [], {B: (B, 7)}),
+        ({B: awaited((A, 4)), C: awaited((A, 5))}, [D], {B: (B, 7), C: (C, 7), D: (D, 7)}),
+    ],
+)
+def test_whose_state_each_is_given(
+    standings: dict[Process, Standing], joiners: list[Process], expected: dict[Process, Source]
+) -> None:
+    assert sources(7, standings, joiners) == expected
+
+
+def test_a_joiner_waits_holds_chunks_in_order_and_has_the_state_with_the_last() -> None:
+    transfer = waiting()
+    assert transfer.standing == awaited((A, 2))
+    assert transfer.on_chunk(A, StateChunk(2, 2, 3, b"b"), 0) == []
+    assert transfer.on_chunk(A, StateChunk(2, 1, 3, b"a"), 0) == []
+    assert transfer.on_chunk(A, StateChunk(2, 1, 3, b"a"), 0) == []  # once more
+    assert transfer.on_chunk(A, StateChunk(2, 2, 4, b"b"), 0) == []  # of another state
+    assert transfer.on_chunk(B, StateChunk(2, 2, 3, b"x"), 0) == []
+    assert transfer.on_chunk(A, StateChunk(1, 2, 3, b"x"), 0) == []
+    assert (transfer.held(A), transfer.held(B)) == (1, 0)
+    assert transfer.on_chunk(A, StateChunk(2, 2, 3, b"b"), 0) == []
+    assert transfer.on_chunk(A, StateChunk(2, 3, 3, b"c"), 0) == [SetState(2, b"abc")]
+    assert transfer.standing == WHOLE
+    assert transfer.held(A) == 3  # said on, so that the donor learns it
+    assert transfer.on_chunk(A, StateChunk(2, 3, 3, b"c"), 0) == []
+
+
+def test_one_that_has_promised_does_not_complete_before_the_install() -> None:
+    """1. C holds all but a chunk, promises that it waits; A dies. 2. The chunk comes. 3. The value calls C lost."""
+    going_on, lost = waiting(), waiting()
+    for transfer in (going_on, lost):
+        transfer.freeze()
+        assert transfer.on_chunk(A, StateChunk(2, 1, 1, b"s"), 0) == []
+        assert transfer.standing == awaited((A, 2))
+    assert going_on.install(decision(3, {C: (A, 2)}), 0) == [SetState(2, b"s")]
+    assert lost.install(decision(3, {C: (C, 3)}, B, C), 0) == [StateLost(3, "no member has it")]
+    assert lost.keeping is Keeping.LATER
+
+
+def test_another_donor_begins_from_the_first_chunk() -> None:
+    transfer = waiting()
+    transfer.on_chunk(A, StateChunk(2, 1, 2, b"a"), 0)
+    assert transfer.install(decision(3, {C: (B, 3)}, B, C), 0) == []
+    assert (transfer.held(A), transfer.held(B)) == (0, 0)
+    assert transfer.on_chunk(B, StateChunk(3, 1, 1, b"b"), 0) == [SetState(3, b"b")]
+
+
+def test_a_donor_that_gives_nothing_for_long_has_failed_and_the_pauses_of_the_joiner_do_not_count() -> None:
+    transfer = waiting()
+    now_ms = 0
+    while now_ms < limits.STATE_MS - 200:
+        now_ms += 100
+        transfer.tick(now_ms)
+    assert not transfer.seeking
+    now_ms += 60_000  # a pause of its own
+    transfer.tick(now_ms)
+    assert not transfer.seeking
+    for _ in range(3):
+        now_ms += 100
+        transfer.tick(now_ms)
+    assert transfer.seeking
+    assert transfer.standing == awaited((A, 2), A)
+    transfer.install(decision(3, {C: (B, 3)}), now_ms)
+    assert not transfer.seeking
+
+
+def test_a_refusal_of_another_barrier_changes_nothing() -> None:
+    transfer = waiting()
+    transfer.on_refused(A, StateRefused(1, "no"))
+    transfer.on_refused(B, StateRefused(2, "no"))
+    assert not transfer.seeking
+    transfer.on_refused(A, StateRefused(2, "no"))
+    assert transfer.seeking
+
+
+def test_a_donor_is_asked_once_at_the_barrier_and_puts_chunks_until_each_has_them() -> None:
+    limit = limits.STATE_CHUNK_BYTES
+    transfer = creator()
+    assert transfer.install(decision(2, {B: (A, 2), C: (A, 2)}), 0) == [TakeState(2)]
+    assert transfer.item_for(B, data_waits=False, now_ms=0) is None  # not taken yet
+    transfer.on_taken(2, b"x" * (limit + 1), "")
+    first = transfer.item_for(B, data_waits=False, now_ms=0)
+    assert first == StateChunk(2, 1, 2, b"x" * limit)
+    assert transfer.item_for(B, data_waits=False, now_ms=10) is None  # put, and not confirmed
+    assert transfer.item_for(B, data_waits=False, now_ms=limits.RESEND_MS) == first
+    transfer.on_failed(B)
+    assert transfer.item_for(B, data_waits=False, now_ms=limits.RESEND_MS) == first
+    transfer.on_status(B, 1, seeking=False)
+    assert transfer.item_for(B, data_waits=True, now_ms=300) is None  # data's turn
+    assert transfer.item_for(B, data_waits=True, now_ms=300) == StateChunk(2, 2, 2, b"x")
+    transfer.on_status(B, 2, seeking=False)
+    assert transfer.giving
+    transfer.on_status(C, 2, seeking=False)
+    assert not transfer.owes
+
+
+def test_a_donor_forgets_who_is_named_no_more_and_what_nobody_needs() -> None:
+    transfer = creator()
+    transfer.install(decision(2, {B: (A, 2), C: (A, 2)}), 0)
+    assert transfer.install(decision(3, {C: (A, 2)}, A, C), 0) == []
+    assert transfer.asks(2)
+    assert transfer.install(decision(4, {}, A, C), 0) == []
+    assert not transfer.asks(2)
+    transfer.on_taken(2, b"x", "")
+    assert not transfer.owes
+
+
+def test_a_callback_that_fails_is_told_to_all_who_wait_for_it() -> None:
+    transfer = creator()
+    transfer.install(decision(2, {B: (A, 2), C: (A, 2)}), 0)
+    transfer.on_taken(2, None, "its get_state raised")
+    for peer in (B, C):
+        assert transfer.owes
+        assert transfer.item_for(peer, data_waits=False, now_ms=0) == StateRefused(2, "its get_state raised")
+        transfer.on_status(peer, 0, seeking=False)  # it has not heard
+        assert transfer.item_for(peer, data_waits=False, now_ms=limits.RESEND_MS) is not None
+        transfer.on_status(peer, 0, seeking=True)
+        assert transfer.item_for(peer, data_waits=False, now_ms=2 * limits.RESEND_MS) is None
+    assert not transfer.owes
+
+
+def test_one_that_is_named_as_donor_has_the_state_from_then_on() -> None:
+    transfer = Transfer(B, gives=True, takes=False)
+    transfer.enter(decision(2, {}), 0)
+    assert transfer.standing == LATER
+    assert transfer.install(decision(3, {C: (B, 3)}), 0) == [TakeState(3)]
+    assert transfer.standing == WHOLE
+
+
+def test_one_that_only_takes_gives_nothing_when_it_has_it() -> None:
+    transfer = Transfer(C, gives=False, takes=True)
+    assert transfer.enter(decision(2, {C: (A, 2)}), 0) == [AwaitState()]
+    assert transfer.on_chunk(A, StateChunk(2, 1, 1, b""), 0) == [SetState(2, b"")]
+    assert transfer.standing == NOTHING
+
+
+def test_one_that_founds_a_group_anew_without_ever_having_got_the_state_says_that_it_is_lost() -> None:
+    transfer = waiting()
+    assert not creator().lacking
+    assert transfer.lacking
+    transfer.end()
+    again = Transfer("c#2", gives=True, takes=True, lacking=transfer.lacking)
+    assert again.found() == [StateLost(1, "no member has it")]
+    assert again.standing == LATER
+    back = Transfer("a#2", gives=True, takes=True, lacking=creator().lacking)
+    assert back.found() == []
+    assert back.standing == WHOLE
+
+
+def test_what_is_over_gives_and_awaits_nothing() -> None:
+    transfer = creator()
+    transfer.install(decision(2, {B: (A, 2)}), 0)
+    transfer.on_taken(2, b"x", "")
+    transfer.end()
+    assert not transfer.owes
+    assert not transfer.asks(2)
+    joiner = waiting()
+    joiner.end()
+    assert joiner.on_chunk(A, StateChunk(2, 1, 1, b"x"), 0) == []
+
+
+class TestHandover:
+    def test_it_is_closed_until_the_state_and_what_the_state_covers_is_dropped(self) -> None:
+        handover: Handover[Ended] = Handover()
+        old, lost, new = Deliver(run(A, 1, 3), 4), Skip(B, 1, 2, 4), Deliver(run(A, 4, 1, view=5), 5)
+        barrier = Installed(view(A, B, number=5), (), {})
+        for effect in (AwaitState(), Installed(view(A, B, number=4), (B,), {}), old, lost, barrier, new):
+            assert handover.put(effect) == []
+            assert not handover.arrivals
+        state = SetState(5, b"")
+        assert handover.put(state) == [old, lost]
+        assert handover.is_open
+        assert list(handover.arrivals) == [state, barrier, new]
+
+    def test_a_loss_at_the_barrier_that_follows_drops_all_that_waits(self) -> None:
+        handover: Handover[Ended] = Handover()
+        old = Deliver(run(A, 1, 3), 4)
+        for effect in (AwaitState(), Installed(view(A, number=4), (B,), {}), old):
+            handover.put(effect)
+        loss, barrier = StateLost(5, "no"), Installed(view(A, number=5), (), {})
+        assert handover.put(loss) == [old]
+        handover.put(barrier)
+        assert list(handover.arrivals) == [loss, barrier]
+
+    def test_the_end_comes_without_the_rest_where_the_state_never_came(self) -> None:
+        handover: Handover[Ended] = Handover()
+        end = Ended(4, "expelled")
+        for effect in (AwaitState(), Deliver(run(A, 1, 3), 4)):
+            handover.put(effect)
+        handover.end(end)
+        assert list(handover.arrivals) == [end]
+
+    def test_a_unicast_is_no_part_of_the_state(self) -> None:
+        handover: Handover[Ended] = Handover()
+        unicast, barrier = DeliverUnicast(A, "only you"), Installed(view(A, B, number=5), (), {})
+        for effect in (AwaitState(), Installed(view(A, B, number=4), (B,), {}), unicast, barrier):
+            handover.put(effect)
+        state = SetState(5, b"")
+        handover.put(state)
+        assert list(handover.arrivals) == [state, barrier, unicast]
+
+    def test_one_that_is_shut_hands_over_the_end_only(self) -> None:
+        handover: Handover[Ended] = Handover()
+        handover.put(Deliver(run(A, 1, 3), 4))
+        handover.shut()
+        handover.put(Deliver(run(A, 4, 3), 4))
+        assert not handover.arrivals
+        end = Ended(4, "request")
+        handover.end(end)
+        assert list(handover.arrivals) == [end]
+
+    def test_an_open_one_keeps_everything_in_order(self) -> None:
+        handover: Handover[Ended] = Handover()
+        effects: list[Handed] = [
+            Deliver(run(A, 1, 3), 4),
+            TakeState(5),
+            Installed(view(A, number=5), (), {}),
+        ]
+        for effect in effects:
+            assert handover.put(effect) == []
+        assert list(handover.arrivals) == effects

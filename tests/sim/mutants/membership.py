@@ -1,0 +1,223 @@
+"""Mutants of coming and going: suspicion, entry, names, instances, leaving, and the registry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gcom.core.admission import Admission, Joiner
+from gcom.core.detector import Detector
+from gcom.core.directory import Directory
+from gcom.core.effects import Effect
+from gcom.core.farewells import Farewells
+from gcom.core.frames import Decision
+from gcom.core.member import Member
+from gcom.core.passage import Passage
+from gcom.core.proposing import Grounds
+from gcom.core.registering import Registering
+from gcom.core.requests import Claim
+from gcom.core.streams import Streams
+from gcom.sim.plan import Fault
+from gcom.sim.world import World
+from gcom.values.names import Process
+from tests.sim.mutants.table import Patch, hit_by, leaving, mutant, of_three, reliable, static
+
+forgetful = hit_by(Fault.AMNESIA)
+crashing = hit_by(Fault.CRASH, Fault.EFFECT, Fault.FRAME)
+
+
+@mutant()
+def nobody_is_ever_suspected(patch: Patch) -> None:
+    patch.setattr(Detector, "suspect", lambda self, peer, reason: False)
+
+
+@mutant()
+def silence_is_no_evidence(patch: Patch) -> None:
+    patch.setattr(Detector, "tick", lambda self, now_ms: [])
+
+
+@mutant()
+def who_is_slow_is_put_out_unsuspected(patch: Patch) -> None:
+    """A change takes out everybody but the proposer's elders."""
+    fresh = Grounds.fresh
+
+    def hasty(self: Grounds, promises: Any) -> Decision:
+        youngest = list(promises)[-1]
+        kept = {who: promise for who, promise in promises.items() if who != youngest or who == self._process}
+        return fresh(self, kept)
+
+    patch.setattr(Grounds, "fresh", hasty)
+
+
+@mutant()
+def trace_15_who_has_no_quorum_stays(patch: Patch) -> None:
+    """It goes on for ever as if it were in the group, and its name stays taken."""
+    patch.setattr(Detector, "has_quorum", lambda self, now_ms: True)
+
+
+@mutant(crashing)
+def trace_10_the_quorum_is_of_those_whose_machines_do_not_refuse(patch: Patch) -> None:
+    """Who is proved dead does not count; who is paused meanwhile wakes up and counts likewise."""
+    from gcom.core.quorum import is_quorum
+
+    gone: set[Process] = set()
+    failed = Detector.failed
+
+    def note(self: Detector, peer: Process, refused: bool) -> bool:
+        if refused:
+            gone.add(peer)
+        return failed(self, peer, refused)
+
+    def quorum(view: Any, present: set[Process], *rest: Any, **more: Any) -> bool:
+        members = tuple(m for m in view.members if m not in gone or m in present)
+        return bool(members) and is_quorum(replace(view, members=members), present, *rest, **more)
+
+    patch.setattr(Detector, "failed", note)
+    for module in ("change", "detector", "proposing"):
+        patch.setattr(f"gcom.core.{module}.is_quorum", quorum)
+
+
+@mutant(crashing)
+def trace_10_a_dead_instance_keeps_its_name(patch: Patch) -> None:
+    """Nobody may claim a group whose lease has run out and of whose members none answers."""
+    claim = Directory._on_claim
+    patch.setattr(
+        Directory, "_on_claim", lambda self, request, now_ms: claim(self, replace(request, dead=False), now_ms)
+    )
+
+
+@mutant()
+def trace_11_a_group_made_again_is_the_same_instance(patch: Patch) -> None:
+    begin = Directory.__init__
+    patch.setattr(Directory, "__init__", lambda self, mint: begin(self, lambda: "i1"))
+
+
+@mutant(hit_by(Fault.CRASH, Fault.EFFECT, Fault.FRAME, Fault.PARTITION, Fault.PAUSE))
+def trace_11_a_process_that_comes_back_is_the_same_process(patch: Patch) -> None:
+    patch.setattr(World, "next_process", lambda self, name: f"{name}#1")
+
+
+@mutant()
+def trace_13_who_goes_on_without_a_quorum_goes_on_in_the_same_instance(patch: Patch) -> None:
+    """A claim of a group whose members are out of reach gives the claimant the group's instance, and view 1."""
+    claim = Directory._on_claim
+
+    def same(self: Directory, request: Claim, now_ms: int) -> Any:
+        mint, self._mint = self._mint, lambda: request.instance
+        answer = claim(self, request, now_ms)
+        self._mint = mint
+        return answer
+
+    patch.setattr(Directory, "_on_claim", same)
+
+
+@mutant()
+def a_joiner_is_not_told_where_the_streams_stand(patch: Patch) -> None:
+    begin = Streams._begin
+
+    def from_nothing(self: Streams, entry: Decision, serial: int) -> None:
+        """A joiner has no stream yet."""
+        begin(self, entry if self.multicast.view else replace(entry, cut={}), serial)
+
+    patch.setattr(Streams, "_begin", from_nothing)
+
+
+@mutant()
+def trace_12_a_joiners_base_is_less_than_what_the_others_have(patch: Patch) -> None:
+    """It is told where the streams stood before the last messages of the cut, as an application that lags would."""
+    begin = Member.__init__
+
+    def lagging(self: Member, found: Any, process: Process, links: Any, transfer: Any, entry: Any, now_ms: int) -> None:
+        cut = {sender: max(0, number - 1) for sender, number in entry.decision.cut.items()}
+        lagged = replace(entry, decision=replace(entry.decision, cut=cut))
+        begin(self, found, process, links, transfer, lagged, now_ms)
+
+    patch.setattr(Member, "__init__", lagging)
+
+
+@mutant()
+def a_name_is_given_to_whoever_asks(patch: Patch) -> None:
+    patch.setattr(Admission, "_taken", lambda self, *given: None)
+
+    def ready(self: Admission, staying: set[Process]) -> list[Joiner]:
+        return list(self._waiting.values())
+
+    patch.setattr(Admission, "ready", ready)
+
+
+@mutant(static)
+def a_static_group_starts_with_whoever_is_there(patch: Patch) -> None:
+    patch.setattr("gcom.core.proposing.is_started", lambda definition, members, before: True)
+    patch.setattr("gcom.core.group.is_started", lambda definition, members, before: True)
+
+
+@mutant(leaving)
+def a_leaver_is_not_told(patch: Patch) -> None:
+    patch.setattr(Farewells, "install", lambda self, decision, now_ms: None)
+
+    def everywhere(self: Passage, decision: Decision, now_ms: int) -> None:
+        announce(self, replace(decision), now_ms)
+        for leaver in decision.left:
+            self._links.close(leaver)
+
+    announce = Passage._install_everywhere
+    patch.setattr(Passage, "_install_everywhere", everywhere)
+
+
+@mutant(leaving, of_three)
+def a_leaver_is_forgotten_with_the_next_view(patch: Patch) -> None:
+    install = Farewells.install
+
+    def forget(self: Farewells, decision: Decision, now_ms: int) -> None:
+        self._told.clear()
+        install(self, decision, now_ms)
+
+    patch.setattr(Farewells, "install", forget)
+
+
+@mutant(leaving, reliable)
+def a_leaver_is_let_go_without_the_cut(patch: Patch) -> None:
+    close = Streams.close
+
+    def leave(self: Streams, decision: Decision) -> list[Effect]:
+        return close(self, decision) if self.process in decision.view.members else []
+
+    patch.setattr(Streams, "close", leave)
+
+
+@mutant(leaving)
+def whoever_lags_leaves_with_the_leaver(patch: Patch) -> None:
+    """A change takes a silent member for one that asked to go."""
+    fresh = Grounds.fresh
+
+    def politely(self: Grounds, promises: Any) -> Decision:
+        decision = fresh(self, promises)
+        return replace(decision, left=dict.fromkeys(decision.left, "request"))
+
+    patch.setattr(Grounds, "fresh", politely)
+
+
+@mutant()
+def who_was_in_and_went_is_let_in_again(patch: Patch) -> None:
+    patch.setattr(Farewells, "is_gone", lambda self, process: False)
+
+
+@mutant(forgetful)
+def of_two_instances_of_a_name_none_dissolves(patch: Patch) -> None:
+    answer = Registering.on_answer
+
+    def ignore(self: Registering, said: Any) -> bool:
+        answer(self, said)
+        return False
+
+    patch.setattr(Registering, "on_answer", ignore)
+
+
+@mutant(forgetful)
+def a_leader_registers_only_once(patch: Patch) -> None:
+    due = Registering.due
+
+    def once(self: Registering, view: Any, now_ms: int) -> Any:
+        return [] if self._told is not None and self._told.number == view.number else due(self, view, now_ms)
+
+    patch.setattr(Registering, "due", once)

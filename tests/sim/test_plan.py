@@ -1,0 +1,59 @@
+"""No seed is empty: each draws three kinds of fault and 500 messages, and all seeds together draw everything."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gcom.sim.plan import EFFECTS, ITEMS, KINDS_MIN, MEMBERS, MESSAGES_MIN, REGISTRY, Fault, Move, draw
+from gcom.values.definition import Multicast, Netsplit, Ordering
+
+PLANS = [draw(seed) for seed in range(1, 501)]
+
+
+def test_a_seed_draws_the_same_plan_again() -> None:
+    assert [draw(plan.seed) for plan in PLANS[:50]] == PLANS[:50]
+
+
+def test_every_seed_draws_enough() -> None:
+    for plan in PLANS:
+        assert len(plan.kinds) >= KINDS_MIN, plan.seed
+        assert plan.messages >= MESSAGES_MIN, plan.seed
+        assert MEMBERS[0] <= plan.members <= MEMBERS[1], plan.seed
+        assert len(plan.drift) == plan.members, plan.seed
+        assert all(900 <= rate <= 1100 for rate, _ in plan.drift), plan.seed
+        assert plan.crashed_max >= 1, plan.seed
+        assert all(0 < event.at_ms < plan.fault_ms for event in plan.events), plan.seed
+
+
+def test_all_seeds_draw_every_definition() -> None:
+    definitions = [plan.definition for plan in PLANS]
+    drawn = Counter((it.ordering, it.multicast) for it in definitions)
+    assert set(drawn) == {(ordering, multicast) for ordering in Ordering for multicast in Multicast}
+    assert min(drawn.values()) >= 5
+    assert {it.netsplit for it in definitions} == set(Netsplit)
+    assert sum(bool(it.static) for it in definitions) >= 50
+    assert {plan.members for plan in PLANS} == set(range(MEMBERS[0], MEMBERS[1] + 1))
+    assert sum(plan.cold for plan in PLANS) >= 50
+    assert sum(plan.late > 0 for plan in PLANS) >= 50
+
+
+def test_all_seeds_draw_every_fault() -> None:
+    drawn = Counter(event.kind for plan in PLANS for event in plan.events)
+    drawn.update(kind for plan in PLANS for kind in plan.rates)
+    drawn[Fault.DRIFT] = sum(any(rate != 1000 for rate, _ in plan.drift) for plan in PLANS)
+    follows = {Fault.RESTART, Move.JOIN}  # follow from others
+    assert {*Fault, *Move} - follows <= set(drawn)
+    assert min(drawn[kind] for kind in (set(Fault) - follows)) >= 50
+    details = Counter(event.detail for plan in PLANS for event in plan.events)
+    assert set(details) >= {*EFFECTS, *ITEMS, "one way", "both ways", "same port", "machine", "stalls", "crawls"}
+
+
+def test_partitions_have_two_sides_or_three_and_the_registry_anywhere() -> None:
+    splits = [(plan, event) for plan in PLANS for event in plan.events if event.kind is Fault.PARTITION]
+    assert {len(event.sides) for _, event in splits} == {2, 3}
+    for plan, event in splits:
+        names = [name for side in event.sides for name in side if name != REGISTRY]
+        assert sorted(names) == sorted(plan.names)
+        assert all(set(side) != {REGISTRY} for side in event.sides)
+    placed = sum(any(REGISTRY in side for side in event.sides) for _, event in splits)
+    assert 0.3 < placed / len(splits) < 0.8

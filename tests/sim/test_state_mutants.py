@@ -1,0 +1,138 @@
+"""The simulator has teeth for state transfer: each mutant of it is caught within seeds that the whole core passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import pytest
+
+from gcom.core import proposing
+from gcom.core.effects import AwaitState, Deliver, OfState, Skip, TakeState
+from gcom.core.frames import Decision, Keeping, Source, Standing, StateChunk
+from gcom.core.handover import Handed, Handover
+from gcom.core.transfer import Transfer, _Wanted
+from gcom.core.transfer import sources as named
+from gcom.sim.checkers import Violation
+from gcom.sim.plan import draw
+from gcom.sim.world import World
+from gcom.values.names import Process
+
+SEEDS = range(1, 51)
+Patch = Callable[[pytest.MonkeyPatch], None]
+MUTANTS: dict[str, Patch] = {}
+
+
+def mutant(patch: Patch) -> Patch:
+    MUTANTS[patch.__name__] = patch
+    return patch
+
+
+@mutant
+def the_state_is_taken_at_once_and_not_at_the_barrier(patch: pytest.MonkeyPatch) -> None:
+    put = Handover.put
+
+    def early(self: Handover[object], effect: Handed | AwaitState) -> list[Deliver | Skip]:
+        if isinstance(effect, TakeState):
+            self.arrivals.appendleft(effect)
+            return []
+        return put(self, effect)
+
+    patch.setattr(Handover, "put", early)
+
+
+@mutant
+def the_state_is_taken_behind_the_barrier(patch: pytest.MonkeyPatch) -> None:
+    put = Handover.put
+    late: dict[int, list[Handed]] = {}
+
+    def one_later(self: Handover[object], effect: Handed | AwaitState) -> list[Deliver | Skip]:
+        if isinstance(effect, TakeState):
+            late[id(self)] = [effect]
+            return []
+        covered = put(self, effect)
+        if isinstance(effect, Deliver):
+            for it in late.pop(id(self), []):
+                put(self, it)
+        return covered
+
+    patch.setattr(Handover, "put", one_later)
+
+
+@mutant
+def a_joiner_reads_on_before_its_state(patch: pytest.MonkeyPatch) -> None:
+    put = Handover.put
+
+    def open_still(self: Handover[object], effect: Handed | AwaitState) -> list[Deliver | Skip]:
+        return [] if isinstance(effect, AwaitState) else put(self, effect)
+
+    patch.setattr(Handover, "put", open_still)
+
+
+@mutant
+def what_the_state_covers_is_handed_over_as_well(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("gcom.core.handover._since", lambda held, view: ([], held))
+
+
+@mutant
+def one_that_waits_counts_as_one_that_has(patch: pytest.MonkeyPatch) -> None:
+    def sources(number: int, standings: dict[Process, Standing], joiners: Iterable[Process]) -> dict[Process, Source]:
+        whole = {
+            who: replace(it, keeping=Keeping.WHOLE) if it.keeping is Keeping.AWAITED else it
+            for who, it in standings.items()
+        }
+        return named(number, whole, joiners)
+
+    patch.setattr(proposing, "sources", sources)
+
+
+@mutant
+def the_chunks_of_one_donor_are_taken_for_the_next_ones(patch: pytest.MonkeyPatch) -> None:
+    install_wanted = Transfer._install_wanted
+
+    def go_on(self: Transfer, source: Source | None, number: int, now_ms: int) -> list[OfState]:
+        if self._wanted and source not in (None, self._wanted.source) and source and source[0] != self.process:
+            wanted, self._wanted = self._wanted, _Wanted(source, now_ms)
+            self._wanted.chunks = wanted.chunks
+            return []
+        return install_wanted(self, source, number, now_ms)
+
+    patch.setattr(Transfer, "_install_wanted", go_on)
+
+
+@mutant
+def a_chunk_is_taken_whichever_it_is(patch: pytest.MonkeyPatch) -> None:
+    on_chunk = Transfer.on_chunk
+
+    def take(self: Transfer, source: Process, chunk: StateChunk, now_ms: int) -> list[OfState]:
+        index = len(self._wanted.chunks) + 1 if self._wanted else 0
+        return on_chunk(self, source, replace(chunk, index=index), now_ms)
+
+    patch.setattr(Transfer, "on_chunk", take)
+
+
+@mutant
+def nobody_seeks_another_donor(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Transfer, "seeking", False)
+
+
+@mutant
+def joiners_are_told_that_the_state_is_lost(patch: pytest.MonkeyPatch) -> None:
+    def enter(self: Transfer, decision: Decision, now_ms: int) -> list[OfState]:
+        return self.install(replace(decision, sources={}), now_ms)
+
+    patch.setattr(Transfer, "enter", enter)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    MUTANTS[name](monkeypatch)
+    caught: list[str] = []
+    for seed in SEEDS:
+        try:
+            World(draw(seed)).run()
+        except Violation as violation:
+            caught.append(f"seed {seed}: {violation}")
+            break
+    assert caught, f"{name} survives {len(SEEDS)} seeds"
