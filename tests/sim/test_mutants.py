@@ -23,6 +23,7 @@ def test_a_quick_mutant_is_caught(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_every_mutant_but_those_at_large_is_caught() -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         table = list(pool.map(hunt, MUTANTS))
