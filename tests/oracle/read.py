@@ -289,7 +289,7 @@ def _elect(item: Record, at: int, _: int) -> Event:
 
 def _digest(item: Record, offset: int) -> int | None:
     digests: list[int] | None = item.get("digests")
-    return digests[offset] if digests is not None else None
+    return digests[offset] if digests is not None and offset < len(digests) else None
 
 
 _READERS = {

@@ -412,7 +412,9 @@ def _check_starts(tally: Tally, all_sections: list[Section]) -> None:
     for view, installers in by_view.items():
         tally.evaluated += len(installers) > 1
         for one, other in combinations(installers, 2):
-            if one.start != other.start:
+            assert one.start is not None
+            assert other.start is not None
+            if any(one.start[who] != other.start[who] for who in one.start.keys() & other.start.keys()):
                 tally.violations.append(
                     f"{one.process} and {other.process} installed view {view} after different messages: "
                     f"{one.start} and {other.start}"

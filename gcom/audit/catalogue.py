@@ -1,0 +1,113 @@
+"""Which segments there are, whose they are, and in which chains they are gone through."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gcom.audit.place import comparable_state
+from gcom.audit.scanner import Scanner
+from gcom.audit.segments import Opening, Segment, read_opening, read_segment
+from gcom.audit.tape import Tape
+from gcom.audit.place import Key
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Segments of one process that one scanner goes through in order; from the log's beginning if `first`."""
+
+    process: str
+    paths: tuple[str, ...]
+    first: bool = True
+
+
+@dataclass(slots=True)
+class Catalogue:
+    """`openings` are by path; `notes` tell of files that are no segments."""
+
+    paths: dict[str, list[str]] = field(default_factory=dict)
+    openings: dict[str, Opening] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def catalogue(paths: list[str]) -> Catalogue:
+    """Sort segments by process and number; the same segment twice counts once."""
+    found = Catalogue()
+    by_process: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for path in paths:
+        opening, wrong = read_opening(path)
+        if opening is None:
+            found.notes.append(f"{path}:1: {wrong}")
+        else:
+            found.openings[path] = opening
+            by_process[opening.process].append((opening.segment, path))
+    for process, segments in sorted(by_process.items()):
+        found.paths[process] = _without_copies(sorted(segments), found.notes)
+    return found
+
+
+def _without_copies(segments: list[tuple[int, str]], notes: list[str]) -> list[str]:
+    kept: list[tuple[int, str]] = []
+    for number, path in segments:
+        twin = kept[-1][1] if kept and kept[-1][0] == number else None
+        if twin is not None and Path(path).read_bytes() == Path(twin).read_bytes():
+            notes.append(f"{path}: the same as {twin}; it counts once")
+        else:
+            kept.append((number, path))
+    return [path for _, path in kept]
+
+
+@dataclass(slots=True)
+class Scanned:
+    """What became of a chain. `begins` and `ends` are the states at its two ends, to be held against its neighbours'."""
+
+    scanner: Scanner
+    torn: bool
+    exited: bool
+    records: int
+    begins: dict[Key, tuple[object, ...]] = field(default_factory=dict)
+    ends: dict[Key, tuple[object, ...]] = field(default_factory=dict)
+    begins_at: int = 0
+    ends_at: int = 0
+
+
+def scan(chain: Chain, seeds: tuple[int, int], tapes: dict[Key, Tape] | None = None) -> Scanned:
+    """Go through a chain's segments, one in memory at a time."""
+    scanner: Scanner | None = None
+    scanned: Scanned | None = None
+    previous = -1
+    for path in chain.paths:
+        segment = read_segment(path, Path(path).read_bytes())
+        if isinstance(segment, str):  # it has changed since it was listed
+            continue
+        if scanner is None or scanned is None:
+            state = None if chain.first else segment.opening.state
+            scanner = Scanner(chain.process, seeds, state, tapes)
+            scanned = Scanned(scanner, torn=False, exited=False, records=0, begins_at=segment.opening.at)
+            for group, each in (state or {}).items():
+                scanned.begins[group, each.get("instance", "")] = comparable_state(each, chain.process)
+            previous = -1 if chain.first else segment.opening.segment - 1
+        _feed(scanner, scanned, segment, previous, first=not chain.first and path == chain.paths[0])
+        previous = segment.opening.segment
+    assert scanner is not None and scanned is not None, "a chain has a segment that can be opened"
+    scanner.finish()
+    scanned.ends_at = scanner.expected
+    for key, place in scanner.places.items():
+        if place.view is not None:
+            scanned.ends[key] = place.as_state(chain.process)
+    return scanned
+
+
+def _feed(scanner: Scanner, scanned: Scanned, segment: Segment, previous: int, *, first: bool) -> None:
+    number = segment.opening.segment
+    if segment.damage:
+        scanner.lose_segment(f"{segment.path}: {segment.damage}; nothing in it is read")
+    else:
+        missing = number > previous + 1
+        if missing:
+            scanner.notes.append(f"{segment.path}: segment {previous + 1} of {scanner.process} is missing before it")
+        scanner.feed(segment, missing, first)
+        scanned.records += len(segment.rows)
+    scanned.torn = segment.torn
+    scanned.exited = segment.closing is not None and segment.closing.exited

@@ -1,0 +1,445 @@
+"""A closer look: rules judged over the messages themselves, for one (group, instance) at a time.
+
+Everything here is exact, and works on columns of messages. What comes in is bounded by `MOST` messages a group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gcom.audit.judging import Group, Look
+from gcom.audit.place import Tally
+from gcom.audit.records import DELIVER, SEND, SKIP, Ints
+from gcom.audit.tape import Tape
+
+MOST = 4_000_000  # messages of one group that a closer look takes; above, `--exact` is the way
+
+
+@dataclass(slots=True)
+class Messages:
+    """All messages of a group's tapes, one row each, by process and position. `message` numbers what is the same one."""
+
+    processes: list[str]
+    names: list[str]
+    process: Ints
+    row: Ints
+    kind: Ints
+    at: Ints
+    view: Ints
+    sender: Ints  # index of names, -1: a skipped serial of nobody
+    number: Ints
+    serial: Ints
+    section: Ints
+    line: Ints
+    file: list[str]
+    message: Ints
+
+    def where(self, index: int) -> dict[str, Any]:
+        return {
+            "process": self.processes[self.process[index]],
+            "at": int(self.at[index]),
+            "view": int(self.view[index]),
+            "sender": self.names[self.sender[index]],
+            "number": int(self.number[index]),
+            "file": self.file[index] if len(self.file) else "",
+            "line": int(self.line[index]),
+        }
+
+    def name(self, index: int) -> list[Any]:
+        return [self.names[self.sender[index]], int(self.number[index])]
+
+
+def messages_of(tapes: list[Tape]) -> Messages:
+    processes = [tape.process for tape in tapes]
+    names = sorted({name for tape in tapes for name in tape.names})
+    parts: dict[str, list[Ints]] = {}
+    files: list[str] = []
+    file_base = 0
+    for index, tape in enumerate(tapes):
+        columns = tape.columns()
+        count = columns["count"]
+        into = np.repeat(np.arange(len(count)), count)
+        step = np.arange(len(into)) - np.repeat(np.cumsum(count) - count, count)
+        codes = np.array([*(names.index(name) for name in tape.names), -1], np.int64)
+        sender = codes[columns["sender"][into]]
+        serial = columns["serial"][into]
+        expanded = {
+            "process": np.full(len(into), index),
+            "sender": sender,
+            "number": np.where(sender >= 0, columns["number"][into] + step, -1),
+            "serial": np.where(serial >= 0, serial + step, -1),
+            "at": columns["at"][into] + step,
+            "file": columns["file"][into] + file_base,
+            **{name: columns[name][into] for name in ("row", "kind", "view", "section", "line")},
+        }
+        file_base += len(tape.files)
+        files += tape.files
+        for name, column in expanded.items():
+            parts.setdefault(name, []).append(column)
+    joined = {name: np.concatenate(each) for name, each in parts.items()}
+    both = joined["sender"] * (1 << 48) + joined["number"]
+    _, message = np.unique(both, return_inverse=True)
+    paths = _Paths(files, joined.pop("file"))
+    return Messages(processes, names, message=message.astype(np.int64), file=paths, **joined)  # type: ignore[arg-type]
+
+
+class _Paths:
+    """The path of each message's line, looked up when asked for."""
+
+    def __init__(self, files: list[str], index: Ints) -> None:
+        self._files, self._index = files, index
+
+    def __getitem__(self, place: int) -> str:
+        return self._files[self._index[place]]
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+def look(group: Group, tapes: list[Tape], looks: list[Look]) -> dict[str, Tally]:
+    """The tallies that `looks` ask for, gaps apart."""
+    found: dict[str, Tally] = {}
+    messages = messages_of(tapes)
+    for each in looks:
+        tally = found[each.rule] = Tally()
+        match each.rule:
+            case "INTEGRITY":
+                _integrity(group, tapes, tally)
+            case "SERIAL_UNIQUE":
+                _serials(messages, tally)
+            case "TOTAL_GAP_FREE":
+                _orders(group, messages, tally)
+            case "TOTAL":
+                _total(messages, tally)
+            case "CAUSAL":
+                _causal(group, tapes, tally)
+    return found
+
+
+def _integrity(group: Group, tapes: list[Tape], tally: Tally) -> None:
+    sent: dict[tuple[str, int], int | None] = {}
+    for tape in tapes:
+        for values in _rows(tape, SEND):
+            digests = tape.digests.get(values["row"], [])
+            for step in range(values["count"]):
+                digest = digests[step] if step < len(digests) else None
+                sent.setdefault((tape.process, values["number"] + step), digest)
+    for tape in tapes:
+        for values in _rows(tape, DELIVER):
+            digests = tape.digests.get(values["row"], [])[: values["count"]]
+            sender = tape.names[values["sender"]]
+            for step, digest in enumerate(digests):
+                message = (sender, values["number"] + step)
+                if message not in sent:
+                    if not group.closed(sender):
+                        tally.doubt(1, f"the log of {sender} does not tell what it sent as {message[1]}")
+                elif sent[message] is not None:
+                    tally.evaluated += 1
+                    if sent[message] != digest:
+                        tally.violate(
+                            1,
+                            process=tape.process,
+                            at=values["at"] + step,
+                            view=values["view"],
+                            sender=sender,
+                            number=message[1],
+                            file=tape.files[values["file"]],
+                            line=values["line"],
+                        )
+
+
+def _rows(tape: Tape, kind: int) -> list[dict[str, int]]:
+    columns = tape.columns()
+    chosen = np.flatnonzero(columns["kind"] == kind)
+    lists = {name: column[chosen].tolist() for name, column in columns.items()}
+    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
+
+
+def _serials(messages: Messages, tally: Tally) -> None:
+    """One message a serial, one serial a message."""
+    placed = np.flatnonzero((messages.serial >= 0) & (messages.sender >= 0) & (messages.kind != SEND))
+    for key, other, kind in (
+        (messages.serial, messages.message, "serial"),
+        (messages.message, messages.serial, "message"),
+    ):
+        order = placed[np.lexsort((other[placed], key[placed]))]
+        clash = np.flatnonzero((key[order][1:] == key[order][:-1]) & (other[order][1:] != other[order][:-1]))
+        for index in clash.tolist():
+            one, two = sorted((int(order[index]), int(order[index + 1])))
+            more = {"serial": int(messages.serial[two]), "other_serial": int(messages.serial[one])}
+            more["other"] = messages.where(one)
+            tally.violate(1, kind=kind, **messages.where(two), **more)
+
+
+def _orders(group: Group, messages: Messages, tally: Tally) -> None:
+    """Of each class, the sequences delivered in the view are equal."""
+    section_of = {
+        (who, id(section)): index
+        for who, account in group.accounts.items()
+        for index, section in enumerate(account.sections)
+    }
+    for (view, _), members in sorted(group.classes().items(), key=str):
+        covered = [(who, section) for who, section in members if section.covered]
+        if len(covered) < 2:
+            continue
+        sequences = [_sequence(messages, who, section_of[who, id(section)]) for who, section in covered]
+        first = messages.message[sequences[0]]
+        for (who, _), sequence in zip(covered[1:], sequences[1:], strict=True):
+            mine = messages.message[sequence]
+            if len(mine) == len(first) and (mine == first).all():
+                continue
+            shorter = min(len(mine), len(first))
+            unlike = np.flatnonzero(mine[:shorter] != first[:shorter])
+            place = int(unlike[0]) if len(unlike) else shorter
+            one = messages.where(int(sequences[0][place])) if place < len(first) else None
+            two = messages.where(int(sequence[place])) if place < len(mine) else None
+            known = two or one or {}
+            more = {"process": who, "view": view, "other_process": covered[0][0], "place": place + 1}
+            tally.violate(1, **{**known, **more, "mine": two, "theirs": one})
+
+
+def _sequence(messages: Messages, who: str, section: int) -> Ints:
+    process = messages.processes.index(who)
+    return np.flatnonzero((messages.process == process) & (messages.section == section) & (messages.kind == DELIVER))
+
+
+def _total(messages: Messages, tally: Tally) -> None:
+    """The union of all orders of delivery is acyclic: take away what nothing comes before, again and again."""
+    delivered = np.flatnonzero(messages.kind == DELIVER)
+    _, first = np.unique(messages.process[delivered] * (1 << 40) + messages.message[delivered], return_index=True)
+    once = delivered[np.sort(first)]  # a second delivery is NO_DUPLICATION's
+    same = messages.process[once][1:] == messages.process[once][:-1]
+    edges = np.stack([messages.message[once][:-1][same], messages.message[once][1:][same]])
+    edges = np.unique(edges, axis=1)
+    cycle = _cycle(edges)
+    if cycle:
+        _violate_total(messages, once, cycle, tally)
+
+
+def _cycle(edges: Ints) -> list[int]:
+    """A cycle of the graph, as short as the first search finds; empty if there is none."""
+    after: dict[int, list[int]] = {}
+    waiting: dict[int, int] = {}
+    for a, b in edges.T.tolist():
+        after.setdefault(a, []).append(b)
+        waiting[b] = waiting.get(b, 0) + 1
+        waiting.setdefault(a, 0)
+    free = [each for each, n in waiting.items() if not n]
+    while free:
+        for each in after.get(free.pop(), ()):
+            waiting[each] -= 1
+            if not waiting[each]:
+                free.append(each)
+    left = {each for each, n in waiting.items() if n}
+    return _shortest_cycle(left, after) if left else []
+
+
+def _shortest_cycle(left: set[int], after: dict[int, list[int]]) -> list[int]:
+    """Each of `left` has one of `left` before it: going back meets itself. Then the shortest way round from there."""
+    before = {b: a for a in sorted(left) for b in after.get(a, ()) if b in left}
+    path: dict[int, int] = {}
+    step = min(left)
+    while step not in path:
+        path[step] = len(path)
+        step = before[step]
+    found = [each for each, place in path.items() if place >= path[step]][::-1]
+    for start in found[:64]:
+        shorter = _way_round(start, left, after)
+        found = shorter if len(shorter) < len(found) else found
+    return found
+
+
+def _way_round(start: int, left: set[int], after: dict[int, list[int]]) -> list[int]:
+    """The shortest cycle through `start`, breadth first; there is one."""
+    came_from: dict[int, int] = {}
+    ring = [start]
+    while start not in came_from:
+        reached = []
+        for a in ring:
+            for b in after.get(a, ()):
+                if b in left and b not in came_from:
+                    came_from[b] = a
+                    reached.append(b)
+        ring = reached
+    cycle = [start]
+    while came_from[cycle[-1]] != start:
+        cycle.append(came_from[cycle[-1]])
+    return cycle[::-1]
+
+
+def _violate_total(messages: Messages, once: Ints, cycle: list[int], tally: Tally) -> None:
+    """For each step of the cycle, a process that delivered the one before the other."""
+    steps = []
+    for a, b in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
+        for process in range(len(messages.processes)):
+            mine = once[messages.process[once] == process]
+            at = {int(messages.message[i]): int(i) for i in mine[np.isin(messages.message[mine], (a, b))]}
+            if a in at and b in at and at[a] < at[b]:
+                steps.append({"before": messages.where(at[a]), "after": messages.where(at[b])})
+                break
+    tally.violate(1, **steps[0]["after"], steps=steps)
+
+
+def _causal(group: Group, tapes: list[Tape], tally: Tally) -> None:
+    """What a message's sender had delivered before it sent it is settled wherever it is delivered, before it."""
+    pasts = {tape.process: _Past(tape) for tape in tapes}
+    for tape in tapes:
+        settled = _Settled(tape)
+        columns = tape.columns()
+        delivered = np.flatnonzero((columns["kind"] == DELIVER) & (columns["view"] >= 0))
+        count = columns["count"][delivered]
+        into = np.repeat(delivered, count)
+        step = np.arange(len(into)) - np.repeat(np.cumsum(count) - count, count)
+        number = columns["number"][into] + step
+        row = columns["row"][into]
+        for code, sender in enumerate(tape.names):
+            mine = np.flatnonzero(columns["sender"][into] == code)
+            if len(mine):
+                _causal_of(group, tape, settled, pasts.get(sender), sender, number[mine], row[mine], into[mine], tally)
+
+
+def _causal_of(
+    group: Group,
+    tape: Tape,
+    settled: _Settled,
+    past: _Past | None,
+    sender: str,
+    number: Ints,
+    row: Ints,
+    line: Ints,
+    tally: Tally,
+) -> None:
+    known = past.knows(number) if past is not None else np.zeros(len(number), np.bool_)
+    if not known.all() and not group.closed(sender):
+        doubtful = int((~known).sum())
+        tally.doubt(
+            doubtful, f"the log of {sender} does not tell what it had delivered before {int(number[~known][0])}"
+        )
+    if past is None:
+        return
+    number, row, line = number[known], row[known], line[known]
+    for other in past.others:
+        if other == sender:
+            continue
+        needed = past.needed(other, number)
+        counts = np.flatnonzero((needed > 0) & settled.is_member(other, row))
+        tally.evaluated += len(counts)
+        late = counts[settled.row_of(other, needed[counts]) >= row[counts]]
+        for index in late.tolist():
+            if settled.certain(int(row[index])):
+                _violate_causal(tape, sender, number[index], line[index], other, needed[index], settled, tally)
+            else:
+                tally.doubt(1, f"{tape.process} has a gap before it delivered {int(number[index])} of {sender}")
+
+
+def _violate_causal(
+    tape: Tape, sender: str, number: Any, line: Any, other: str, needed: Any, settled: _Settled, tally: Tally
+) -> None:
+    columns = tape.columns() if len(tally.examples) < 8 else None
+    if columns is None:
+        tally.violate(1)
+        return
+    at = int(columns["at"][line] + number - columns["number"][line])
+    later = int(settled.row_of(other, np.array([needed]))[0])
+    tally.violate(
+        1,
+        process=tape.process,
+        at=at,
+        view=int(columns["view"][line]),
+        sender=sender,
+        number=int(number),
+        file=tape.files[int(columns["file"][line])],
+        line=int(columns["line"][line]),
+        other=other,
+        needed=int(needed),
+        later=later < _NEVER,
+    )
+
+
+_NEVER = 1 << 60
+
+
+class _Past:
+    """What a sender had delivered of each other process, or had in base, before each of its sends; the first of a number."""
+
+    def __init__(self, tape: Tape) -> None:
+        columns = tape.columns()
+        sends = np.flatnonzero(columns["kind"] == SEND)
+        rows = columns["row"][sends]
+        first, count = columns["number"][sends], columns["count"][sends]
+        self.others = sorted({who for _, heard, _ in tape.heard for who in heard})
+        values = {who: np.zeros(len(sends), np.int64) for who in self.others}
+        certain = np.zeros(len(sends), np.bool_)
+        latest: dict[str, int] = {}
+        for where, heard, sure in tape.heard:
+            index = np.searchsorted(rows, where)
+            certain[index] = sure
+            for who in self.others:
+                values[who][index] = heard.get(who, latest.get(who, 0))
+            latest.update({who: int(true[-1]) for who, true in heard.items()})
+        into = np.repeat(np.arange(len(sends)), count)
+        number = first[into] + np.arange(len(into)) - np.repeat(np.cumsum(count) - count, count)
+        self._numbers, once = np.unique(number, return_index=True)
+        self._values = {who: each[into][once] for who, each in values.items()}
+        self._certain = certain[into][once]
+
+    def knows(self, number: Ints) -> Any:
+        if not len(self._numbers):
+            return np.zeros(len(number), np.bool_)
+        place = np.minimum(np.searchsorted(self._numbers, number), len(self._numbers) - 1)
+        return (self._numbers[place] == number) & self._certain[place]
+
+    def needed(self, other: str, number: Ints) -> Ints:
+        if not len(self._numbers):
+            return np.zeros(len(number), np.int64)
+        place = np.minimum(np.searchsorted(self._numbers, number), len(self._numbers) - 1)
+        return self._values[other][place]
+
+
+class _Settled:
+    """At which row each message became settled at a process, and who was a member of the view in force at a row."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        columns = tape.columns()
+        self._rows: dict[str, tuple[Ints, Ints]] = {}
+        passed = np.flatnonzero((columns["kind"] == DELIVER) | (columns["kind"] == SKIP))
+        for who in {*tape.names, *(each[1] for each in tape.settled)}:
+            code = tape.names.index(who) if who in tape.names else -2
+            mine = passed[columns["sender"][passed] == code]
+            count = columns["count"][mine]
+            into = np.repeat(mine, count)
+            step = np.arange(len(into)) - np.repeat(np.cumsum(count) - count, count)
+            numbers = [columns["number"][into] + step]
+            rows = [columns["row"][into]]
+            for row, process, first, last in tape.settled:
+                if process == who:
+                    numbers.append(np.arange(first, last + 1))
+                    rows.append(np.full(last - first + 1, row - 1))  # before the row that comes next
+            number, row_of = np.concatenate(numbers), np.concatenate(rows)
+            order = np.lexsort((row_of, number))
+            number, row_of = number[order], row_of[order]
+            kept, once = np.unique(number, return_index=True)
+            self._rows[who] = (kept, row_of[once])
+
+    def row_of(self, who: str, number: Ints) -> Ints:
+        """The row at which each number of `who` became settled; _NEVER for those that did not."""
+        numbers, rows = self._rows.get(who, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
+        found = np.full(len(number), _NEVER)
+        if len(numbers):
+            place = np.minimum(np.searchsorted(numbers, number), len(numbers) - 1)
+            hit = numbers[place] == number
+            found[hit] = rows[place][hit]
+        return found
+
+    def is_member(self, who: str, row: Ints) -> Any:
+        starts = np.array([start for start, _ in self._tape.members], np.int64)
+        inside = np.array([who in members for _, members in self._tape.members] + [False], np.bool_)
+        return inside[np.searchsorted(starts, row, "right") - 1]
+
+    def certain(self, row: int) -> bool:
+        """Whether nothing is missing before a row that no state made up for."""
+        return next((certain for start, certain in reversed(self._tape.certain) if start <= row), True)

@@ -1,0 +1,472 @@
+"""What a group's accounts say together: each rule of DELIVERY_LOG.md, over all processes of one (group, instance).
+
+Sets are compared as ranges, which is exact. Orders and serials are compared as fingerprints: where these are equal the
+rule holds, where they differ a `Look` asks for the messages themselves (closer.py).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from gcom.audit.intervals import Intervals
+from gcom.audit.place import EXAMPLES, Key, Section, Tally
+from gcom.audit.scanner import Account, Fingerprints
+
+RULES = (
+    "NO_CREATION",
+    "NO_DUPLICATION",
+    "INTEGRITY",
+    "SELF_DELIVERY",
+    "AGREEMENT",
+    "FIFO",
+    "CAUSAL",
+    "CLOCK",
+    "TOTAL",
+    "TOTAL_GAP_FREE",
+    "SERIAL_UNIQUE",
+    "SERIAL_CONTIGUOUS",
+    "SENDING_VIEW",
+    "VIEW_AGREEMENT",
+    "VIRTUAL_SYNCHRONY",
+    "ONE_LEADER",
+)
+_UNTOLD_ONLY = ("CLOCK", "SERIAL_CONTIGUOUS")  # a gap that a state makes up for hides nothing from these
+_ALWAYS = ("NO_CREATION", "NO_DUPLICATION", "SENDING_VIEW", "CLOCK", "VIEW_AGREEMENT", "ONE_LEADER")
+_RELIABLE = ("SELF_DELIVERY", "AGREEMENT", "VIRTUAL_SYNCHRONY")
+_TOTAL = ("TOTAL", "SERIAL_UNIQUE", "SERIAL_CONTIGUOUS")
+_BY_ORDERING: dict[str, tuple[str, ...]] = {
+    "NONORDERED": (),
+    "FIFO": ("FIFO",),
+    "CAUSAL": ("FIFO", "CAUSAL"),
+    "TOTAL": _TOTAL,
+    "CAUSALTOTAL": ("FIFO", "CAUSAL", *_TOTAL),
+}
+
+
+@dataclass(slots=True)
+class Look:
+    """Ask for messages: of these buckets of serials, places of the order, or a sender's numbers; None: of all."""
+
+    rule: str
+    buckets: frozenset[Any] | None
+
+
+@dataclass(slots=True)
+class Judgement:
+    """Of one (group, instance). `looks` are what a rule's tally still lacks."""
+
+    key: Key
+    definition: dict[str, Any]
+    expected: frozenset[str]
+    tallies: dict[str, Tally]
+    processes: list[str]
+    views: int
+    deliveries: int
+    serials_missing: bool
+    looks: list[Look] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Group:
+    """The accounts of one (group, instance), one a process, and what is known of each process's coverage."""
+
+    key: Key
+    accounts: dict[str, Account]
+    coverage: dict[str, str]
+    gaps: dict[str, list[tuple[int, bool]]]
+
+    @classmethod
+    def of(cls, key: Key, accounts: list[Account], coverage: dict[str, str]) -> Group:
+        """`coverage` is of all processes whose logs are there; a member without one, or silent with a gap, is a gap."""
+        merged: dict[str, Account] = {}
+        for account in accounts:
+            merged[account.process] = join(merged[account.process], account) if account.process in merged else account
+        for account in merged.values():
+            for section in account.sections:
+                if section.next == "open":
+                    closed = coverage[account.process] == "closed"
+                    section.next = "END" if closed else "none" if section.covered else "unknown"
+        gaps = {who: account.gaps for who, account in merged.items()}
+        members = {who for account in merged.values() for view in account.views for who in view["members"]}
+        for who in members - set(merged):
+            if coverage.get(who, "lost") == "lost":
+                gaps[who] = [(0, False)]
+        return cls(key, merged, coverage, gaps)
+
+    def closed(self, process: str) -> bool:
+        return process in self.accounts and self.coverage.get(process) == "closed"
+
+    def sections(self) -> list[tuple[str, Section]]:
+        return [(who, each) for who, account in sorted(self.accounts.items()) for each in account.sections]
+
+    def classes(self) -> dict[tuple[int, int | str], list[tuple[str, Section]]]:
+        """The processes that went together from view to view (DELIVERY_LOG.md, Rules)."""
+        found: dict[tuple[int, int | str], list[tuple[str, Section]]] = defaultdict(list)
+        for who, section in self.sections():
+            if section.next not in ("none", "unknown"):
+                found[section.view, section.next].append((who, section))
+        return found
+
+    def definition(self) -> dict[str, Any]:
+        for account in self.accounts.values():
+            for view in account.views:
+                return view
+        return {}
+
+
+def join(one: Account, other: Account) -> Account:
+    """Two accounts of one process, of stretches of its log that follow each other."""
+    for rule, tally in other.tallies.items():
+        one.tally(rule).add(tally)
+    sections = other.sections
+    if sections and not sections[0].installed and one.sections and one.sections[-1].next == "open":
+        _join_sections(one.sections[-1], sections[0])
+        sections = sections[1:]
+    one.sections += sections
+    one.views += other.views
+    one.elects += other.elects
+    one.gaps += other.gaps
+    one.sent = one.sent.union(other.sent)
+    pairs = ((one.sent_in, other.sent_in), (one.heard_in, other.heard_in), (one.delivered, other.delivered))
+    for mine, theirs in pairs:
+        for key, numbers in theirs.items():
+            mine[key] = mine[key].union(numbers) if key in mine else numbers  # type: ignore[index]
+    one.known_sent = max(one.known_sent, other.known_sent)
+    for who, number in other.highest.items():
+        one.highest[who] = max(number, one.highest.get(who, 0))
+    one.deliveries += other.deliveries
+    one.deliveries_without_serial += other.deliveries_without_serial
+    for mine, theirs in (
+        (one.serials, other.serials),
+        (one.sent_digests, other.sent_digests),
+        (one.heard_digests, other.heard_digests),
+    ):
+        _add_prints(mine, theirs)
+    one.serials_rise &= other.serials_rise
+    one.last_serial = max(one.last_serial, other.last_serial)
+    for who, number in other.dependent_from.items():
+        one.dependent_from.setdefault(who, number)
+    one.disorderly |= other.disorderly
+    return one
+
+
+def _join_sections(one: Section, other: Section) -> None:
+    one.covered &= other.covered
+    for who, numbers in other.delivered.items():
+        one.delivered[who] = one.delivered[who].union(numbers) if who in one.delivered else numbers
+    one.sends = one.sends.union(other.sends)
+    one.settled, one.next = other.settled, other.next
+    _add_prints(one.order, other.order)
+
+
+def _add_prints(mine: Fingerprints, theirs: Fingerprints) -> None:
+    for bucket, (n, s1, s2) in theirs.items():
+        m, t1, t2 = mine.get(bucket, (0, 0, 0))
+        mine[bucket] = (m + n, (t1 + s1) % 2**64, (t2 + s2) % 2**64)
+
+
+def expected_rules(definition: dict[str, Any], digests: bool) -> frozenset[str]:
+    """What a group promises (DELIVERY_LOG.md, Expected)."""
+    rules = [*_ALWAYS, *(["INTEGRITY"] if digests else [])]
+    rules += _BY_ORDERING.get(definition.get("ordering", ""), ())
+    if definition.get("multicast") == "RELIABLE":
+        rules += [*_RELIABLE, *(["TOTAL_GAP_FREE"] if "TOTAL" in definition["ordering"] else [])]
+    return frozenset(rules)
+
+
+def judge(group: Group) -> Judgement:
+    accounts = group.accounts
+    tallies = {rule: Tally() for rule in RULES}
+    for who, account in sorted(accounts.items()):
+        for rule, tally in account.tallies.items():
+            for example in tally.examples:
+                example.setdefault("process", who)
+            tallies[rule].add(tally)
+    digests = any(account.sent_digests or account.heard_digests for account in accounts.values())
+    definition = group.definition()
+    judgement = Judgement(
+        group.key,
+        definition,
+        expected_rules(definition, digests),
+        tallies,
+        sorted({*group.accounts, *group.gaps}),
+        len({view["view"] for account in accounts.values() for view in account.views}),
+        sum(account.deliveries for account in accounts.values()),
+        any(account.deliveries_without_serial for account in accounts.values()),
+    )
+    _add_gaps(group, tallies)
+    _judge_creation(group, tallies["NO_CREATION"])
+    _judge_sent_views(group, tallies["SENDING_VIEW"])
+    _judge_self_delivery(group, tallies["SELF_DELIVERY"])
+    _judge_agreement(group, tallies["AGREEMENT"])
+    _judge_synchrony(group, tallies["VIRTUAL_SYNCHRONY"])
+    _judge_views(group, tallies)
+    judgement.looks = [
+        *_look_at_integrity(group, tallies["INTEGRITY"]),
+        *_look_at_serials(group),
+        *_look_at_orders(group, tallies["TOTAL_GAP_FREE"]),
+    ]
+    judgement.looks += _look_at_total(group, tallies["TOTAL"], judgement.looks)
+    judgement.looks += _look_at_causality(group, tallies, judgement.looks)
+    return judgement
+
+
+def _add_gaps(group: Group, tallies: dict[str, Tally]) -> None:
+    for who, gaps in sorted(group.gaps.items()):
+        for at, told in gaps:
+            reason = f"{who} has a gap at position {at}" if at else f"there is no log of {who}"
+            for rule, tally in tallies.items():
+                if rule != "INTEGRITY" and not (told and rule in _UNTOLD_ONLY):
+                    tally.doubt(1, reason)
+
+
+def _judge_creation(group: Group, tally: Tally) -> None:
+    """A delivered number is at most the highest that its sender is known to have sent."""
+    for who, account in sorted(group.accounts.items()):
+        for sender, highest in sorted(account.highest.items()):
+            theirs = group.accounts.get(sender)
+            known = theirs.known_sent if theirs is not None else 0
+            if highest <= known:
+                continue
+            over = account.delivered.get(sender, Intervals()).above(known)
+            messages = max(len(over), 1)
+            if group.closed(sender):
+                tally.violate(
+                    messages, kind="unsent", process=who, sender=sender, number=over.lowest or highest, known=known
+                )
+            else:
+                tally.doubt(messages, f"the log of {sender} does not tell whether it sent {over.lowest or highest}")
+
+
+def _judge_sent_views(group: Group, tally: Tally) -> None:
+    """A message is delivered in the view of its sender's `send`."""
+    for who, account in sorted(group.accounts.items()):
+        for (sender, view), numbers in sorted(account.heard_in.items()):
+            theirs = group.accounts.get(sender)
+            sent_there = theirs.sent_in.get(view, Intervals()) if theirs is not None else Intervals()
+            rest = numbers.minus(sent_there)
+            if not rest:
+                continue
+            unsent = rest.minus(theirs.sent) if theirs is not None else rest
+            elsewhere = rest.minus(unsent)
+            if elsewhere:
+                number = elsewhere.lowest
+                sent_view = next(v for v, each in theirs.sent_in.items() if number in each) if theirs else None
+                more = {"number": number, "view": view, "sent_view": sent_view}
+                tally.violate(len(elsewhere), kind="sent", process=who, sender=sender, **more)
+            if unsent and not group.closed(sender):
+                tally.doubt(len(unsent), f"the log of {sender} does not tell in which view it sent {unsent.lowest}")
+
+
+def _judge_self_delivery(group: Group, tally: Tally) -> None:
+    for who, section in group.sections():
+        if section.next in ("none", "unknown") or not section.covered or not section.sends:
+            continue
+        tally.evaluated += len(section.sends)
+        missing = section.sends.minus(section.settled.get(who, Intervals()))
+        if missing:
+            tally.violate(len(missing), process=who, sender=who, number=missing.lowest, view=section.view)
+
+
+def _judge_agreement(group: Group, tally: Tally) -> None:
+    safe = any(view.get("safe") for account in group.accounts.values() for view in account.views)
+    everyone: dict[int, list[tuple[str, Section]]] = defaultdict(list)
+    for who, section in group.sections():
+        everyone[section.view].append((who, section))
+    for (view, _), members in sorted(group.classes().items(), key=str):
+        heard = everyone[view] if safe else members
+        if len(heard) < 2:
+            continue
+        tally.evaluated += 1
+        demanded: dict[str, Intervals] = {}
+        for _, section in heard:
+            for sender, numbers in section.delivered.items():
+                known = demanded.get(sender)
+                demanded[sender] = numbers if known is None or known == numbers else known.union(numbers)
+        for who, section in members:
+            for sender, numbers in sorted(demanded.items()) if section.covered else ():
+                missing = numbers.minus(section.settled.get(sender, Intervals()))
+                if missing:
+                    number = missing.lowest
+                    other = next(p for p, s in heard if number in s.delivered.get(sender, Intervals()))
+                    tally.violate(len(missing), process=who, sender=sender, number=number, view=view, other=other)
+
+
+def _judge_synchrony(group: Group, tally: Tally) -> None:
+    for (view, _), members in sorted(group.classes().items(), key=str):
+        if len(members) < 2:
+            continue
+        tally.evaluated += 1
+        covered = [each for each in members if each[1].covered]
+        for who, section in covered[1:]:
+            one, first = covered[0]
+            for sender in sorted({*section.delivered, *first.delivered}):
+                ours, theirs = (each.delivered.get(sender, Intervals()) for each in (first, section))
+                if ours != theirs:
+                    only, lone = (ours.minus(theirs), one) if ours.minus(theirs) else (theirs.minus(ours), who)
+                    unlike = len(ours.minus(theirs)) + len(theirs.minus(ours))
+                    more = {"number": only.lowest, "view": view, "other": one, "lone": lone}
+                    tally.violate(unlike, kind="set", process=who, sender=sender, **more)
+    _judge_starts(group, tally)
+
+
+def _judge_starts(group: Group, tally: Tally) -> None:
+    starts: dict[int, list[tuple[str, dict[str, int]]]] = defaultdict(list)
+    for who, section in group.sections():
+        if section.start is not None:
+            starts[section.view].append((who, section.start))
+    for view, installers in sorted(starts.items()):
+        tally.evaluated += len(installers) > 1
+        one, first = installers[0]
+        for who, start in installers[1:]:
+            unlike = [sender for sender in sorted(start.keys() & first.keys()) if start[sender] != first[sender]]
+            if unlike:
+                sender = unlike[0]
+                more = {"other": one, "mine": start[sender], "theirs": first[sender], "number": 0}
+                tally.violate(1, kind="start", process=who, sender=sender, view=view, **more)
+
+
+def _judge_views(group: Group, tallies: dict[str, Tally]) -> None:
+    agreed: dict[int, dict[str, Any]] = {}
+    leaders: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for _, account in sorted(group.accounts.items()):
+        for view in account.views:
+            other = agreed.setdefault(view["view"], view)
+            if _substance(view) != _substance(other):
+                more = {"at": view["at"], "file": view["file"], "line": view["line"], "other": other["process"]}
+                tallies["VIEW_AGREEMENT"].violate(1, kind="differs", process=view["process"], view=view["view"], **more)
+        for record in (*account.views, *account.elects):
+            leaders[record["view"]].setdefault(record["leader"], record)
+    for view_number, named in sorted(leaders.items()):
+        tallies["ONE_LEADER"].evaluated += 1
+        if len(named) > 1:
+            one, other = list(named.values())[:2]
+            more = {"leaders": sorted(named), "other": one["process"]}
+            where = {"at": other["at"], "file": other["file"], "line": other["line"]}
+            tallies["ONE_LEADER"].violate(1, process=other["process"], view=view_number, **where, **more)
+
+
+def _substance(view: dict[str, Any]) -> tuple[object, ...]:
+    members = tuple(sorted(set(view["members"])))
+    rest = (view["leader"], view["ordering"], view["multicast"])
+    return (members, *rest, view.get("safe", False), view.get("netsplit", "PRIMARY"))
+
+
+def _look_at_integrity(group: Group, tally: Tally) -> list[Look]:
+    sent: Fingerprints = {}
+    for account in group.accounts.values():
+        _add_prints(sent, account.sent_digests)
+    unlike = set()
+    for account in group.accounts.values():
+        for place, prints in account.heard_digests.items():
+            if place in sent and prints == sent[place]:
+                tally.evaluated += prints[0]
+            else:
+                unlike.add(place)
+    if not unlike:
+        return []
+    tally.evaluated = 0
+    return [Look("INTEGRITY", None)]
+
+
+def _look_at_serials(group: Group) -> list[Look]:
+    with_serials = [account for account in group.accounts.values() if account.serials]
+    if not all(account.serials_rise for account in with_serials) or _duplicates(group):
+        return [Look("SERIAL_UNIQUE", None)]
+    by_bucket: dict[int, set[tuple[int, int, int]]] = defaultdict(set)
+    for account in with_serials:
+        for bucket, prints in account.serials.items():
+            by_bucket[bucket].add(prints)
+    unlike = frozenset(bucket for bucket, prints in by_bucket.items() if len(prints) > 1)
+    return [Look("SERIAL_UNIQUE", unlike)] if unlike else []
+
+
+def _duplicates(group: Group) -> bool:
+    return any(account.tally("NO_DUPLICATION").violations for account in group.accounts.values())
+
+
+def _look_at_orders(group: Group, tally: Tally) -> list[Look]:
+    unlike: set[tuple[int, int]] = set()
+    for (view, _), members in group.classes().items():
+        if len(members) < 2:
+            continue
+        tally.evaluated += 1
+        covered = [section for _, section in members if section.covered]
+        for section in covered[1:]:
+            for bucket in {*section.order, *covered[0].order}:
+                if section.order.get(bucket) != covered[0].order.get(bucket):
+                    unlike.add((view, bucket))
+    return [Look("TOTAL_GAP_FREE", frozenset(unlike))] if unlike else []
+
+
+def _look_at_total(group: Group, tally: Tally, looks: list[Look]) -> list[Look]:
+    """Rising serials, one for each message, certify an acyclic order; so do equal orders of all who share a view."""
+    accounts = list(group.accounts.values())
+    sets = [a.delivered for a in accounts]
+    tally.evaluated = sum(_share_two(sets, index) for index in range(len(sets)))
+    serials = not any(look.rule == "SERIAL_UNIQUE" for look in looks)
+    risen = all(a.serials_rise and not a.deliveries_without_serial for a in accounts)
+    if (serials and risen) or not tally.evaluated:
+        return []
+    by_place: dict[tuple[int, int], set[tuple[int, int, int]]] = defaultdict(set)
+    for _, section in group.sections():
+        for bucket, prints in section.order.items():
+            by_place[section.view, bucket].add(prints)
+    counted = sum(n for _, s in group.sections() for n, _, _ in s.order.values())
+    if counted == sum(a.deliveries for a in accounts) and all(len(prints) == 1 for prints in by_place.values()):
+        return []
+    unlike = frozenset(place for place, prints in by_place.items() if len(prints) > 1)
+    return [Look("TOTAL", unlike if counted == sum(a.deliveries for a in accounts) else None)]
+
+
+def _share_two(sets: list[dict[str, Intervals]], index: int) -> bool:
+    """Whether the process of that index shares two messages with one before it, or the first with one after it."""
+    mine = sets[index]
+    for other in sets[:index]:
+        shared = 0
+        for who in mine.keys() & other.keys():
+            shared += len(mine[who]) - len(mine[who].minus(other[who]))
+            if shared > 1:
+                return True
+    return False
+
+
+def _look_at_causality(group: Group, tallies: dict[str, Tally], looks: list[Look]) -> list[Look]:
+    """Where serials rise by one everywhere, each message has one, and FIFO and the starts agree, past comes first:
+
+    a message's serial is above all that its sender had delivered before it sent it, since the sender delivers it after
+    these; and who delivers it has passed all lower serials, or had them in its base.
+    """
+    accounts = group.accounts.values()
+    rules = ("NO_CREATION", "NO_DUPLICATION", "FIFO", "SERIAL_CONTIGUOUS", "SENDING_VIEW", "VIRTUAL_SYNCHRONY")
+    serials = all(not a.deliveries_without_serial for a in accounts) and any(a.serials for a in accounts)
+    sound = not any(tallies[rule].violations or tallies[rule].unknown for rule in rules)
+    if serials and sound and not any(look.rule == "SERIAL_UNIQUE" for look in looks):
+        tallies["CAUSAL"].evaluated += _count_dependencies(group)
+        return []
+    return [Look("CAUSAL", None)]
+
+
+def _count_dependencies(group: Group) -> int:
+    members = {view["view"]: view["members"] for a in group.accounts.values() for view in a.views}
+    total = 0
+    for account in group.accounts.values():
+        for (sender, view), numbers in account.heard_in.items():
+            theirs = group.accounts.get(sender)
+            for other in members.get(view, ()) if theirs is not None else ():
+                if other != sender and other in theirs.dependent_from:  # type: ignore[union-attr]
+                    total += len(numbers.above(theirs.dependent_from[other] - 1))  # type: ignore[union-attr]
+    return total
+
+
+def verdict_of(tally: Tally) -> str:
+    if tally.violations:
+        return "FAIL"
+    if tally.unknown:
+        return "UNKNOWN"
+    return "PASS" if tally.evaluated else "VACUOUS"
+
+
+__all__ = ["EXAMPLES", "RULES", "Group", "Judgement", "Look", "expected_rules", "join", "judge", "verdict_of"]

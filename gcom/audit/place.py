@@ -1,0 +1,152 @@
+"""What a process knew at a point of its log, in one group's instance, and what its sections came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gcom.audit.intervals import Intervals
+
+Key = tuple[str, str]  # group, instance
+EXAMPLES = 8  # violations of one rule by one process of which all is kept; the rest are counted
+
+
+@dataclass(slots=True)
+class Tally:
+    """A rule's cases as far as one look could judge them."""
+
+    evaluated: int = 0
+    violations: int = 0
+    unknown: int = 0
+    reason: str = ""  # of the first unknown case
+    examples: list[dict[str, Any]] = field(default_factory=list)
+
+    def violate(self, messages: int, **example: Any) -> None:
+        """Count `messages` violations; one example stands for them."""
+        self.violations += messages
+        if len(self.examples) < EXAMPLES:
+            self.examples.append(example)
+
+    def doubt(self, messages: int, reason: str) -> None:
+        self.unknown += messages
+        self.reason = self.reason or reason
+
+    def add(self, other: Tally) -> None:
+        self.evaluated += other.evaluated
+        self.violations += other.violations
+        self.unknown += other.unknown
+        self.reason = self.reason or other.reason
+        self.examples += other.examples[: EXAMPLES - len(self.examples)]
+
+
+@dataclass(slots=True)
+class Section:
+    """A piece of a process's section: from installing `view`, or the beginning of what was scanned, to its end.
+
+    `start` is the highest settled number of each member at the instant of installing, None if that is not certain or
+    was not seen. `next` is a view, "none", "unknown", or "open" where the log ends inside. `settled` is what the
+    process had settled at the end, over its whole stay.
+    """
+
+    view: int
+    installed: bool
+    start: dict[str, int] | None
+    covered: bool
+    delivered: dict[str, Intervals] = field(default_factory=dict)
+    sends: Intervals = field(default_factory=Intervals)
+    settled: dict[str, Intervals] = field(default_factory=dict)
+    next: int | str = "open"
+    # Of each bucket of places of the order of delivery: how many messages, and two sums (hashing.py).
+    order: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Place:
+    """`certain` is false after a gap until a state tells what was lost. None stands for what a gap has hidden."""
+
+    certain: bool = True
+    present: bool = False  # something of the group was seen
+    ended: bool = False
+    view: int | None = None
+    last_view: int | None = 0
+    members: tuple[str, ...] | None = ()  # None: of a view whose record is not in what is scanned
+    number: int | None = 0
+    serial: int | None = 0
+    settled: dict[str, Intervals] = field(default_factory=dict)
+    heard: dict[str, int] = field(default_factory=dict)  # highest number delivered from each, or in base
+    told: dict[str, int] = field(default_factory=dict)  # the logged clock, changes applied
+    since_gap: dict[str, int] | None = None  # the first number delivered from each sender since a gap
+
+    def settled_of(self, sender: str) -> Intervals:
+        return self.settled.setdefault(sender, Intervals())
+
+    def lose(self) -> None:
+        """A gap."""
+        self.certain = False
+        self.view = self.last_view = self.number = self.serial = None
+        self.since_gap = {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take a state's word for what a gap hid."""
+        self.certain = True
+        self.view = self.last_view = state["view"]
+        self.number = state.get("number", 0)
+        self.serial = state.get("serial", 0)
+        for who, settled in settled_in(state).items():
+            self.settled[who] = self.settled_of(who).union(settled)
+        self.heard = dict(state["clock"])
+
+    def install(self, view: int, members: tuple[str, ...], base: dict[str, int], base_serial: int) -> None:
+        if self.last_view == 0:
+            self.serial = base_serial
+        self.view = self.last_view = view
+        self.members = members
+        for sender, number in base.items():
+            if number:
+                self.settled_of(sender).add(1, number)
+            self.heard[sender] = max(number, self.heard.get(sender, 0))
+
+    def as_state(self, process: str) -> tuple[object, ...]:
+        """To be compared with what a state says."""
+        of = self.heard if self.members is None else {who: n for who, n in self.heard.items() if who in self.members}
+        return _comparable(process, self.view, self.number, self.settled, of, self.serial)
+
+    def is_state(self, state: dict[str, Any], process: str) -> bool:
+        """Whether `state` says what precedes it."""
+        clock: dict[str, int] = state["clock"]
+        if self.members is not None:
+            clock = {who: n for who, n in clock.items() if who in self.members}
+        return self.as_state(process) == _comparable(
+            process, state["view"], state.get("number", 0), settled_in(state), clock, state.get("serial", 0)
+        )
+
+
+def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
+    settled = {who: Intervals([(1, last)] if last else []) for who, last in state["delivered"].items()}
+    for who, ranges in state.get("beyond", {}).items():
+        for first, count in ranges:
+            settled.setdefault(who, Intervals()).add(first, first + count - 1)
+    return settled
+
+
+def comparable_state(state: dict[str, Any], process: str) -> tuple[object, ...]:
+    return _comparable(
+        process, state["view"], state.get("number", 0), settled_in(state), state["clock"], state.get("serial", 0)
+    )
+
+
+def _comparable(
+    process: str,
+    view: int | None,
+    number: int | None,
+    settled: dict[str, Intervals],
+    clock: dict[str, int],
+    serial: int | None,
+) -> tuple[object, ...]:
+    return (
+        view,
+        number,
+        tuple(sorted((who, tuple(each)) for who, each in settled.items() if each)),
+        tuple(sorted((who, n) for who, n in clock.items() if who != process and n)),
+        serial,
+    )

@@ -1,0 +1,382 @@
+"""The lines of a segment as columns.
+
+Nearly all lines are `send`, `deliver` and `skip`; consecutive ones are parsed together by Arrow. All else, and whatever
+Arrow refuses, is parsed line by line. A line that is not a record of its type (DELIVERY_LOG.md, Records) becomes a BAD
+row with the reason, so that what stands around it can still be judged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Record = dict[str, Any]
+
+SEND, DELIVER, SKIP, VIEW, LEAVE, DETACH, ELECT, SUSPECT, LOST, OTHER, BAD = range(11)
+KINDS = {
+    "send": SEND,
+    "deliver": DELIVER,
+    "skip": SKIP,
+    "view": VIEW,
+    "leave": LEAVE,
+    "detach": DETACH,
+    "elect": ELECT,
+    "suspect": SUSPECT,
+    "lost": LOST,
+}
+_NUMBERS = ("at", "t", "view", "sent_view", "number", "count", "serial", "held")
+_TEXTS = ("type", "group", "instance", "sender")
+_SCHEMA = pa.schema(
+    [(name, pa.int64()) for name in _NUMBERS]
+    + [(name, pa.string()) for name in _TEXTS]
+    + [("digests", pa.list_(pa.int64()))]
+)
+_CHUNK = 8 << 20  # bytes parsed at a time
+_MOST_CLOCKS = 512  # processes in the clocks of one chunk; more are parsed line by line
+_MOST = 1 << 62
+# What each type must have beside `at`, and of which type it is.
+_REQUIRED: dict[str, dict[str, type]] = {
+    "send": {"group": str, "view": int, "number": int, "clock": dict},
+    "deliver": {"group": str, "view": int, "sent_view": int, "sender": str, "number": int},
+    "skip": {"group": str, "view": int},
+    "view": {"group": str, "view": int, "members": list, "leader": str, "ordering": str, "multicast": str},
+    "leave": {"group": str, "view": int},
+    "detach": {"group": str, "view": int},
+    "elect": {"group": str, "view": int, "leader": str},
+    "suspect": {"group": str, "view": int},
+    "lost": {"count": int},
+}
+_OPTIONAL: dict[str, type] = {
+    "instance": str,
+    "count": int,
+    "serial": int,
+    "sender": str,
+    "number": int,
+    "t": int,
+    "held": int,
+    "digests": list,
+    "base": dict,
+    "base_serial": int,
+    "settled": int,
+    "safe": bool,
+    "netsplit": str,
+    "state": dict,
+}
+_FROM_ONE = ("at", "count", "number", "view", "sent_view", "serial")
+
+
+@dataclass(slots=True)
+class Rows:
+    """A segment's records without its first and its `close` line, one row a line; -1 stands for an absent number.
+
+    `key` indexes `keys`, (group, instance), and `sender` indexes `senders`. `rare` holds the whole record of the rows
+    that are no send, deliver or skip; of a BAD row the reason. `clock` holds for each process the rows of sends whose
+    clock names it, with what they say; `digests` the rows that have digests, each with its list.
+    """
+
+    kind: Ints
+    at: Ints
+    count: Ints
+    key: Ints
+    view: Ints
+    sent_view: Ints
+    sender: Ints
+    number: Ints
+    serial: Ints
+    t: Ints
+    held: Ints
+    keys: list[tuple[str, str]] = field(default_factory=list)
+    senders: list[str] = field(default_factory=list)
+    rare: dict[int, Record] = field(default_factory=dict)
+    clock: dict[str, tuple[Ints, Ints]] = field(default_factory=dict)
+    digests: dict[int, list[int]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @classmethod
+    def none(cls) -> Rows:
+        return cls(*(np.zeros(0, np.int64) for _ in range(11)))
+
+
+def parse(data: bytes, begin: int, end: int) -> Rows:
+    """The lines of data[begin:end], each ended by a newline."""
+    building = _Building()
+    for first, last in _chunks(data, begin, end):
+        _parse_chunk(building, data, first, last)
+    return building.rows()
+
+
+def parse_slowly(data: bytes, begin: int, end: int) -> Rows:
+    """What `parse` answers, by a dumber way; for tests."""
+    building = _Building()
+    building.add_records(_loaded(data, begin, end))
+    return building.rows()
+
+
+def problem_of(record: object) -> str:
+    """Why `record` is none of DELIVERY_LOG.md; empty if it is one, of whatever type."""
+    if not isinstance(record, dict) or not isinstance(record.get("type"), str):
+        return "no JSON object with a type"
+    if type(record.get("at")) is not int:
+        return "no position `at`"
+    required = _REQUIRED.get(record["type"], {})
+    for name, wanted in required.items():
+        if name not in record:
+            return f"a {record['type']} without {name}"
+        if type(record[name]) is not wanted:
+            return f"{name} is not a {wanted.__name__}"
+    for name, wanted in _OPTIONAL.items():
+        if name in record and name not in required and type(record[name]) is not wanted and required:
+            return f"{name} is not a {wanted.__name__}"
+    return _problem_of_numbers(record) if required or "count" in record else ""
+
+
+def _problem_of_numbers(record: Record) -> str:
+    for name in _FROM_ONE:
+        number = record.get(name, 1)
+        if type(number) is not int or not 1 <= number <= _MOST:
+            return f"{name} is {number!r}, not a number from 1 on"
+    if record["type"] == "skip" and ("sender" in record) != ("number" in record):
+        return "a skip with one of sender and number"
+    if record["type"] == "skip" and "sender" not in record and "serial" not in record:
+        return "a skip of nothing"
+    if "digests" in record and not _are_numbers(record["digests"]):
+        return "digests are not numbers"
+    for name in ("clock", "base"):
+        if name in record and not all(type(n) is int and 0 <= n <= _MOST for n in record[name].values()):
+            return f"{name} is not a map of numbers"
+    if "members" in record and not (record["members"] and all(type(who) is str for who in record["members"])):
+        return "members is not a list of processes"
+    return ""
+
+
+def _are_numbers(digests: list[object]) -> bool:
+    return all(type(each) is int and -_MOST <= each <= _MOST for each in digests)
+
+
+def _chunks(data: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    while begin < end:
+        stop = end if end - begin <= _CHUNK else data.rindex(b"\n", begin, begin + _CHUNK) + 1
+        yield begin, stop
+        begin = stop
+
+
+def _parse_chunk(building: _Building, data: bytes, begin: int, end: int) -> None:
+    """Stretches of plain lines go to Arrow, the lines between them one by one."""
+    whole = np.frombuffer(data, np.uint8, end - begin, begin)
+    ends = np.flatnonzero(whole == 10) + 1
+    starts = np.concatenate(([0], ends[:-1]))
+    plain = _are_plain(whole, starts, ends)
+    if len(plain) and plain.mean() < 0.5:  # another writer's style; Arrow would get crumbs
+        building.add_records(_loaded(data, begin, end))
+        return
+    borders = np.flatnonzero(np.diff(plain)) + 1
+    for first, stop in zip([0, *borders.tolist()], [*borders.tolist(), len(plain)], strict=True):
+        a, b = begin + int(starts[first]), begin + int(ends[stop - 1])
+        if not (plain[first] and building.add_plain(data[a:b], stop - first)):
+            building.add_records(_loaded(data, a, b))
+
+
+def _are_plain(whole: NDArray[np.uint8], starts: Ints, ends: Ints) -> NDArray[np.bool_]:
+    """Which lines begin as GCom writes a send, a deliver or a skip; others may be such, and are parsed slowly."""
+    long = ends - starts > 20
+    at = np.where(long, starts, 0)
+    if len(whole) <= 20:
+        return np.zeros(len(starts), np.bool_)
+    found = np.zeros(len(starts), np.bool_)
+    for head in (b'{"type":"deliver"', b'{"type":"send"', b'{"type":"skip"'):
+        # The letters that tell the types apart, then the quote behind; Arrow checks the rest.
+        match = long.copy()
+        for place in (0, 2, 9, 10, 11, len(head) - 1):
+            match &= whole[at + place] == head[place]
+        found |= match
+    return found
+
+
+def _loaded(data: bytes, begin: int, end: int) -> Iterator[object]:
+    for line in data[begin:end].split(b"\n")[:-1]:
+        try:
+            yield json.loads(line)
+        except (ValueError, RecursionError):
+            yield None
+
+
+class _Building:
+    """Columns that grow chunk by chunk."""
+
+    def __init__(self) -> None:
+        self._parts: list[list[Ints]] = []
+        self._length = 0
+        self._keys: dict[tuple[str, str], int] = {}
+        self._senders: dict[str, int] = {}
+        self._rare: dict[int, Record] = {}
+        self._clock: dict[str, list[tuple[Ints, Ints]]] = {}
+        self._digests: dict[int, list[int]] = {}
+
+    def rows(self) -> Rows:
+        columns = [np.concatenate(each) for each in zip(*self._parts, strict=True)] if self._parts else [_ints([])] * 11
+        clock = {
+            who: (np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts]))
+            for who, parts in self._clock.items()
+        }
+        return Rows(*columns, list(self._keys), list(self._senders), self._rare, clock, self._digests)
+
+    def add_plain(self, data: bytes, lines: int) -> bool:
+        """Parse with Arrow; False, with nothing added, if it refuses or what it finds is not all sound."""
+        try:
+            table = pyarrow.json.read_json(
+                pa.BufferReader(data),
+                pyarrow.json.ReadOptions(use_threads=False, block_size=max(len(data), 1)),
+                pyarrow.json.ParseOptions(explicit_schema=_SCHEMA),
+            )
+            return len(table) == lines and self._add_table(table)
+        except (pa.ArrowException, UnicodeDecodeError):
+            return False
+
+    def _add_table(self, table: pa.Table) -> bool:
+        kind = self._codes(table["type"], KINDS)
+        numbers = {name: _numbers(table[name], 1 if name == "count" else -1) for name in _NUMBERS}
+        present = {name: table[name].is_valid().to_numpy() for name in (*_NUMBERS, *_TEXTS, "digests")}
+        clocks = table["clock"] if "clock" in table.column_names else None
+        if not _are_sound(kind, numbers, present, clocks):
+            return False
+        if present["digests"].any() and not self._add_digests(table["digests"]):
+            return False
+        if clocks is not None and pa.types.is_struct(clocks.type):
+            self._add_clocks(clocks, kind)
+        key = self._key_codes(table)
+        sender = self._codes(table["sender"], self._senders)
+        self._append(kind, numbers, key, sender)
+        return True
+
+    def _append(self, kind: Ints, numbers: dict[str, Ints], key: Ints, sender: Ints) -> None:
+        at, count, view, sent_view = (numbers[name] for name in ("at", "count", "view", "sent_view"))
+        number, serial, t, held = (numbers[name] for name in ("number", "serial", "t", "held"))
+        self._parts.append([kind, at, count, key, view, sent_view, sender, number, serial, t, held])
+        self._length += len(kind)
+
+    def _codes(self, column: pa.ChunkedArray, known: dict[str, int]) -> Ints:
+        """Each text as its code in `known`, where a new one gets the next; -1 where it is absent."""
+        encoded = column.combine_chunks().dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
+        codes = _ints([known.setdefault(text, len(known)) for text in encoded.dictionary.to_pylist()] + [-1])
+        return codes[pc.fill_null(encoded.indices, len(codes) - 1).to_numpy(zero_copy_only=False)]
+
+    def _key_codes(self, table: pa.Table) -> Ints:
+        groups: dict[str, int] = {}
+        instances: dict[str, int] = {}
+        group = self._codes(table["group"], groups)
+        instance = self._codes(pc.fill_null(table["instance"], ""), instances)
+        both = group * max(len(instances), 1) + instance
+        seen, inverse = np.unique(both, return_inverse=True)
+        names, lives = list(groups), list(instances)
+        pairs = [(names[each // len(lives)], lives[each % len(lives)]) for each in seen.tolist()]
+        return _ints([self._keys.setdefault(pair, len(self._keys)) for pair in pairs])[inverse]
+
+    def _add_clocks(self, column: pa.ChunkedArray, kind: Ints) -> None:
+        clocks = column.combine_chunks()
+        clocks = clocks.chunk(0) if isinstance(clocks, pa.ChunkedArray) else clocks
+        for index in range(clocks.type.num_fields):
+            # Where a clock itself is absent, so are its entries: only sends have one (_are_sound).
+            entries = clocks.field(index)
+            rows = np.flatnonzero(entries.is_valid().to_numpy(zero_copy_only=False) & (kind == SEND))
+            if len(rows):
+                said = entries.drop_null().to_numpy(zero_copy_only=False).astype(np.int64)
+                self._clock.setdefault(clocks.type.field(index).name, []).append((rows + self._length, said))
+
+    def _add_digests(self, column: pa.ChunkedArray) -> bool:
+        found = {row: each for row, each in enumerate(column.to_pylist()) if each is not None}
+        if any(None in each for each in found.values()):
+            return False
+        self._digests.update({row + self._length: each for row, each in found.items()})
+        return True
+
+    def add_records(self, records: Iterator[object]) -> None:
+        """Add what was parsed line by line."""
+        kind: list[int] = []
+        numbers: dict[str, list[int]] = {name: [] for name in _NUMBERS}
+        key: list[int] = []
+        sender: list[int] = []
+        for record in records:
+            row = self._length + len(kind)
+            wrong = problem_of(record)
+            if wrong or not isinstance(record, dict):
+                self._rare[row] = {"type": "", "reason": wrong}
+                record, code = {"at": 0}, BAD
+            else:
+                code = KINDS.get(record["type"], OTHER)
+            if code > SKIP and code != BAD:
+                self._rare[row] = record
+            kind.append(code)
+            for name in _NUMBERS:
+                number = (
+                    record.get(name, 1 if name == "count" else -1) if code != OTHER or name in ("at", "count") else -1
+                )
+                numbers[name].append(number if type(number) is int else -1)
+            group = record.get("group") if code not in (OTHER, BAD) else None
+            pair = (group, record.get("instance", "")) if isinstance(group, str) else None
+            key.append(-1 if pair is None else self._keys.setdefault(pair, len(self._keys)))
+            who = record.get("sender")
+            sender.append(self._senders.setdefault(who, len(self._senders)) if isinstance(who, str) else -1)
+            if code == SEND:
+                for process, said in record["clock"].items():
+                    self._clock.setdefault(process, []).append((_ints([row]), _ints([said])))
+            if code in (SEND, DELIVER) and "digests" in record:
+                self._digests[row] = record["digests"]
+        if kind:
+            self._append(_ints(kind), {name: _ints(each) for name, each in numbers.items()}, _ints(key), _ints(sender))
+
+
+def _ints(values: list[int]) -> Ints:
+    return np.array(values, np.int64)
+
+
+def _numbers(column: pa.ChunkedArray, absent: int) -> Ints:
+    return column.fill_null(absent).to_numpy().astype(np.int64, copy=False)
+
+
+def _are_sound(
+    kind: Ints, numbers: dict[str, Ints], present: dict[str, NDArray[np.bool_]], clocks: pa.ChunkedArray | None
+) -> bool:
+    """Whether every plain line is a record; if one is not, the slow way finds which, and why."""
+    if kind.max(initial=0) > SKIP or kind.min(initial=0) < 0:
+        return False
+    sends, delivers, skips = kind == SEND, kind == DELIVER, kind == SKIP
+    for name in _FROM_ONE:
+        if ((numbers[name] < 1) & present[name]).any() or numbers[name].max(initial=0) > _MOST:
+            return False
+    if not (present["at"].all() and present["group"].all() and present["view"].all()):
+        return False
+    if not (present["number"] | skips).all():
+        return False
+    if not (present["sender"] & present["sent_view"])[delivers].all():
+        return False
+    if (present["sender"] != present["number"])[skips].any() or not (present["sender"] | present["serial"])[
+        skips
+    ].all():
+        return False
+    if not sends.any():
+        return True
+    return clocks is not None and _are_clocks(clocks, sends)
+
+
+def _are_clocks(clocks: pa.ChunkedArray, sends: NDArray[np.bool_]) -> bool:
+    if not pa.types.is_struct(clocks.type) or clocks.type.num_fields > _MOST_CLOCKS:
+        return False
+    if not all(pa.types.is_int64(clocks.type.field(i).type) for i in range(clocks.type.num_fields)):
+        return False
+    if not clocks.is_valid().to_numpy()[sends].all():
+        return False
+    flat = clocks.flatten()
+    return all((pc.min(each).as_py() or 0) >= 0 and (pc.max(each).as_py() or 0) <= _MOST for each in flat)

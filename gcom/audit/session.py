@@ -1,0 +1,91 @@
+"""A Spark session for the audit: local unless told otherwise, quiet, and with the limits that this work needs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from typing import Any
+
+from gcom.errors import GComError
+
+JAVA = 17  # what Spark 4 needs at least
+
+
+class AuditUnavailable(GComError):
+    """The audit cannot run here; the message says what is missing and how to get it."""
+
+
+def open_session(master: str | None, remote: str | None, memory: str = "3g") -> Any:
+    """A session on this machine, on a cluster's `master`, or on a Spark Connect server. Raises AuditUnavailable."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise AuditUnavailable('the audit needs PySpark: pip install "gcom[audit]"') from None
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    # Workers print warnings of Arrow's and Python's own to the terminal otherwise.
+    warnings.simplefilter("ignore")
+    if remote is not None:
+        return _opened(SparkSession.builder.remote(remote), f"the Spark Connect server {remote}")
+    _find_java()
+    local = master is None or master.startswith("local")
+    if local:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("SPARK_LOG_LEVEL", "OFF")
+    builder = SparkSession.builder.master(master or "local[*]").appName("gcom audit")
+    for name, value in _settings(memory, local=local).items():
+        builder = builder.config(name, value)
+    return _opened(builder, f"Spark at {master or 'local[*]'}")
+
+
+def _opened(builder: Any, what: str) -> Any:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        session = builder.getOrCreate()
+    except (PySparkException, Py4JError, OSError, ImportError) as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise AuditUnavailable(f"{what} cannot be had: {first}") from None
+    return session
+
+
+def _settings(memory: str, *, local: bool) -> dict[str, str]:
+    shared = {
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+        "spark.python.worker.faulthandler.enabled": "false",
+    }
+    if not local:
+        return shared
+    here = {
+        "spark.driver.memory": memory,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4 -Dlog4j2.level=OFF",
+    }
+    return {**shared, **here}
+
+
+def _find_java() -> None:
+    """Raises AuditUnavailable unless a Java that Spark can use is there."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    advice = (
+        f"Spark needs Java {JAVA} or newer: `make setup` fetches one, "
+        f"or install one (Debian, Ubuntu: apt-get install openjdk-{JAVA}-jre-headless) or set JAVA_HOME"
+    )
+    if java is None or not os.path.exists(java):
+        raise AuditUnavailable(f"no Java {'at JAVA_HOME ' + home if home else 'found'}. {advice}")
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    if version is None or int(version[1]) < JAVA:
+        raise AuditUnavailable(f"{java} is Java {version[1] if version else 'of no known version'}. {advice}")

@@ -1,0 +1,107 @@
+"""The messages themselves, for what fingerprints leave open: a process's rows of one (group, instance), as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gcom.audit.hashing import BUCKET
+from gcom.audit.records import DELIVER, SEND, Ints, Rows
+
+COLUMNS = ("row", "kind", "at", "count", "view", "sender", "number", "serial", "place", "section", "file", "line")
+
+
+@dataclass(slots=True)
+class Tape:
+    """`parts` are columns by COLUMNS, in order, of the sends, deliveries and skips.
+
+    `row` counts the rows of the stay, so it tells what came before what; `view` is the one in force (-1: none is
+    known), `place` the place of a delivery in the order (hashing.py), `section` the index in the account's sections
+    (-1: none). `heard` has, of each stretch's sends, the rows, what had been delivered of each other process, and
+    whether that is certain; `settled` are ranges that became settled without a row: (row, process, first, last);
+    `members` are those of the view in force from a row on; `certain` tells from which row on something is missing, or no longer.
+    Of rows that are neither in `serials` nor in `places`, both sets of buckets, nothing is kept; None stands for all.
+    """
+
+    process: str
+    serials: list[int] | None
+    places: list[tuple[int, int]] | None
+    rows: int = 0
+    names: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    parts: list[list[Any]] = field(default_factory=list)
+    heard: list[tuple[Any, dict[str, Any], bool]] = field(default_factory=list)
+    settled: list[tuple[int, str, int, int]] = field(default_factory=list)
+    digests: dict[int, list[int]] = field(default_factory=dict)
+    members: list[tuple[int, list[str]]] = field(default_factory=list)
+    certain: list[tuple[int, bool]] = field(default_factory=list)
+
+    @property
+    def whole(self) -> bool:
+        return self.serials is None or self.places is None
+
+    def name(self, who: str) -> int:
+        if who not in self.names:
+            self.names.append(who)
+        return self.names.index(who)
+
+    def settle(self, ranges: Iterable[tuple[str, int, int]]) -> None:
+        self.settled += [(self.rows, who, first, last) for who, first, last in ranges]
+
+    def record(
+        self,
+        rows: Rows,
+        mine: Ints,
+        places: Ints,
+        view: int | None,
+        section: int,
+        path: str,
+        heard: tuple[Ints, dict[str, Ints], bool],
+    ) -> None:
+        """Keep a stretch: its rows `mine` of `rows`, and the places of its deliveries, aligned with `mine`."""
+        if not self.files or self.files[-1] != path:
+            self.files.append(path)
+        row = self.rows + np.arange(len(mine))
+        self.rows += len(mine)
+        names = np.array([self.name(who) for who in rows.senders] + [self.name(self.process)], np.int64)
+        kind = rows.kind[mine]
+        sender = names[np.where(kind == SEND, len(names) - 1, rows.sender[mine])]
+        sender[(kind != SEND) & (rows.sender[mine] < 0)] = -1
+        constant = [np.full(len(mine), each) for each in (-1 if view is None else view, section, len(self.files) - 1)]
+        columns = [
+            *(row, kind, rows.at[mine], rows.count[mine], constant[0], sender),
+            *(rows.number[mine], rows.serial[mine], places, constant[1], constant[2], mine + 2),
+        ]
+        keep = self._wanted(kind, rows.serial[mine], rows.count[mine], rows.view[mine], places)
+        self.parts.append([column[keep] for column in columns])
+        where, true, certain = heard
+        if self.whole and len(where):
+            self.heard.append((row[np.searchsorted(mine, where)], true, certain))
+        for index in np.flatnonzero(keep).tolist():
+            digests = rows.digests.get(int(mine[index])) if rows.digests else None
+            if digests is not None:
+                self.digests[int(row[index])] = digests
+
+    def _wanted(self, kind: Ints, serial: Ints, count: Ints, view: Ints, places: Ints) -> Any:
+        if self.serials is None or self.places is None:
+            return np.ones(len(kind), np.bool_)
+        keep = np.zeros(len(kind), np.bool_)
+        for bucket in self.serials:
+            keep |= (serial >= 0) & (serial // BUCKET <= bucket) & ((serial + count - 1) // BUCKET >= bucket)
+        delivered = kind == DELIVER
+        for in_view, bucket in self.places:
+            keep |= (
+                delivered
+                & (view == in_view)
+                & (places // BUCKET <= bucket)
+                & ((places + count - 1) // BUCKET >= bucket)
+            )
+        return keep
+
+    def columns(self) -> dict[str, Ints]:
+        if not self.parts:
+            return {name: np.zeros(0, np.int64) for name in COLUMNS}
+        return {name: np.concatenate(each) for name, each in zip(COLUMNS, zip(*self.parts, strict=True), strict=True)}

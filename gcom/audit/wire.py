@@ -1,0 +1,80 @@
+"""What one stage of the job hands to the next, and what `--incremental` keeps: msgpack, with our own classes by name.
+
+Only classes named here come out again, whatever the bytes say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from gcom.audit.intervals import Intervals
+from gcom.audit.judging import Judgement, Look
+from gcom.audit.place import Section, Tally
+from gcom.audit.scanner import Account
+from gcom.audit.tape import Tape
+
+_CLASSES: dict[str, Any] = {each.__name__: each for each in (Account, Section, Tally, Tape, Judgement, Look)}
+_TUPLE, _INTERVALS, _OBJECT, _PAIRS, _ARRAY, _SET = range(6)
+
+
+def pack(thing: object) -> bytes:
+    packed: bytes = msgpack.packb(_plain(thing), strict_types=True)
+    return packed
+
+
+def unpack(data: bytes) -> Any:
+    """Raises ValueError on anything that `pack` did not make."""
+    try:
+        return msgpack.unpackb(data, ext_hook=_built, strict_map_key=True)
+    except (KeyError, TypeError, ValueError, msgpack.UnpackException) as error:
+        raise ValueError(f"not what the audit wrote: {error}") from error
+
+
+def _plain(thing: object) -> object:
+    match thing:
+        case tuple():
+            return _ext(_TUPLE, [_plain(each) for each in thing])
+        case Intervals():
+            return _ext(_INTERVALS, [number for pair in thing for number in pair])
+        case np.ndarray():
+            return _ext(_ARRAY, [thing.dtype.str, thing.tobytes()])
+        case frozenset():
+            return _ext(_SET, [_plain(each) for each in sorted(thing)])
+        case list():
+            return [_plain(each) for each in thing]
+        case dict() if all(type(key) is str for key in thing):
+            return {key: _plain(value) for key, value in thing.items()}
+        case dict():
+            return _ext(_PAIRS, [[_plain(key), _plain(value)] for key, value in thing.items()])
+        case _ if is_dataclass(thing):
+            name = type(thing).__name__
+            return _ext(_OBJECT, [name, [_plain(getattr(thing, field.name)) for field in fields(thing)]])
+        case _:
+            return thing
+
+
+def _ext(code: int, content: object) -> msgpack.ExtType:
+    return msgpack.ExtType(code, msgpack.packb(content, strict_types=True))
+
+
+def _built(code: int, data: bytes) -> Any:
+    content = msgpack.unpackb(data, ext_hook=_built, strict_map_key=True)
+    match code:
+        case 0:
+            return tuple(content)
+        case 1:
+            return Intervals(zip(content[::2], content[1::2], strict=True))
+        case 2:
+            return _CLASSES[content[0]](*content[1])
+        case 3:
+            return dict(content)
+        case 5:
+            return frozenset(content)
+        case 4:
+            return np.frombuffer(content[1], np.dtype(content[0]))
+        case _:
+            raise ValueError(f"type {code}")
