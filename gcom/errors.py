@@ -12,6 +12,7 @@
     │   ├── NotInvited          a static group does not list that name
     │   ├── NotAMember          this group was left, or its node closed
     │   ├── AlreadyReceiving    a group has one receiver: a loop or a listener
+    │   ├── NotALog             what the audit was given holds no delivery log
     │   ├── StateFailed         the application's set_state raised: the group is left
     │   └── WouldBlock          a send inside a callback met a full window
     ├── PeerError               a peer misbehaved
@@ -20,6 +21,7 @@
     │   └── VersionMismatch     a peer that speaks another protocol version
     └── Unavailable             retrying may help
         ├── RegistryUnavailable
+        ├── AuditUnavailable    no PySpark, no Java, or no Spark where it was said to be
         ├── MemberDeparted      a member departed before it answered
         ├── Detached            this process lost its group: expelled, or without a quorum
         │   └── CallDetached    ... and a group call with it; carries the results that had come
@@ -52,6 +54,10 @@ class MessageTooLarge(BadValue):
 
 class UnknownMember(LocalError):
     """The view has no member of that name."""
+
+
+class NotALog(LocalError):
+    """What the audit was given holds no delivery log."""
 
 
 class UnknownGroup(LocalError):
@@ -124,3 +130,7 @@ class Detached(Unavailable):
 
 class GComTimeout(Unavailable, TimeoutError):
     """A blocking call ran out of time."""
+
+
+class AuditUnavailable(Unavailable):
+    """The audit cannot run here: something that Spark needs is missing."""

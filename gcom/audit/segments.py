@@ -14,13 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gcom.audit.records import Record, Rows, parse, problem_of
+from gcom.errors import NotALog
 
 VERSION = 1
 _NAME = re.compile(r"\.?(\d{6,})\.jsonl")
-
-
-class NotALog(Exception):
-    """What was named holds no delivery log; the message says what it is and what would be one."""
 
 
 @dataclass(frozen=True, slots=True)

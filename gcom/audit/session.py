@@ -10,13 +10,9 @@ import sys
 import warnings
 from typing import Any
 
-from gcom.errors import GComError
+from gcom.errors import AuditUnavailable
 
 JAVA = 17  # what Spark 4 needs at least
-
-
-class AuditUnavailable(GComError):
-    """The audit cannot run here; the message says what is missing and how to get it."""
 
 
 def open_session(master: str | None, remote: str | None, memory: str = "3g") -> Any:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from gcom import __version__
-from gcom.cli import bench, options
+from gcom.cli import audit, bench, options
 from gcom.cli.output import Output, OutputClosed, notice, open_standard_descriptors
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.errors import BadValue, GComError, RegistryUnavailable
@@ -33,6 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
 
 

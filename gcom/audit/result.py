@@ -1,0 +1,158 @@
+"""What an audit found, and the forms in which it is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gcom.audit.incidents import Incident, incidents_of
+from gcom.audit.job import Outcome
+from gcom.audit.judging import RULES, Judgement, verdict_of
+
+PASS, VIOLATED, UNDECIDED, IMPOSSIBLE = range(4)  # exit status
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """One rule of one group. `verdict` is PASS, FAIL, UNKNOWN or VACUOUS; `reason` is of the first unknown case."""
+
+    rule: str
+    expected: bool
+    verdict: str
+    evaluated: int
+    violations: int
+    reason: str | None
+
+
+@dataclass(slots=True)
+class GroupResult:
+    """One (group, instance)."""
+
+    group: str
+    instance: str
+    ordering: str
+    multicast: str
+    verdict: str
+    reason: str | None
+    rules: list[RuleResult]
+    incidents: list[Incident]
+    processes: list[str]
+    views: int
+    deliveries: int
+
+
+@dataclass(slots=True)
+class Result:
+    """The whole audit. `verdict` is the worst of the groups': FAIL, UNKNOWN, VACUOUS, PASS."""
+
+    verdict: str
+    groups: list[GroupResult]
+    coverage: dict[str, str]
+    positions: dict[str, int]
+    notes: list[str] = field(default_factory=list)
+    unknown_types: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def incidents(self) -> list[Incident]:
+        return [incident for group in self.groups for incident in group.incidents]
+
+    def exit_status(self, allow_unknown: bool = False) -> int:
+        if self.verdict == "FAIL":
+            return VIOLATED
+        return PASS if self.verdict == "PASS" or allow_unknown else UNDECIDED
+
+    def headline(self) -> str:
+        """The first line: the verdict, and what it is about."""
+        deliveries = sum(group.deliveries for group in self.groups)
+        about = f"{len(self.groups)} groups, {len(self.coverage)} processes, {deliveries:,} deliveries"
+        broken = [incident for incident in self.incidents if incident.expected]
+        if broken:
+            return f"FAIL: {broken[0].sentence} ({len(broken)} incidents; {about})"
+        reasons = [f"{group.group}: {group.reason}" for group in self.groups if group.reason]
+        if self.verdict != "PASS":
+            return f"{self.verdict}: {reasons[0] if reasons else 'nothing to judge'} ({about})"
+        return f"PASS: every promise held ({about})"
+
+    def as_json(self) -> dict[str, Any]:
+        """The contract of `--json`, version 1."""
+        return {
+            "version": 1,
+            "verdict": self.verdict,
+            "groups": [_group_row(group) for group in self.groups],
+            "coverage": [
+                {"process": process, "positions": self.positions.get(process, 0), "state": state}
+                for process, state in sorted(self.coverage.items())
+            ],
+            "incidents": [incident.row() for incident in self.incidents],
+            "notes": self.notes,
+            "unknown_types": self.unknown_types,
+        }
+
+
+def _group_row(group: GroupResult) -> dict[str, Any]:
+    rules = [
+        {
+            "rule": rule.rule,
+            "expected": rule.expected,
+            "verdict": rule.verdict,
+            "evaluated": rule.evaluated,
+            "violations": rule.violations,
+            "reason": rule.reason,
+        }
+        for rule in group.rules
+    ]
+    return {
+        "group": group.group,
+        "instance": group.instance,
+        "ordering": group.ordering,
+        "multicast": group.multicast,
+        "verdict": group.verdict,
+        "rules": rules,
+    }
+
+
+def result_of(outcome: Outcome) -> Result:
+    groups = [_group_result(judgement) for judgement in outcome.judgements]
+    verdict = next((each for each in ("FAIL", "UNKNOWN", "VACUOUS") if any(g.verdict == each for g in groups)), "PASS")
+    if not groups:
+        verdict = "UNKNOWN" if outcome.notes else "VACUOUS"
+    return Result(verdict, groups, outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types)
+
+
+def _group_result(judgement: Judgement) -> GroupResult:
+    rules = []
+    for rule in RULES:
+        tally = judgement.tallies[rule]
+        reason = tally.reason if verdict_of(tally) == "UNKNOWN" else None
+        expected = rule in judgement.expected
+        rules.append(RuleResult(rule, expected, verdict_of(tally), tally.evaluated, tally.violations, reason))
+    verdict, reason = _verdict(judgement, rules)
+    group, instance = judgement.key
+    return GroupResult(
+        group,
+        instance,
+        judgement.definition.get("ordering", ""),
+        judgement.definition.get("multicast", ""),
+        verdict,
+        reason,
+        rules,
+        incidents_of(judgement),
+        judgement.processes,
+        judgement.views,
+        judgement.deliveries,
+    )
+
+
+def _verdict(judgement: Judgement, rules: list[RuleResult]) -> tuple[str, str | None]:
+    """The expected rules' together; a group that delivered nothing, or lacks serials that it promised, is VACUOUS."""
+    expected = [rule for rule in rules if rule.expected]
+    if any(rule.verdict == "FAIL" for rule in expected):
+        return "FAIL", None
+    for rule in expected:
+        if rule.verdict == "UNKNOWN":
+            return "UNKNOWN", f"{rule.rule}: {rule.reason}"
+    if not judgement.deliveries:
+        return "VACUOUS", "nothing was delivered"
+    if "SERIAL_UNIQUE" in judgement.expected and judgement.serials_missing:
+        return "VACUOUS", "the order is total, and deliveries have no serial"
+    return "PASS", None

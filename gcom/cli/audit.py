@@ -1,0 +1,52 @@
+"""`gcom audit`: its words; what does the work is imported when it is asked for, as the audit's packages are an extra."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from typer.core import TyperGroup
+
+
+class _LogsByDefault(TyperGroup):
+    """`gcom audit LOGDIR...` is `gcom audit logs LOGDIR...`."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        return super().parse_args(ctx, args if args and args[0] in self.commands else ["logs", *args])
+
+
+app = typer.Typer(
+    cls=_LogsByDefault,
+    rich_markup_mode=None,
+    help="Judge delivery logs: which promises held, with evidence.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.command("logs")
+def logs(
+    folders: Annotated[list[str], typer.Argument(metavar="LOGDIR...", help="Folders that --log-dir named.")],
+    as_json: Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write all as JSON.")] = None,
+    allow_unknown: Annotated[
+        bool, typer.Option("--allow-unknown", help="Exit with 0 where nothing is violated, though not all is known.")
+    ] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Judge message by message with Spark's own operators, to cross-check.")
+    ] = False,
+    master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master; local[*] if not given.")] = None,
+    remote: Annotated[str | None, typer.Option(metavar="URL", help="A Spark Connect server, as sc://host.")] = None,
+) -> int:
+    """Judge delivery logs: which of its promises each group kept, with evidence for each that it broke.
+
+    Members write the logs (`gcom join --log-dir`, `gcom.Node(log_dir=...)`); every rule is in docs/DELIVERY_LOG.md. The
+    first line printed is the verdict. Exit status: 0 all promised rules hold, 1 one is violated, 2 none is violated
+    but something is unknown or there was nothing to judge, 3 the audit could not run.
+
+    \b
+    Examples:
+      gcom audit logs/
+      gcom audit logs/ --json audit.json
+    """
+    from gcom.cli.auditing import audit
+
+    return audit(folders, master=master, remote=remote, as_json=as_json, allow_unknown=allow_unknown, exact=exact)
