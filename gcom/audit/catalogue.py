@@ -6,11 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gcom.audit.place import comparable_state
+from gcom.audit.place import Key, comparable_state
 from gcom.audit.scanner import Scanner
 from gcom.audit.segments import Opening, Segment, read_opening, read_segment
 from gcom.audit.tape import Tape
-from gcom.audit.place import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def _without_copies(segments: list[tuple[int, str]], notes: list[str]) -> list[s
 
 @dataclass(slots=True)
 class Scanned:
-    """What became of a chain. `begins` and `ends` are the states at its two ends, to be held against its neighbours'."""
+    """What became of a chain; `begins` and `ends` are the states at its ends, to be held against its neighbours'."""
 
     scanner: Scanner
     torn: bool
@@ -90,7 +89,8 @@ def scan(chain: Chain, seeds: tuple[int, int], tapes: dict[Key, Tape] | None = N
             previous = -1 if chain.first else segment.opening.segment - 1
         _feed(scanner, scanned, segment, previous, first=not chain.first and path == chain.paths[0])
         previous = segment.opening.segment
-    assert scanner is not None and scanned is not None, "a chain has a segment that can be opened"
+    assert scanner is not None, "a chain has a segment that can be opened"
+    assert scanned is not None
     scanner.finish()
     scanned.ends_at = scanner.expected
     for key, place in scanner.places.items():

@@ -20,7 +20,7 @@ MOST = 4_000_000  # messages of one group that a closer look takes; above, `--ex
 
 @dataclass(slots=True)
 class Messages:
-    """All messages of a group's tapes, one row each, by process and position. `message` numbers what is the same one."""
+    """All messages of a group's tapes, one row each, by process and position; `message` is equal for the same one."""
 
     processes: list[str]
     names: list[str]
@@ -34,7 +34,7 @@ class Messages:
     serial: Ints
     section: Ints
     line: Ints
-    file: list[str]
+    file: _Paths
     message: Ints
 
     def where(self, index: int) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class Messages:
             "view": int(self.view[index]),
             "sender": self.names[self.sender[index]],
             "number": int(self.number[index]),
-            "file": self.file[index] if len(self.file) else "",
+            "file": self.file[index],
             "line": int(self.line[index]),
         }
 
@@ -83,7 +83,7 @@ def messages_of(tapes: list[Tape]) -> Messages:
     both = joined["sender"] * (1 << 48) + joined["number"]
     _, message = np.unique(both, return_inverse=True)
     paths = _Paths(files, joined.pop("file"))
-    return Messages(processes, names, message=message.astype(np.int64), file=paths, **joined)  # type: ignore[arg-type]
+    return Messages(processes, names, message=message.astype(np.int64), file=paths, **joined)
 
 
 class _Paths:
@@ -93,10 +93,7 @@ class _Paths:
         self._files, self._index = files, index
 
     def __getitem__(self, place: int) -> str:
-        return self._files[self._index[place]]
-
-    def __len__(self) -> int:
-        return len(self._files)
+        return self._files[int(self._index[place])]
 
 
 def look(group: Group, tapes: list[Tape], looks: list[Look]) -> dict[str, Tally]:
@@ -170,8 +167,7 @@ def _serials(messages: Messages, tally: Tally) -> None:
         for index in clash.tolist():
             one, two = sorted((int(order[index]), int(order[index + 1])))
             more = {"serial": int(messages.serial[two]), "other_serial": int(messages.serial[one])}
-            more["other"] = messages.where(one)
-            tally.violate(1, kind=kind, **messages.where(two), **more)
+            tally.violate(1, kind=kind, **messages.where(two), **more, other=messages.where(one))
 
 
 def _orders(group: Group, messages: Messages, tally: Tally) -> None:
@@ -363,7 +359,7 @@ _NEVER = 1 << 60
 
 
 class _Past:
-    """What a sender had delivered of each other process, or had in base, before each of its sends; the first of a number."""
+    """What a sender had delivered of each other process, or in base, before each send; of a number the first counts."""
 
     def __init__(self, tape: Tape) -> None:
         columns = tape.columns()

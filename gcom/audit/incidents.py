@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -185,8 +186,8 @@ def _fifo(e: Example) -> str:
 def _causal(e: Example) -> str:
     later = "after it" if e.get("later") else "not at all"
     return (
-        f"{e['process']} delivered {_said(e)} before number {e['needed']} of {e['other']} (which it delivered {later}), "
-        f"but {e['sender']} had delivered that when it sent {e['number']}."
+        f"{e['process']} delivered {_said(e)} before number {e['needed']} of {e['other']} "
+        f"(which it delivered {later}), but {e['sender']} had delivered that when it sent {e['number']}."
     )
 
 
@@ -210,7 +211,8 @@ def _unique(e: Example) -> str:
     other = e["other"]
     if e["kind"] == "serial":
         return f"Serial {e['serial']} is {_said(e)} at {e['process']} and {_said(other)} at {other['process']}."
-    return f"{_said(e).capitalize()} has serial {e['serial']} at {e['process']} and {e['other_serial']} at {other['process']}."
+    where = f"{e['serial']} at {e['process']} and {e['other_serial']} at {other['process']}"
+    return f"{_said(e).capitalize()} has serial {where}."
 
 
 def _sending_view(e: Example) -> str:
@@ -245,12 +247,12 @@ def _synchrony(e: Example) -> str:
     )
 
 
-_SENTENCES = {
+_SENTENCES: dict[str, Callable[[Example], str]] = {
     "NO_CREATION": _no_creation,
     "NO_DUPLICATION": lambda e: f"{e['process']} delivered {_said(e)} though it was settled there before.",
     "INTEGRITY": lambda e: f"{e['process']} delivered {_said(e)} with another payload than was sent.",
     "SELF_DELIVERY": lambda e: (
-        f"{e['process']} sent number {e['number']} in view {e['view']} and went on to the next view without delivering it."
+        f"{e['process']} sent number {e['number']} in view {e['view']} and went on from it without delivering that."
     ),
     "AGREEMENT": lambda e: (
         f"{e['other']} delivered {_said(e)} in view {e['view']}, and {e['process']}, which went on with it, never did."

@@ -10,9 +10,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from gcom.audit.account import Account, Fingerprints
 from gcom.audit.intervals import Intervals
 from gcom.audit.place import EXAMPLES, Key, Section, Tally
-from gcom.audit.scanner import Account, Fingerprints
 
 RULES = (
     "NO_CREATION",
@@ -129,21 +129,17 @@ def join(one: Account, other: Account) -> Account:
     one.elects += other.elects
     one.gaps += other.gaps
     one.sent = one.sent.union(other.sent)
-    pairs = ((one.sent_in, other.sent_in), (one.heard_in, other.heard_in), (one.delivered, other.delivered))
-    for mine, theirs in pairs:
-        for key, numbers in theirs.items():
-            mine[key] = mine[key].union(numbers) if key in mine else numbers  # type: ignore[index]
+    _add_numbers(one.sent_in, other.sent_in)
+    _add_numbers(one.heard_in, other.heard_in)
+    _add_numbers(one.delivered, other.delivered)
     one.known_sent = max(one.known_sent, other.known_sent)
     for who, number in other.highest.items():
         one.highest[who] = max(number, one.highest.get(who, 0))
     one.deliveries += other.deliveries
     one.deliveries_without_serial += other.deliveries_without_serial
-    for mine, theirs in (
-        (one.serials, other.serials),
-        (one.sent_digests, other.sent_digests),
-        (one.heard_digests, other.heard_digests),
-    ):
-        _add_prints(mine, theirs)
+    _add_prints(one.serials, other.serials)
+    _add_prints(one.sent_digests, other.sent_digests)
+    _add_prints(one.heard_digests, other.heard_digests)
     one.serials_rise &= other.serials_rise
     one.last_serial = max(one.last_serial, other.last_serial)
     for who, number in other.dependent_from.items():
@@ -154,11 +150,15 @@ def join(one: Account, other: Account) -> Account:
 
 def _join_sections(one: Section, other: Section) -> None:
     one.covered &= other.covered
-    for who, numbers in other.delivered.items():
-        one.delivered[who] = one.delivered[who].union(numbers) if who in one.delivered else numbers
+    _add_numbers(one.delivered, other.delivered)
     one.sends = one.sends.union(other.sends)
     one.settled, one.next = other.settled, other.next
     _add_prints(one.order, other.order)
+
+
+def _add_numbers(mine: dict[Any, Intervals], theirs: dict[Any, Intervals]) -> None:
+    for key, numbers in theirs.items():
+        mine[key] = mine[key].union(numbers) if key in mine else numbers
 
 
 def _add_prints(mine: Fingerprints, theirs: Fingerprints) -> None:

@@ -105,7 +105,8 @@ class Rows:
 
     @classmethod
     def none(cls) -> Rows:
-        return cls(*(np.zeros(0, np.int64) for _ in range(11)))
+        none = np.zeros(0, np.int64)
+        return cls(none, none, none, none, none, none, none, none, none, none, none)
 
 
 def parse(data: bytes, begin: int, end: int) -> Rows:
@@ -224,12 +225,17 @@ class _Building:
         self._digests: dict[int, list[int]] = {}
 
     def rows(self) -> Rows:
-        columns = [np.concatenate(each) for each in zip(*self._parts, strict=True)] if self._parts else [_ints([])] * 11
+        if not self._parts:
+            return Rows.none()
+        columns: Any = [np.concatenate(each) for each in zip(*self._parts, strict=True)]
         clock = {
             who: (np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts]))
             for who, parts in self._clock.items()
         }
-        return Rows(*columns, list(self._keys), list(self._senders), self._rare, clock, self._digests)
+        rows = Rows(*columns)
+        rows.keys, rows.senders = list(self._keys), list(self._senders)
+        rows.rare, rows.clock, rows.digests = self._rare, clock, self._digests
+        return rows
 
     def add_plain(self, data: bytes, lines: int) -> bool:
         """Parse with Arrow; False, with nothing added, if it refuses or what it finds is not all sound."""
@@ -244,7 +250,7 @@ class _Building:
             return False
 
     def _add_table(self, table: pa.Table) -> bool:
-        kind = self._codes(table["type"], KINDS)
+        kind = self._codes(table["type"], dict(KINDS))
         numbers = {name: _numbers(table[name], 1 if name == "count" else -1) for name in _NUMBERS}
         present = {name: table[name].is_valid().to_numpy() for name in (*_NUMBERS, *_TEXTS, "digests")}
         clocks = table["clock"] if "clock" in table.column_names else None
@@ -271,7 +277,8 @@ class _Building:
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
         codes = _ints([known.setdefault(text, len(known)) for text in encoded.dictionary.to_pylist()] + [-1])
-        return codes[pc.fill_null(encoded.indices, len(codes) - 1).to_numpy(zero_copy_only=False)]
+        places: Ints = pc.fill_null(encoded.indices, len(codes) - 1).to_numpy(zero_copy_only=False)
+        return codes[places]
 
     def _key_codes(self, table: pa.Table) -> Ints:
         groups: dict[str, int] = {}
@@ -304,38 +311,33 @@ class _Building:
 
     def add_records(self, records: Iterator[object]) -> None:
         """Add what was parsed line by line."""
-        kind: list[int] = []
-        numbers: dict[str, list[int]] = {name: [] for name in _NUMBERS}
-        key: list[int] = []
-        sender: list[int] = []
-        for record in records:
-            row = self._length + len(kind)
-            wrong = problem_of(record)
-            if wrong or not isinstance(record, dict):
-                self._rare[row] = {"type": "", "reason": wrong}
-                record, code = {"at": 0}, BAD
-            else:
-                code = KINDS.get(record["type"], OTHER)
-            if code > SKIP and code != BAD:
+        columns: dict[str, list[int]] = {name: [] for name in ("kind", "key", "sender", *_NUMBERS)}
+        for found in records:
+            row = self._length + len(columns["kind"])
+            wrong = problem_of(found)
+            record: Record = found if not wrong and isinstance(found, dict) else {"type": "", "at": 0, "reason": wrong}
+            code = BAD if wrong else KINDS.get(record["type"], OTHER)
+            if code > SKIP:
                 self._rare[row] = record
-            kind.append(code)
+            columns["kind"].append(code)
             for name in _NUMBERS:
-                number = (
-                    record.get(name, 1 if name == "count" else -1) if code != OTHER or name in ("at", "count") else -1
-                )
-                numbers[name].append(number if type(number) is int else -1)
-            group = record.get("group") if code not in (OTHER, BAD) else None
-            pair = (group, record.get("instance", "")) if isinstance(group, str) else None
-            key.append(-1 if pair is None else self._keys.setdefault(pair, len(self._keys)))
-            who = record.get("sender")
-            sender.append(self._senders.setdefault(who, len(self._senders)) if isinstance(who, str) else -1)
-            if code == SEND:
-                for process, said in record["clock"].items():
-                    self._clock.setdefault(process, []).append((_ints([row]), _ints([said])))
+                known = name in ("at", "count") or code < OTHER
+                columns[name].append(record.get(name, 1 if name == "count" else -1) if known else -1)
+            columns["key"].append(self._key_code(record) if code < OTHER else -1)
+            who = record.get("sender") if code <= SKIP else None
+            columns["sender"].append(-1 if who is None else self._senders.setdefault(who, len(self._senders)))
+            for process, said in record["clock"].items() if code == SEND else ():
+                self._clock.setdefault(process, []).append((_ints([row]), _ints([said])))
             if code in (SEND, DELIVER) and "digests" in record:
                 self._digests[row] = record["digests"]
-        if kind:
-            self._append(_ints(kind), {name: _ints(each) for name, each in numbers.items()}, _ints(key), _ints(sender))
+        if columns["kind"]:
+            kind, key, sender = (_ints(columns[name]) for name in ("kind", "key", "sender"))
+            self._append(kind, {name: _ints(columns[name]) for name in _NUMBERS}, key, sender)
+
+    def _key_code(self, record: Record) -> int:
+        if "group" not in record:
+            return -1
+        return self._keys.setdefault((record["group"], record.get("instance", "")), len(self._keys))
 
 
 def _ints(values: list[int]) -> Ints:
@@ -343,7 +345,8 @@ def _ints(values: list[int]) -> Ints:
 
 
 def _numbers(column: pa.ChunkedArray, absent: int) -> Ints:
-    return column.fill_null(absent).to_numpy().astype(np.int64, copy=False)
+    numbers: Ints = column.fill_null(absent).to_numpy().astype(np.int64, copy=False)
+    return numbers
 
 
 def _are_sound(

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gcom.audit.incidents import Incident, incidents_of
-from gcom.audit.job import Outcome
 from gcom.audit.judging import RULES, Judgement, verdict_of
+from gcom.audit.stages import Outcome
 
 PASS, VIOLATED, UNDECIDED, IMPOSSIBLE = range(4)  # exit status
 

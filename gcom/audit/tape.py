@@ -22,7 +22,8 @@ class Tape:
     known), `place` the place of a delivery in the order (hashing.py), `section` the index in the account's sections
     (-1: none). `heard` has, of each stretch's sends, the rows, what had been delivered of each other process, and
     whether that is certain; `settled` are ranges that became settled without a row: (row, process, first, last);
-    `members` are those of the view in force from a row on; `certain` tells from which row on something is missing, or no longer.
+    `members` are those of the view in force from a row on; `certain` tells from which row on something is missing, or
+    no longer.
     Of rows that are neither in `serials` nor in `places`, both sets of buckets, nothing is kept; None stands for all.
     """
 

@@ -11,13 +11,14 @@ from typing import Any
 import msgpack
 import numpy as np
 
+from gcom.audit.account import Account
 from gcom.audit.intervals import Intervals
 from gcom.audit.judging import Judgement, Look
 from gcom.audit.place import Section, Tally
-from gcom.audit.scanner import Account
+from gcom.audit.stages import Summary
 from gcom.audit.tape import Tape
 
-_CLASSES: dict[str, Any] = {each.__name__: each for each in (Account, Section, Tally, Tape, Judgement, Look)}
+_CLASSES: dict[str, Any] = {each.__name__: each for each in (Account, Section, Tally, Tape, Judgement, Look, Summary)}
 _TUPLE, _INTERVALS, _OBJECT, _PAIRS, _ARRAY, _SET = range(6)
 
 

@@ -1,4 +1,4 @@
-"""`gcom audit`: its words; what does the work is imported when it is asked for, as the audit's packages are an extra."""
+"""`gcom audit`: its words. What does the work is imported when asked for: the audit's packages are an extra."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import json
 import random
 import zlib
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,7 @@ def _pick(chance: random.Random, records: list[Record], *kinds: str) -> int | No
 
 def swap(chance: random.Random, records: list[Record]) -> bool:
     """Two deliveries change places."""
-    places = [
-        i for i, (a, b) in enumerate(zip(records, records[1:], strict=False)) if a["type"] == b["type"] == "deliver"
-    ]
+    places = [i for i, (a, b) in enumerate(pairwise(records)) if a["type"] == b["type"] == "deliver"]
     if not places:
         return False
     at = chance.choice(places)
@@ -38,7 +37,7 @@ def swap_serials(chance: random.Random, records: list[Record]) -> bool:
     """Two deliveries change places and keep the serials where they were: the same numbers, another order."""
     places = [
         i
-        for i, (a, b) in enumerate(zip(records, records[1:], strict=False))
+        for i, (a, b) in enumerate(pairwise(records))
         if a["type"] == b["type"] == "deliver" and "serial" in a and "serial" in b and a.get("count") == b.get("count")
     ]
     if not places:
@@ -211,7 +210,11 @@ def _rough_byte(chance: random.Random, data: bytes) -> bytes:
     return data[:at] + bytes([data[at] ^ (1 << chance.randrange(8))]) + data[at + 1 :]
 
 
-ROUGH = {"line": _rough_line, "cut": _rough_cut, "byte": _rough_byte, "gone": lambda _chance, _data: b""}
+def _rough_gone(_chance: random.Random, _data: bytes) -> bytes:
+    return b""
+
+
+ROUGH = {"line": _rough_line, "cut": _rough_cut, "byte": _rough_byte, "gone": _rough_gone}
 
 
 def damage(folder: Path, seed: int) -> str:

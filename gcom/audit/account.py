@@ -1,0 +1,50 @@
+"""What one process's log says of one (group, instance): what it violates by itself, and the rest for comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gcom.audit.intervals import Intervals
+from gcom.audit.place import Key, Section, Tally
+from gcom.audit.records import Record
+
+# Of each bucket: how many messages, and two sums (hashing.py).
+Fingerprints = dict[Any, tuple[int, int, int]]
+
+
+@dataclass(slots=True)
+class Account:
+    """What one process's log, or a part of it, says of one (group, instance).
+
+    `sent_in` and `heard_in` are, of each view, the numbers sent, and delivered of each sender where the record's views
+    agree with one another and with the view in force. `dependent_from` is for each other process the first own number
+    that was sent after something of it had been delivered.
+    """
+
+    process: str
+    key: Key
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    sections: list[Section] = field(default_factory=list)
+    views: list[Record] = field(default_factory=list)
+    elects: list[Record] = field(default_factory=list)
+    gaps: list[tuple[int, bool]] = field(default_factory=list)
+    sent: Intervals = field(default_factory=Intervals)
+    sent_in: dict[int, Intervals] = field(default_factory=dict)
+    heard_in: dict[tuple[str, int], Intervals] = field(default_factory=dict)
+    known_sent: int = 0
+    highest: dict[str, int] = field(default_factory=dict)
+    delivered: dict[str, Intervals] = field(default_factory=dict)
+    deliveries: int = 0
+    deliveries_without_serial: int = 0
+    serials: Fingerprints = field(default_factory=dict)
+    serials_rise: bool = True
+    last_serial: int = 0
+    sent_digests: Fingerprints = field(default_factory=dict)
+    heard_digests: Fingerprints = field(default_factory=dict)
+    dependent_from: dict[str, int] = field(default_factory=dict)
+    disorderly: bool = False  # some sender's numbers did not simply go up
+    first_ns: int = 0
+
+    def tally(self, rule: str) -> Tally:
+        return self.tallies.setdefault(rule, Tally())

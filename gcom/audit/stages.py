@@ -1,0 +1,140 @@
+"""What the stages of the audit do, one process or one group at a time; job.py lets Spark do it for all."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from gcom.audit.account import Account
+from gcom.audit.catalogue import Catalogue, Chain, Scanned
+from gcom.audit.closer import MOST
+from gcom.audit.judging import Judgement, Look
+from gcom.audit.place import Key
+from gcom.audit.tape import Tape
+
+CHAIN_BYTES = 128 << 20  # of a process's segments that one task goes through
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a plan found: a judgement for each (group, instance), and what the logs themselves are like."""
+
+    judgements: list[Judgement]
+    coverage: dict[str, str]
+    positions: dict[str, int]
+    notes: list[str]
+    unknown_types: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Summary:
+    """What the driver learns of a chain."""
+
+    process: str
+    chain: int
+    gaps: int
+    torn: bool
+    exited: bool
+    records: int
+    ends_at: int
+    begins_at: int
+    notes: list[str]
+    unknown_types: dict[str, int]
+    begins: dict[Key, tuple[object, ...]]
+    ends: dict[Key, tuple[object, ...]]
+    doubtful: bool  # it found something that it could not judge from the middle of the log
+
+
+def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
+    chains: list[Chain] = []
+    for process, paths in catalogue.paths.items():
+        chain: list[str] = []
+        size, first = 0, True
+        for path in paths:
+            if chain and size >= chain_bytes and catalogue.openings[path].state is not None:
+                chains.append(Chain(process, tuple(chain), first))
+                chain, size, first = [], 0, False
+            chain.append(path)
+            size += os.path.getsize(path)
+        chains.append(Chain(process, tuple(chain), first))
+    return chains
+
+
+def summarized(chain: Chain, index: int, scanned: Scanned) -> Summary:
+    scanner = scanned.scanner
+    return Summary(
+        chain.process,
+        index,
+        scanner.gaps,
+        scanned.torn,
+        scanned.exited,
+        scanned.records,
+        scanned.ends_at,
+        scanned.begins_at,
+        scanner.notes,
+        scanner.unknown_types,
+        scanned.begins,
+        scanned.ends,
+        not chain.first and any(_is_doubtful(account) for account in scanner.accounts.values()),
+    )
+
+
+def _is_doubtful(account: Account) -> bool:
+    """A clock may name who is no member, and who is one is not known in the middle of a log."""
+    return bool(account.tally("CLOCK").violations)
+
+
+def to_repeat(summaries: dict[str, list[Summary]]) -> list[str]:
+    """The processes of which a later chain began with another state than the one before it ended with."""
+    again = []
+    for process, parts in summaries.items():
+        fits = all(one.ends == other.begins and one.ends_at == other.begins_at for one, other in pairwise(parts))
+        if len(parts) > 1 and (not fits or any(part.gaps or part.notes or part.doubtful for part in parts)):
+            again.append(process)
+    return again
+
+
+def coverage_of(parts: list[Summary]) -> str:
+    if any(part.gaps for part in parts):
+        return "lost"
+    if parts[-1].torn:
+        return "torn"
+    return "closed" if parts[-1].exited else "open"
+
+
+def outcome_of(
+    judgements: list[Judgement], catalogue: Catalogue, summaries: dict[str, list[Summary]], coverage: dict[str, str]
+) -> Outcome:
+    notes = [*catalogue.notes, *(note for parts in summaries.values() for part in parts for note in part.notes)]
+    unknown: dict[str, int] = defaultdict(int)
+    for parts in summaries.values():
+        for part in parts:
+            for kind, count in part.unknown_types.items():
+                unknown[kind] += count
+    positions = {process: parts[-1].ends_at - 1 for process, parts in summaries.items()}
+    return Outcome(judgements, coverage, positions, notes, dict(unknown))
+
+
+def within_reach(judgement: Judgement) -> list[Look]:
+    """The looks that can be taken; the others leave their rule unknown, and say so."""
+    kept = []
+    for each in judgement.looks:
+        if each.buckets is None and judgement.deliveries > MOST:
+            reason = (
+                f"{judgement.deliveries:,} deliveries are too many for the quick plan to compare one by one: --exact"
+            )
+            judgement.tallies[each.rule].doubt(1, reason)
+        else:
+            kept.append(each)
+    return kept
+
+
+def empty_tape(process: str, looks: list[Look]) -> Tape:
+    """All that is asked for: everything if one look asks for that."""
+    if any(each.buckets is None for each in looks):
+        return Tape(process, None, None)
+    serials = sorted({bucket for each in looks if each.rule == "SERIAL_UNIQUE" for bucket in each.buckets or ()})
+    places = sorted({place for each in looks if each.rule != "SERIAL_UNIQUE" for place in each.buckets or ()})
+    return Tape(process, serials, places)

@@ -1,0 +1,485 @@
+"""A segment's rows of one (group, instance), judged as columns, stretch by stretch.
+
+A stretch lies between two events that change more than counts: a view, the end of a stay, a gap, an opening. Where a
+sender's numbers in it do not simply go up (loss, disorder, a violation), its rows are gone through one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gcom.audit.account import Account, Fingerprints
+from gcom.audit.hashing import fingerprints, word_of
+from gcom.audit.intervals import Intervals
+from gcom.audit.place import Key, Place, Section, Tally
+from gcom.audit.records import DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
+from gcom.audit.tape import Tape
+
+
+@dataclass(slots=True)
+class Break:
+    """Something that concerns all groups, before `row`: a gap, or the opening after it, with what its state says."""
+
+    row: int
+    at: int
+    gap: bool
+    state: Record | None
+    told: bool = False  # a gap: an opening follows at once that has a state
+
+
+@dataclass(slots=True)
+class Stretches:
+    """Judges the rows of `account.key` in one segment; `clock` are its sends' clock entries, as Rows has them.
+
+    `words` are the hashes of `rows.senders`. What the judging needs besides goes in and out by `place`, `account`,
+    `notes` and, where a closer look is taken, `tape`.
+    """
+
+    place: Place
+    account: Account
+    rows: Rows
+    words: Any
+    clock: dict[str, tuple[Ints, Ints]]
+    path: str
+    seeds: tuple[int, int]
+    notes: list[str]
+    tape: Tape | None
+
+    @property
+    def process(self) -> str:
+        return self.account.process
+
+    def go(self, mine: Ints, breaks: list[Break], *, seeded: bool) -> None:
+        controls = mine[self.rows.kind[mine] > SKIP]
+        stops: list[tuple[int, int, Break | None]] = [(int(row), 1, None) for row in controls]
+        stops += [(each.row, 0, each) for each in breaks]
+        stops.sort(key=lambda stop: stop[:2])
+        begin = 0
+        for row, _, broken in stops:
+            end = int(np.searchsorted(mine, row))
+            self._stretch(mine[begin:end])
+            begin = end if broken is not None else end + 1
+            if broken is None:
+                self._control(row)
+            elif broken.gap:
+                self._lose(broken)
+            else:
+                self._open(broken, seeded=seeded)
+        self._stretch(mine[begin:])
+
+    # Events that change more than counts
+
+    def _control(self, row: int) -> None:
+        kind, record = int(self.rows.kind[row]), self.rows.rare[row]
+        where = {"process": self.process, "file": self.path, "line": row + 2}
+        self.place.present = True
+        if kind == VIEW:
+            self._install({**record, **where})
+        elif kind == LEAVE:
+            self._end(record.get("settled", "none"))
+        elif kind == DETACH:
+            self._end("none")
+        elif kind == ELECT:
+            self.account.elects.append({**record, **where})
+
+    def _install(self, record: Record) -> None:
+        place, view = self.place, record["view"]
+        members, base = tuple(record["members"]), record.get("base", {})
+        tally = self.account.tally("VIEW_AGREEMENT")
+        tally.evaluated += 1
+        if self.process not in members or record["leader"] not in members:
+            tally.violate(1, view=view, at=record["at"], file=self.path, line=record["line"], kind="outsider")
+        if place.last_view and view != place.last_view + 1:
+            before = place.last_view
+            tally.violate(
+                1, view=view, at=record["at"], file=self.path, line=record["line"], kind="jump", before=before
+            )
+        self._close(view)
+        certain = place.certain
+        place.install(view, members, base, record.get("base_serial", 0))
+        start = {who: place.settled_of(who).highest for who in members} if certain else None
+        if self.tape is not None:
+            self.tape.settle((who, 1, number) for who, number in base.items() if number)
+            self.tape.members.append((self.tape.rows, list(members)))
+        self.account.views.append(record)
+        self.account.sections.append(Section(view, True, start, covered=certain))
+
+    def _end(self, following: int | str) -> None:
+        self._close(following)
+        self.place.view = None
+        self.place.ended = True
+
+    def _close(self, following: int | str) -> None:
+        section = self._section()
+        if section is None:
+            return
+        jump = isinstance(following, int) and following != section.view + 1 and not section.covered
+        section.next = "unknown" if jump else following
+        section.settled = {who: settled.copy() for who, settled in self.place.settled.items()}
+
+    def _section(self) -> Section | None:
+        """The section that is open."""
+        sections = self.account.sections
+        return sections[-1] if sections and sections[-1].next == "open" else None
+
+    def _lose(self, gap: Break) -> None:
+        place, key = self.place, self.account.key
+        has_state = gap.told and _state_of(gap.state, key) is not None
+        if place.ended or (gap.told and not place.present and not has_state):
+            return
+        self.account.gaps.append((gap.at, has_state))
+        place.lose()
+        if self.tape is not None:
+            self.tape.certain.append((self.tape.rows, False))
+        section = self._section()
+        if section is not None:
+            section.covered = False
+        if gap.told and not has_state:
+            self._end("unknown")
+
+    def _open(self, opening: Break, *, seeded: bool) -> None:
+        place, state = self.place, _state_of(opening.state, self.account.key)
+        place.told = {}
+        if seeded:
+            return
+        if state is None:
+            if place.certain and place.view is not None:
+                self._note_unlike(opening)
+            return
+        place.present = True
+        self.account.known_sent = max(self.account.known_sent, state.get("number", 0))
+        if place.certain:
+            if not place.is_state(state, self.process):
+                self._note_unlike(opening)
+            return
+        section = self._section()
+        if section is None or section.view != state["view"]:
+            self._close("unknown")
+            self.account.sections.append(Section(state["view"], False, None, covered=False))
+        place.restore(state)
+        if self.tape is not None:
+            self.tape.settle((who, a, b) for who, settled in place.settled.items() for a, b in settled)
+            self.tape.certain.append((self.tape.rows, True))
+
+    def _note_unlike(self, opening: Break) -> None:
+        self.notes.append(f"{self.path}:1: the state of {self.process} at {opening.at} is not what precedes it")
+
+    # Stretches
+
+    def _stretch(self, mine: Ints) -> None:
+        if not len(mine):
+            return
+        self.place.present = True
+        kind = self.rows.kind[mine]
+        sends, delivers = mine[kind == SEND], mine[kind == DELIVER]
+        passed = mine[kind != SEND]
+        self._judge_own_sends(sends)
+        self._judge_own_deliveries(sends, delivers)
+        heard_at_sends = self._judge_clocks(sends, delivers)
+        self._judge_sending_views(delivers)
+        self._note_sends(sends, heard_at_sends)
+        certain = self.place.certain
+        before = self._judge_senders(passed)
+        self._judge_serials(passed)
+        self._note_digests(sends, delivers)
+        if self.tape is not None:
+            places = np.full(len(mine), -1)
+            places[kind != SEND] = before
+            section = len(self.account.sections) - 1 if self._in_section() else -1
+            self.tape.record(
+                self.rows, mine, places, self.place.view, section, self.path, (sends, heard_at_sends, certain)
+            )
+
+    def _in_section(self) -> bool:
+        section = self._section()
+        return section is not None and self.place.view == section.view
+
+    def _first_last(self, rows: Ints) -> tuple[Ints, Ints]:
+        first = self.rows.number[rows]
+        return first, first + self.rows.count[rows] - 1
+
+    def _where(self, row: int, **more: Any) -> dict[str, Any]:
+        rows = self.rows
+        sender = rows.senders[rows.sender[row]] if rows.sender[row] >= 0 else self.process
+        return {
+            "at": int(rows.at[row]),
+            "view": int(rows.view[row]),
+            "file": self.path,
+            "line": row + 2,
+            "sender": sender,
+            "number": int(rows.number[row]),
+            **more,
+        }
+
+    def _judge_own_sends(self, sends: Ints) -> None:
+        """NO_CREATION: a process's sends are 1, 2, 3 …"""
+        if not len(sends):
+            return
+        first, last = self._first_last(sends)
+        before = np.concatenate(([self.place.number if self.place.number is not None else first[0] - 1], last[:-1]))
+        for index in np.flatnonzero(first != before + 1).tolist():
+            self.account.tally("NO_CREATION").violate(
+                1, kind="jump", before=int(before[index]), **self._where(int(sends[index]))
+            )
+        self.account.known_sent = max(self.account.known_sent, int(last.max()))
+
+    def _judge_own_deliveries(self, sends: Ints, delivers: Ints) -> None:
+        """NO_CREATION: one's own is delivered after its send; of the rest the highest number is noted."""
+        if not len(delivers):
+            return
+        rows, account = self.rows, self.account
+        tally = account.tally("NO_CREATION")
+        count = rows.count[delivers]
+        tally.evaluated += int(count.sum())
+        account.deliveries += int(count.sum())
+        _, last = self._first_last(delivers)
+        own = rows.senders.index(self.process) if self.process in rows.senders else -1
+        mine = rows.sender[delivers] == own
+        early = np.zeros(len(delivers), np.bool_)
+        if mine.any():
+            _, sent = self._first_last(sends)
+            sent = np.concatenate(([self.place.number if self.place.number is not None else 1 << 62], sent))
+            known = sent[np.searchsorted(sends, delivers[mine])]
+            early[mine] = last[mine] > known
+            for index in np.flatnonzero(last[mine] > known).tolist():
+                row = int(delivers[mine][index])
+                above = int(min(last[mine][index] - known[index], rows.count[row]))
+                tally.violate(above, kind="early", **self._where(row))
+        for code in np.unique(rows.sender[delivers]).tolist():
+            which = (rows.sender[delivers] == code) & ~early
+            if which.any():
+                who = rows.senders[code]
+                account.highest[who] = max(account.highest.get(who, 0), int(last[which].max()))
+
+    def _judge_clocks(self, sends: Ints, delivers: Ints) -> dict[str, Ints]:
+        """CLOCK. Returns what had been delivered of each other process, or was in base, at each send."""
+        place, rows = self.place, self.rows
+        if not len(sends):
+            return {}
+        heard: dict[str, Ints] = {}
+        senders = {rows.senders[code] for code in np.unique(rows.sender[delivers]).tolist()}
+        entries = {who: _within(each, sends) for who, each in self.clock.items()}
+        entries = {who: each for who, each in entries.items() if len(each[0])}
+        judged = place.view is not None and place.certain
+        tally = self.account.tally("CLOCK")
+        if judged:
+            tally.evaluated += int(rows.count[sends].sum())
+        _, last = self._first_last(delivers)
+        for who in sorted({*place.heard, *senders, *place.told, *entries} - {self.process}):
+            true = np.full(len(sends), place.heard.get(who, 0))
+            if who in senders:
+                of = np.flatnonzero(rows.sender[delivers] == rows.senders.index(who))
+                steps = np.maximum.accumulate(np.concatenate(([place.heard.get(who, 0)], last[of])))
+                true = steps[np.searchsorted(delivers[of], sends)]
+            said = np.full(len(sends), place.told.get(who, 0))
+            if who in entries:
+                where, values = entries[who]
+                said = np.concatenate(([place.told.get(who, 0)], values))[np.searchsorted(where, sends, "right")]
+                place.told[who] = int(said[-1])
+            heard[who] = true
+            if judged and (place.members is None or who in place.members):
+                self._judge_clock(tally, sends, who, said, true)
+        return heard
+
+    def _judge_clock(self, tally: Tally, sends: Ints, who: str, said: Ints, true: Ints) -> None:
+        for index in np.flatnonzero(said != true).tolist():
+            row = int(sends[index])
+            more = {"other": who, "said": int(said[index]), "true": int(true[index])}
+            tally.violate(int(self.rows.count[row]), **self._where(row, **more))
+
+    def _judge_sending_views(self, delivers: Ints) -> None:
+        """SENDING_VIEW as far as the record and the view in force tell."""
+        if not len(delivers):
+            return
+        place, rows, account = self.place, self.rows, self.account
+        tally = account.tally("SENDING_VIEW")
+        tally.evaluated += int(rows.count[delivers].sum())
+        view, sent_view = rows.view[delivers], rows.sent_view[delivers]
+        wrong = view != sent_view
+        if place.view is not None:
+            wrong |= view != place.view
+        elif place.certain:
+            wrong[:] = True
+        for index in np.flatnonzero(wrong).tolist():
+            row = int(delivers[index])
+            more = {"sent_view": int(sent_view[index]), "in_force": place.view}
+            tally.violate(int(rows.count[row]), kind="here", **self._where(row, **more))
+        right = delivers[~wrong]
+        for who, in_view, ranges in _merged(rows, right):
+            into = account.heard_in.setdefault((who, in_view), Intervals())
+            for first, last in ranges:
+                into.add(first, last)
+
+    def _note_sends(self, sends: Ints, heard: dict[str, Ints]) -> None:
+        place, rows, account = self.place, self.rows, self.account
+        if not len(sends):
+            return
+        first, last = self._first_last(sends)
+        for a, b, view in _runs_of(first, last, rows.view[sends]):
+            new = Intervals([(a, b)]).minus(account.sent)
+            for x, y in new:
+                account.sent_in.setdefault(view, Intervals()).add(x, y)
+                account.sent.add(x, y)
+            if self._in_section():
+                account.sections[-1].sends.add(a, b)
+        for who, true in heard.items():
+            if who not in account.dependent_from and true[-1] > 0:
+                account.dependent_from[who] = int(first[np.argmax(true > 0)])
+        place.number = int(last[-1])
+
+    def _judge_senders(self, passed: Ints) -> Ints:
+        """FIFO and NO_DUPLICATION; returns the place of each row in the order: how much was settled before it."""
+        rows, place, account = self.rows, self.place, self.account
+        named = rows.sender[passed] >= 0
+        places = np.zeros(len(passed), np.int64)
+        passed = passed[named]
+        if not len(passed):
+            return places
+        delivered = rows.kind[passed] == DELIVER
+        for rule in ("FIFO", "NO_DUPLICATION"):
+            account.tally(rule).evaluated += int(rows.count[passed][delivered].sum())
+        before = sum(len(settled) for settled in place.settled.values())
+        fresh = rows.count[passed].copy()  # how many of a row were not settled before
+        codes = rows.sender[passed]
+        for code in np.unique(codes).tolist():
+            of = np.flatnonzero(codes == code)
+            who = rows.senders[code]
+            first, last = self._first_last(passed[of])
+            settled = place.settled_of(who)
+            begin = settled.highest if settled.highest == settled.prefix else -1
+            if begin >= 0 and first[0] == begin + 1 and (first[1:] == last[:-1] + 1).all():
+                settled.add(int(first[0]), int(last[-1]))
+                if place.since_gap is not None and delivered[of].any():
+                    place.since_gap.setdefault(who, int(first[np.argmax(delivered[of])]))
+            else:
+                fresh[of] -= self._judge_one_by_one(who, passed[of])
+            if delivered[of].any():
+                place.heard[who] = max(place.heard.get(who, 0), int(last[delivered[of]].max()))
+        places[named] = before + np.cumsum(fresh) - fresh
+        section = account.sections[-1] if self._in_section() else None
+        for who, _, ranges in _merged(rows, passed[delivered], by_view=False):
+            for into in (account.delivered, *([section.delivered] if section is not None else [])):
+                numbers = into.setdefault(who, Intervals())
+                for a, b in ranges:
+                    numbers.add(a, b)
+        if section is not None:
+            self._note_order(section, passed[delivered], places[named][delivered])
+        return places
+
+    def _judge_one_by_one(self, who: str, passed: Ints) -> Ints:
+        """As above where numbers do not simply go up; returns how many of each row were settled before."""
+        rows, place, account = self.rows, self.place, self.account
+        settled = place.settled_of(who)
+        overlaps = np.zeros(len(passed), np.int64)
+        account.disorderly = True
+        for index, row in enumerate(passed.tolist()):
+            first, count = int(rows.number[row]), int(rows.count[row])
+            last = first + count - 1
+            followed = first == 1 or first - 1 in settled
+            highest = settled.highest
+            overlaps[index] = settled.add(first, last)
+            if rows.kind[row] != DELIVER:
+                continue
+            if overlaps[index]:
+                account.tally("NO_DUPLICATION").violate(int(overlaps[index]), **self._where(row))
+            since = place.since_gap.setdefault(who, first) if place.since_gap is not None else 0
+            if not followed and first <= since:
+                account.tally("FIFO").doubt(1, f"{self.process} has a gap before position {int(rows.at[row])}")
+            elif not followed:
+                account.tally("FIFO").violate(1, **self._where(row, highest=highest))
+        return overlaps
+
+    def _note_order(self, section: Section, delivers: Ints, places: Ints) -> None:
+        rows = self.rows
+        words = self.words[rows.sender[delivers]] if len(delivers) else np.zeros(0, np.uint64)
+        number, count = rows.number[delivers], rows.count[delivers]
+        prints = fingerprints(words, number, places, count, self.seeds)
+        _sum_into(section.order, prints.items())
+
+    def _judge_serials(self, passed: Ints) -> None:
+        """SERIAL_CONTIGUOUS, and fingerprints for SERIAL_UNIQUE."""
+        rows, place, account = self.rows, self.place, self.account
+        delivered = rows.kind[passed] == DELIVER
+        account.deliveries_without_serial += int(rows.count[passed][delivered & (rows.serial[passed] < 0)].sum())
+        placed = passed[rows.serial[passed] >= 0]
+        if not len(placed):
+            return
+        first = rows.serial[placed]
+        last = first + rows.count[placed] - 1
+        tally = account.tally("SERIAL_CONTIGUOUS")
+        tally.evaluated += int(rows.count[placed].sum()) - (place.serial is None)
+        before = np.concatenate(([place.serial if place.serial is not None else first[0] - 1], last[:-1]))
+        for index in np.flatnonzero(first != before + 1).tolist():
+            more = {"serial": int(first[index]), "before": int(before[index])}
+            tally.violate(1, **self._where(int(placed[index]), **more))
+        rise = np.concatenate(([account.last_serial], last[:-1]))
+        account.serials_rise &= bool((first > rise).all())
+        account.last_serial = place.serial = int(last[-1])
+        named = placed[rows.sender[placed] >= 0]
+        account.tally("SERIAL_UNIQUE").evaluated += int(rows.count[named].sum())
+        words = self.words[rows.sender[named]] if len(named) else np.zeros(0, np.uint64)
+        prints = fingerprints(words, rows.number[named], rows.serial[named], rows.count[named], self.seeds)
+        _sum_into(account.serials, prints.items())
+
+    def _note_digests(self, sends: Ints, delivers: Ints) -> None:
+        rows, account = self.rows, self.account
+        if not rows.digests:
+            return
+        for chosen, into in ((sends, account.sent_digests), (delivers, account.heard_digests)):
+            for row in chosen.tolist():
+                digests = rows.digests.get(row)
+                if digests is None:
+                    continue
+                digests = digests[: int(rows.count[row])]
+                who = rows.senders[rows.sender[row]] if rows.kind[row] == DELIVER else self.process
+                word = np.full(len(digests), word_of(who), np.uint64)
+                number = np.arange(len(digests)) + rows.number[row]
+                # The digest takes the place of the offset: a message's print is of its number and digest.
+                salted = word ^ np.array(digests, np.int64).view(np.uint64)
+                one = np.ones(len(digests), np.int64)
+                prints = fingerprints(salted, number, number, one, self.seeds)
+                _sum_into(into, (((who, bucket), each) for bucket, each in prints.items()))
+
+
+def _state_of(states: Record | None, key: Key) -> Record | None:
+    state: Record | None = (states or {}).get(key[0])
+    return state if state is not None and state.get("instance", "") == key[1] else None
+
+
+def _within(entries: tuple[Ints, Ints], sends: Ints) -> tuple[Ints, Ints]:
+    where, said = entries
+    low, high = np.searchsorted(where, (sends[0], sends[-1] + 1))
+    return where[low:high], said[low:high]
+
+
+def _runs_of(first: Ints, last: Ints, view: Ints) -> list[tuple[int, int, int]]:
+    """Consecutive runs of one view as one."""
+    borders = np.flatnonzero((first[1:] != last[:-1] + 1) | (view[1:] != view[:-1])) + 1
+    starts = np.concatenate(([0], borders))
+    ends = np.concatenate((borders, [len(first)])) - 1
+    return list(zip(first[starts].tolist(), last[ends].tolist(), view[starts].tolist(), strict=True))
+
+
+def _merged(rows: Rows, delivers: Ints, *, by_view: bool = True) -> Iterable[tuple[str, int, list[tuple[int, int]]]]:
+    """The numbers of each sender (and view), as ranges."""
+    codes = rows.sender[delivers]
+    for code in np.unique(codes).tolist():
+        mine = delivers[codes == code]
+        first = rows.number[mine]
+        last = first + rows.count[mine] - 1
+        view = rows.view[mine] if by_view else np.zeros(len(mine), np.int64)
+        found: dict[int, list[tuple[int, int]]] = {}
+        for a, b, in_view in _runs_of(first, last, view):
+            found.setdefault(in_view, []).append((a, b))
+        for in_view, ranges in found.items():
+            yield rows.senders[code], in_view, ranges
+
+
+def _sum_into(into: Fingerprints, prints: Iterable[tuple[Any, tuple[int, int, int]]]) -> None:
+    for bucket, (n, s1, s2) in prints:
+        m, t1, t2 = into.get(bucket, (0, 0, 0))
+        into[bucket] = (m + n, (t1 + s1) % 2**64, (t2 + s2) % 2**64)

@@ -1,0 +1,76 @@
+"""The quick plan without Spark: the same stages, one after the other in this process."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from gcom.audit.account import Account
+from gcom.audit.catalogue import Catalogue, Chain, Scanned, catalogue, scan
+from gcom.audit.closer import look
+from gcom.audit.judging import Group, Judgement, judge
+from gcom.audit.place import Key
+from gcom.audit.segments import list_segments
+from gcom.audit.stages import (
+    CHAIN_BYTES,
+    Outcome,
+    Summary,
+    chains_of,
+    coverage_of,
+    empty_tape,
+    outcome_of,
+    summarized,
+    to_repeat,
+    within_reach,
+)
+from gcom.audit.wire import pack, unpack
+
+SEEDS = (0x1234567, 0xABCDEF)
+
+
+def audit(folder: Path, chain_bytes: int = CHAIN_BYTES) -> Outcome:
+    listing = list_segments([str(folder)])
+    found = catalogue(listing.paths)
+    found.notes[:0] = listing.notes
+    accounts, summaries = _scanned(chains_of(found, chain_bytes))
+    again = to_repeat(summaries)
+    if again:
+        repeated, told = _scanned([Chain(process, tuple(found.paths[process])) for process in again])
+        summaries |= told
+        for key, each in repeated.items():
+            accounts[key] = [one for one in accounts[key] if one.process not in again] + each
+    coverage = {process: coverage_of(parts) for process, parts in summaries.items()}
+    judgements = []
+    for key, each in sorted(accounts.items()):
+        judgement = judge(Group.of(key, unpack(pack(each)), coverage))
+        _look_closer(found, judgement, coverage)
+        judgements.append(judgement)
+    return outcome_of(judgements, found, summaries, coverage)
+
+
+def _scanned(chains: list[Chain]) -> tuple[dict[Key, list[Account]], dict[str, list[Summary]]]:
+    accounts: dict[Key, list[Account]] = defaultdict(list)
+    summaries: dict[str, list[Summary]] = defaultdict(list)
+    for index, chain in enumerate(chains):
+        scanned: Scanned = scan(chain, SEEDS)
+        summaries[chain.process].append(summarized(chain, index, scanned))
+        for key, account in scanned.scanner.accounts.items():
+            accounts[key].append(account)
+    return accounts, dict(summaries)
+
+
+def _look_closer(found: Catalogue, judgement: Judgement, coverage: dict[str, str]) -> None:
+    looks = within_reach(judgement)
+    if not looks:
+        return
+    accounts, tapes = [], []
+    for process in judgement.processes:
+        if process not in found.paths:
+            continue
+        tape = empty_tape(process, looks)
+        scanner = scan(Chain(process, tuple(found.paths[process])), SEEDS, {judgement.key: tape}).scanner
+        if judgement.key in scanner.accounts:
+            accounts.append(scanner.accounts[judgement.key])
+            tapes.append(unpack(pack(tape)))
+    for rule, tally in look(Group.of(judgement.key, accounts, coverage), tapes, looks).items():
+        judgement.tallies[rule].add(tally)

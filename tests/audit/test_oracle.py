@@ -1,0 +1,87 @@
+"""The audit and the naive oracle of tests/oracle, which shares nothing with it, say the same of every rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gcom.audit.catalogue import catalogue
+from gcom.audit.job import run
+from gcom.audit.judging import verdict_of
+from gcom.audit.segments import list_segments
+from gcom.audit.session import open_session
+from gcom.audit.stages import Outcome
+from tests.audit.cases import flatten, make
+from tests.audit.here import audit
+from tests.oracle import Report, judge
+
+Verdicts = dict[tuple[str, str], dict[str, str]]
+
+
+def _of_oracle(report: Report) -> Verdicts:
+    return {key: dict(group.verdicts()) for key, group in report.groups.items()}
+
+
+def _of_audit(outcome: Outcome) -> Verdicts:
+    return {each.key: {rule: verdict_of(tally) for rule, tally in each.tallies.items()} for each in outcome.judgements}
+
+
+def _check(folder: Path, what: str, outcome: Outcome, report: Report) -> None:
+    assert outcome.coverage == report.coverage, what
+    ours, theirs = _of_audit(outcome), _of_oracle(report)
+    unlike = {
+        (key, rule): (ours.get(key, {}).get(rule), verdict)
+        for key, rules in theirs.items()
+        for rule, verdict in rules.items()
+        if ours.get(key, {}).get(rule) != verdict
+    }
+    assert unlike == {}, f"{what} in {folder}: (ours, the oracle's)"
+    expected = {key: group.expected for key, group in report.groups.items()}
+    assert {each.key: each.expected for each in outcome.judgements} == expected, what
+
+
+def _sweep(tmp_path: Path, seeds: range) -> None:
+    for seed in seeds:
+        folder = tmp_path / str(seed)
+        what = f"case {seed}: {make(folder, seed)}"
+        if not list(folder.rglob("*.jsonl")):
+            continue
+        report = judge(folder)
+        _check(folder, what, audit(folder), report)
+        _check(folder, f"{what}, segment by segment", audit(folder, chain_bytes=1), report)
+
+
+def test_the_quick_plan_says_what_the_oracle_says(tmp_path: Path) -> None:
+    _sweep(tmp_path, range(1, 40))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("first", range(1000, 3000, 500))
+def test_two_thousand_groups_are_judged_as_the_oracle_judges_them(first: int, tmp_path: Path) -> None:
+    _sweep(tmp_path, range(first, first + 500))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_spark_says_the_same_of_many_groups_in_one_folder(tmp_path: Path) -> None:
+    cases = [tmp_path / str(seed) for seed in range(5000, 5150)]
+    for seed, case in enumerate(cases, 5000):
+        make(case, seed)
+    flatten(cases, tmp_path / "logs")
+    spark = open_session("local[2]", None)
+    try:
+        for chain_bytes in (1 << 20, 1):
+            outcome = run(spark, catalogue(list_segments([str(tmp_path / "logs")]).paths), chain_bytes)
+            _check(tmp_path / "logs", f"chains of {chain_bytes} bytes", outcome, judge(tmp_path / "logs"))
+    finally:
+        spark.stop()
+
+
+def test_undamaged_groups_are_not_blamed(tmp_path: Path) -> None:
+    for seed in range(200, 230):
+        folder = tmp_path / str(seed)
+        make(folder, seed, damaged=False)
+        report = judge(folder)
+        _check(folder, f"case {seed}", audit(folder), report)
