@@ -76,7 +76,9 @@ def _scan(spark: Any, chains: list[Chain], seeds: tuple[int, int]) -> Any:
 
 def _account_rows(chain: Chain, index: int, scanned: Scanned) -> pa.RecordBatch:
     scanner = scanned.scanner
-    rows: list[tuple[Any, ...]] = [(*key, chain.process, index, pack(account)) for key, account in scanner.accounts.items()]
+    rows: list[tuple[Any, ...]] = [
+        (*key, chain.process, index, pack(account)) for key, account in scanner.accounts.items()
+    ]
     summary = summarized(chain, index, scanned)
     rows.append((None, None, chain.process, index, pack(summary)))
     return _batch(rows, _ACCOUNTS)

@@ -5,6 +5,8 @@ The rows of each (group, instance) are judged in stretches.py. The definitions a
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gcom.audit.account import Account
@@ -40,6 +42,7 @@ class Scanner:
         self.seeds = seeds
         self.tapes = tapes or {}
         self._stateless_gaps: list[int] = []
+        self._pending: list[Break] = []  # gaps of which the next opening may tell what they hid
         self._words: dict[str, int] = {}
         self._path = ""
         for group, each in (state or {}).items():
@@ -54,7 +57,7 @@ class Scanner:
         """Go through a segment; `missing` tells that one before it is not there, `first` that this pass begins here."""
         self._path = segment.path
         opening = segment.opening
-        breaks: list[Break] = []
+        breaks, self._pending = self._pending, []
         if missing:
             self._gap(breaks, 0)
         if not first:
@@ -66,18 +69,19 @@ class Scanner:
         if segment.closing is not None and segment.closing.at != self.expected:
             self._check_position(breaks, len(rows), segment.closing.at, len(rows) + 2)
             self.expected = segment.closing.at
+        self._postpone(rows, breaks)
         self._tell(breaks)
         self._scan(rows, breaks, seeded=first)
 
     def lose_segment(self, why: str) -> None:
-        """A segment is there and cannot be read."""
+        """A segment is there and cannot be read: a gap, of which the next opening may tell what it hid."""
         self.notes.append(why)
-        breaks: list[Break] = []
-        self._gap(breaks, 0)
-        self._scan(Rows.none(), breaks, seeded=False)
+        self._gap(self._pending, 0)
 
     def finish(self) -> None:
         """The log ends here, or another pass goes on."""
+        breaks, self._pending = self._pending, []
+        self._scan(Rows.none(), breaks, seeded=False)
         for key, account in self.accounts.items():
             if account.sections and account.sections[-1].next == "open":
                 settled = self.places[key].settled
@@ -127,6 +131,13 @@ class Scanner:
             state = rows.rare[row].get("state")
             state = state if are_states(state) else None
             breaks.append(Break(row, self.expected, gap=False, state=state))
+
+    def _postpone(self, rows: Rows, breaks: list[Break]) -> None:
+        """Keep the gaps at the segment's end for the next opening."""
+        sound = np.flatnonzero(rows.kind != BAD)
+        end = int(sound[-1]) + 1 if len(sound) else 0
+        while breaks[-1].gap and breaks[-1].row >= end:
+            self._pending.insert(0, replace(breaks.pop(), row=0))
 
     def _tell(self, breaks: list[Break]) -> None:
         """Give each gap the state of the opening that follows it at once."""

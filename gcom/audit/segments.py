@@ -97,8 +97,10 @@ def read_segment(path: str, data: bytes) -> Segment | str:
     segment.checksum = zlib.crc32(memoryview(data)[:body])
     lines = data.count(b"\n", 0, body)
     if closing is not None:
-        segment.closing = Closing(closing["at"], closing["reason"] == "exit")
-        if torn or closing["records"] != lines:
+        segment.closing = Closing(closing.get("at", 0), closing.get("reason") == "exit")
+        if not all(type(closing.get(name)) is int for name in ("at", "records", "crc32")):
+            segment.damage = "its close lacks a field or has one of another kind"
+        elif torn or closing["records"] != lines:
             segment.damage = f"its close says {closing['records']} lines before it, there are {lines}"
             segment.damage += " and a piece behind it" if torn else ""
         elif closing["crc32"] != segment.checksum:
@@ -139,8 +141,7 @@ def _closing(line: bytes) -> Record | None:
     record = _record(line)
     if record is None or record.get("type") != "close":
         return None
-    sound = all(type(record.get(name)) is int for name in ("at", "records", "crc32"))
-    return record if sound and isinstance(record.get("reason"), str) else None
+    return record
 
 
 def _record(line: bytes) -> Record | None:

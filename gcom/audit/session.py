@@ -7,8 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
-import warnings
-from typing import Any
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
 
 from gcom.errors import AuditUnavailable
 
@@ -23,8 +25,6 @@ def open_session(master: str | None, remote: str | None, memory: str = "3g") -> 
         raise AuditUnavailable('the audit needs PySpark: pip install "gcom[audit]"') from None
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    # Workers print warnings of Arrow's and Python's own to the terminal otherwise.
-    warnings.simplefilter("ignore")
     if remote is not None:
         return _opened(SparkSession.builder.remote(remote), f"the Spark Connect server {remote}")
     _find_java()
@@ -42,12 +42,26 @@ def _opened(builder: Any, what: str) -> Any:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
+    with tempfile.TemporaryFile() as said:
+        try:
+            with _standard_error_to(said):
+                return builder.getOrCreate()
+        except (PySparkException, Py4JError, OSError, ImportError) as error:
+            said.seek(0)
+            lines = [*str(error).strip().splitlines()[:1], *said.read().decode(errors="replace").splitlines()[-3:]]
+            raise AuditUnavailable(f"{what} cannot be had: {' / '.join(lines)}") from None
+
+
+@contextmanager
+def _standard_error_to(file: IO[bytes]) -> Iterator[None]:
+    """Java, which is started here, greets there, and so do its workers; that would come before the verdict."""
+    kept = os.dup(2)
     try:
-        session = builder.getOrCreate()
-    except (PySparkException, Py4JError, OSError, ImportError) as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise AuditUnavailable(f"{what} cannot be had: {first}") from None
-    return session
+        os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _settings(memory: str, *, local: bool) -> dict[str, str]:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from gcom.bench import auditing as judging
 from gcom.bench import failover as killing
 from gcom.bench import membership
 from gcom.bench import memory as remembering
@@ -64,6 +65,20 @@ def memory(setup: remembering.Setup, output: Output, as_json: bool) -> int:
     return 1 if outcome.wrong else 0
 
 
+def audit(setup: judging.Setup, output: Output, as_json: bool) -> int:
+    """Measure and show; 1 if a healthy log was not found so."""
+    outcomes: list[judging.Outcome] = []
+    with _progress(None) as told:
+        for outcome in judging.measure(setup, told):
+            outcomes.append(outcome)
+            _row(outcome.row(), output, as_json)
+    if as_json and setup.twice:
+        _row({"twice_the_input": round(judging.growth(outcomes), 2)}, output, as_json)
+    if not as_json:
+        show(_audit_table(setup, outcomes), output)
+    return 1 if any(outcome.verdict != "PASS" for outcome in outcomes) else 0
+
+
 def _row(row: dict[str, object], output: Output, as_json: bool) -> None:
     """At once: the next may take minutes."""
     if as_json:
@@ -109,6 +124,26 @@ def _memory_table(outcome: remembering.Outcome) -> Table:
         early = outcome.early[name]
         table.add_row(name, *[f"{size / MEBIBYTE:.1f}" for size in (early, late, late - early)])
     table.add_row("worst", "", _met(outcome.met), f"{outcome.growth_mib:.1f}")
+    return table
+
+
+def _audit_table(setup: judging.Setup, outcomes: list[judging.Outcome]) -> Table:
+    table = Table(title=f"The audit of {setup.members} members' logs, runs of {setup.run_length} on average")
+    for title in ("deliveries", "records", "log MiB", "seconds", "deliveries/s", "peak MiB", "shuffled", "verdict"):
+        table.add_column(title, justify="left" if title == "verdict" else "right")
+    for each in outcomes:
+        table.add_row(
+            f"{each.deliveries:,}",
+            f"{each.records:,}",
+            f"{each.log_bytes / MEBIBYTE:,.0f}",
+            f"{each.seconds:,.1f}",
+            f"{each.deliveries / each.seconds:,.0f}",
+            f"{each.peak_bytes / MEBIBYTE:,.0f}",
+            f"{each.shuffle_bytes / each.log_bytes:.4%}",
+            each.verdict,
+        )
+    if setup.twice:
+        table.add_row("twice the input", "", "", f"x {judging.growth(outcomes):.2f}")
     return table
 
 

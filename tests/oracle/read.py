@@ -94,10 +94,14 @@ def _read_segment(path: Path) -> Segment | None:
     records = [_parsed(line) for line in lines]
     if not records or records[0] is None or records[0].get("type") != "open":
         return None
+    if not all(type(records[0].get(name)) is kind for name, kind in {"process": str, "segment": int, "at": int}.items()):
+        return None
     opening, rest = records[0], records[1:]
     closing = rest.pop() if rest and rest[-1] is not None and rest[-1].get("type") == "close" else None
     segment = Segment(opening, rest, closing, torn=tail != b"")
-    if closing is not None and (tail or closing["records"] != len(lines) - 1):
+    if closing is not None and not all(type(closing.get(name)) is int for name in ("at", "records", "crc32")):
+        segment.damage = "no whole close"
+    elif closing is not None and (tail or closing["records"] != len(lines) - 1):
         segment.damage = "another number of lines than its close says"
     elif closing is not None and closing["crc32"] != zlib.crc32(b"".join(line + b"\n" for line in lines[:-1])):
         segment.damage = "another checksum than its close says"
@@ -135,7 +139,7 @@ def _joined(process: Process, segments: list[Segment], logs: Logs) -> ProcessLog
             expected = _check_position(log, logs, closing["at"], expected)
     last = segments[-1]
     log.torn = last.torn
-    log.exited = last.closing is not None and last.closing["reason"] == "exit"
+    log.exited = last.closing is not None and last.closing.get("reason") == "exit"
     return log
 
 
