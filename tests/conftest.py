@@ -20,6 +20,7 @@ from loguru import logger
 
 # A deadline in wall time would make a property's verdict depend on what else the machine does.
 hypothesis.settings.register_profile("gcom", deadline=None, print_blob=True)
+hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("gcom"), max_examples=15)  # make check
 hypothesis.settings.load_profile("gcom")
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core.letters import Inbox, Letters, Outbox, Unread
@@ -154,7 +154,6 @@ def small_windows() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=300)
 @given(taken=steps)
 def test_what_was_posted_arrives_once_and_in_order_whatever_calls_do(taken: list[tuple[str, int]]) -> None:
     with small_windows():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from gcom.core.basic import Basic
 from gcom.core.effects import Deliver, Sent
@@ -30,7 +30,6 @@ def _small_window() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=150)
 @given(schedules)
 def test_reliable_delivers_every_senders_stream_whole_and_in_order(schedule: Schedule) -> None:
     three = Three(RELIABLE)
@@ -49,7 +48,6 @@ def test_reliable_delivers_every_senders_stream_whole_and_in_order(schedule: Sch
             assert of(sender, three.seen[who].delivered) == list(range(1, three.sent[sender] + 1))
 
 
-@settings(max_examples=80)
 @given(schedules)
 def test_reliable_keeps_nothing_once_all_is_stable(schedule: Schedule) -> None:
     three = Three(RELIABLE)
@@ -66,7 +64,6 @@ def test_reliable_keeps_nothing_once_all_is_stable(schedule: Schedule) -> None:
         assert multicast._assemblies._open == {}
 
 
-@settings(max_examples=150)
 @given(schedules)
 def test_basic_settles_every_message_once_and_in_order(schedule: Schedule) -> None:
     three = Three(BASIC)
@@ -95,7 +92,6 @@ def test_every_message_is_delivered_or_given_up_under_every_order(
 ) -> None:
     definition = Definition("g", ordering, multicast)
 
-    @settings(max_examples=40)
     @given(schedules)
     def check(schedule: Schedule) -> None:
         three = Three(definition, at_registry)

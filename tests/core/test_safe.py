@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from gcom.core.frames import Status
 from gcom.core.quorum import is_quorum
@@ -29,7 +29,6 @@ def _small_window() -> Iterator[None]:
 
 @pytest.mark.parametrize("ordering", list(Ordering))
 def test_what_went_up_somewhere_is_held_by_a_majority(ordering: Ordering) -> None:
-    @settings(max_examples=60)
     @given(schedules)
     def check(schedule: Schedule) -> None:
         three = Three(Definition("g", ordering, safe=True))

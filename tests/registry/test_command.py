@@ -98,11 +98,11 @@ def test_a_taken_port_is_named_and_what_to_do(start: Start) -> None:
     ("arguments", "said"),
     [
         (["--host", "0.0.0.0"], "mutual TLS"),
-        (["--host", "nowhere"], "not an IP address"),
-        (["--port", "70000"], "70000"),
-        (["--port", "x"], "port 'x'"),
-        (["--port", "-1"], "port '-1'"),
-        (["--prot", "1"], "--prot"),
+        pytest.param(["--host", "nowhere"], "not an IP address", marks=pytest.mark.slow),
+        pytest.param(["--port", "70000"], "70000", marks=pytest.mark.slow),
+        pytest.param(["--port", "x"], "port 'x'", marks=pytest.mark.slow),
+        pytest.param(["--port", "-1"], "port '-1'", marks=pytest.mark.slow),
+        pytest.param(["--prot", "1"], "--prot", marks=pytest.mark.slow),
     ],
 )
 def test_a_bad_value_is_named(start: Start, arguments: list[str], said: str) -> None:

@@ -35,6 +35,7 @@ def larges(worker: Worker) -> list[tuple[str, int, int, int]]:
     return [(row["sender"], row["number"], row["sum"], row["size"]) for row in worker.rows("large")]
 
 
+@pytest.mark.slow
 def test_three_members_deliver_each_others_messages_of_sixteen_mebibytes(there: Workers) -> None:
     members = there.three()
     for member in members:
@@ -59,6 +60,7 @@ def stop_in_the_middle(sender: Worker, receiver: Worker) -> None:
         sender.signal(signal.SIGCONT)
 
 
+@pytest.mark.slow
 def test_no_survivor_keeps_a_part_of_what_a_killed_sender_had_begun(there: Workers) -> None:
     alice, bob, carol = there.three()
     alice.say(f"pour {SIZE}")

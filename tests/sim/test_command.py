@@ -89,6 +89,7 @@ def test_a_folder_with_something_in_it_is_refused(tmp_path: Path, capfd: pytest.
     assert "not empty" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_many_seeds_at_once_and_cleanly() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "gcom.cli", "sim", "--seeds", "1..100000", "--jobs", "2"],

@@ -17,23 +17,25 @@ def _check(seed: int, load_bytes: int, patch: pytest.MonkeyPatch) -> None:
     World(draw(seed)).run()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [2])
 def test_a_seed_with_pieces_runs_clean(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _check(seed, 240, monkeypatch)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20, 150))
+@pytest.mark.parametrize("seed", [*range(2), *range(3, 150)])
 def test_another_seed_with_pieces_runs_clean(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _check(seed, 240, monkeypatch)
 
 
 # Basic gave up a later gap before an earlier one, whose pieces still came, and FIFO delivered over that.
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [217, 252, 260])
 def test_a_seed_that_found_a_fault_runs_clean(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _check(seed, 192, monkeypatch)
 
 
+@pytest.mark.slow
 def test_there_are_pieces_and_broken_assemblies(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, whole = 0, 0
     add = Assemblies.add

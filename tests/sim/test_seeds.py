@@ -10,8 +10,8 @@ from gcom.sim.plan import KINDS_MIN, MESSAGES_MIN, Fault, draw
 from gcom.sim.runs import run_seed
 from gcom.sim.world import World
 
-FAST = range(1, 13)
-SLOW = range(13, 61)
+FAST = range(1, 3)
+SLOW = range(3, 61)
 
 
 def _check(seed: int) -> World:
@@ -46,6 +46,7 @@ def test_what_is_drawn_does_happen() -> None:
     assert all(happened[kind] >= 0.8 * count for kind, count in drawn.items())
 
 
+@pytest.mark.slow
 def test_a_run_that_shows_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gcom.sim.world.KINDS_MIN", len(Fault) + 1)
     assert run_seed(1).violation.startswith("VACUOUS: only ")

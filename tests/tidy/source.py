@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -45,20 +45,25 @@ class Source:
         """The syntax tree; a file that does not parse raises, and fails the test that looks."""
         return ast.parse(self.text, filename=str(self.path))
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every node of the tree."""
+        return list(ast.walk(self.tree))
+
     def at(self, node: ast.AST) -> str:
         """Where a node stands, as editors know it."""
         return f"{self.path}:{getattr(node, 'lineno', 0)}"
 
     def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
         """Every function and method, nested ones too."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield node
 
     def imports(self) -> list[Import]:
         """Every import, those in functions and under `if TYPE_CHECKING` too."""
         inside = {id(node) for function in self.functions() for node in ast.walk(function)}
-        return [found for node in ast.walk(self.tree) for found in _imports(node, id(node) in inside)]
+        return [found for node in self.nodes for found in _imports(node, id(node) in inside)]
 
 
 def _imports(node: ast.AST, inside: bool) -> list[Import]:
@@ -74,4 +79,9 @@ def _imports(node: ast.AST, inside: bool) -> list[Import]:
 def sources(*folders: str) -> list[Source]:
     """Return every Python file under the folders, in order of path."""
     paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
-    return [Source(path.relative_to(ROOT), path.read_text("utf-8")) for path in paths]
+    return [_source(path) for path in paths]
+
+
+@cache
+def _source(path: Path) -> Source:
+    return Source(path.relative_to(ROOT), path.read_text("utf-8"))

@@ -42,8 +42,8 @@ print("done")
 """
 
 
-@pytest.mark.parametrize("flush", ["each", "once"])
-@pytest.mark.parametrize("segment_bytes", [10**6, 1500])
+@pytest.mark.parametrize("flush", ["each", pytest.param("once", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("segment_bytes", [pytest.param(10**6, marks=pytest.mark.slow), 1500])
 @pytest.mark.parametrize("limit", [60, 300, 1777, 2048])
 def test_a_full_disk_ends_the_log(tmp_path: Path, limit: int, segment_bytes: int, flush: str) -> None:
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path), str(limit), str(segment_bytes), flush]

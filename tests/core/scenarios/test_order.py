@@ -27,7 +27,7 @@ def test_scenario_01_all_flood_and_nothing_is_missing_twice_or_out_of_turn(
     rng, sent = Random(1), set[object]()
     if multicast is Multicast.RELIABLE:
         net.lose = lambda frame: rng.random() < 0.2
-    for index in range(300):
+    for index in range(100):
         who = rng.choice(members)
         texts = [f"{who} {index}.{part}" for part in range(rng.randint(1, 4))]
         net.send(who, *texts)

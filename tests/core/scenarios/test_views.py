@@ -18,8 +18,8 @@ from tests.core.network import Network
 ALL = (A, B, C, D, E)
 
 
-@pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
-@pytest.mark.parametrize("sender", [A, C])
+@pytest.mark.parametrize("ordering", [pytest.param("FIFO", marks=pytest.mark.slow), "TOTAL"])
+@pytest.mark.parametrize("sender", [pytest.param(A, marks=pytest.mark.slow), C])
 @pytest.mark.parametrize("reached", [*combinations(ALL, 2)], ids=lambda pair: "".join(who[0] for who in pair))
 def test_scenario_09_who_delivers_first_dies_at_once_and_all_others_deliver_it_too(
     reached: tuple[Process, Process], sender: Process, ordering: str
