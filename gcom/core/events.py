@@ -68,10 +68,11 @@ class RegistryAnswered:
 
 @dataclass(frozen=True, slots=True)
 class SequencerAnswered:
-    """The answer of the registry's sequencer to a request, or None: there was none."""
+    """The answer of the registry's sequencer to a request, or None: there was none; `refused`: nobody listens there."""
 
     request: SequencerRequest
     answer: SequencerAnswer | None
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -355,8 +355,8 @@ class GroupMachine:
                 member.end("exit")
             case events.RegistryAnswered(asked, said):
                 member.on_registry(asked, said, now_ms)
-            case events.SequencerAnswered(request, answer):
-                member.on_sequencer(request, answer, now_ms)
+            case events.SequencerAnswered(request, answer, refused):
+                member.on_sequencer(request, answer, refused, now_ms)
             case events.Start():
                 pass
             case _:

@@ -160,10 +160,12 @@ class Member:
             del self._links[peer].relays[frames.ORDER]
         return orders
 
-    def on_sequencer(self, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> None:
+    def on_sequencer(
+        self, request: SequencerRequest, answer: SequencerAnswer | None, refused: bool, now_ms: int
+    ) -> None:
         """The registry's sequencer answered, or did not."""
         serials = self.streams.serials
-        orders = serials.on_answer(request, answer, now_ms) if serials else None
+        orders = serials.on_answer(request, answer, now_ms, refused) if serials else None
         if orders:
             self.effects += self.streams.on_orders(orders, fresh=True)
         if serials and serials.cut_off and self.process not in self._grounds.unserved:

@@ -10,6 +10,8 @@ A promise to a view change freezes the log like a stream: the log is one more st
 
 from __future__ import annotations
 
+from enum import Enum
+
 from gcom.core.frames import ORDER, Decision, Status
 from gcom.core.majority import held_by_majority
 from gcom.core.order_log import Entry, OrderLog, Orders
@@ -21,12 +23,34 @@ from gcom.values.view import View
 PIECE_ENTRIES = 128  # in one frame; beside an INSTALL they fit FRAME_HEADER_BYTES, however long the names
 
 
+class Service(Enum):
+    """Whence this member's view has its order, and how the registry's sequencer serves it."""
+
+    AT_LEADER = "at leader"  # the leader orders; the registry is asked only whether it could again
+    OPENING = "opening"  # the leader's OPEN may be under way: UNKNOWN is no evidence for OPEN_GRACE_MS
+    SERVED = "served"  # the sequencer has answered in this view
+    DOUBTED = "doubted"  # a request was not answered; asked again, for SEQUENCER_GRACE_MS or until refused twice
+    CUT_OFF = "cut off"  # the sequencer does not serve this member: the view must change
+
+
+_BEGUN = (Service.AT_LEADER, Service.OPENING)  # by an install, from everywhere
+
+# Every state and what may follow it.
+SERVICES: dict[Service, tuple[Service, ...]] = {
+    Service.AT_LEADER: _BEGUN,
+    Service.OPENING: (*_BEGUN, Service.SERVED, Service.DOUBTED, Service.CUT_OFF),
+    Service.SERVED: (*_BEGUN, Service.SERVED, Service.DOUBTED, Service.CUT_OFF),
+    Service.DOUBTED: (*_BEGUN, Service.SERVED, Service.CUT_OFF),
+    Service.CUT_OFF: _BEGUN,
+}
+
+
 class Serials:
     """`agreed` <= `log.end`; what is agreed and not yet passed on is after `_passed`."""
 
     def __init__(self, process: Process, group: str, instance: str) -> None:
         self.process = process
-        self.at_registry = True
+        self.service = Service.OPENING
         self.log = OrderLog(0, {})
         self.agreed = 0
         self._group, self._instance = group, instance
@@ -40,8 +64,9 @@ class Serials:
         self._asking = False
         self._opened = False
         self._retry_ms = 0
-        self._patient_until_ms: int | None = None
-        self.cut_off = False  # the sequencer does not serve this process: the view must change
+        self._refusals = 0  # in a row: nobody listens at the registry's port
+        self._doubted_until_ms = 0
+        self._unknown_until_ms: int | None = None  # from the first UNKNOWN on, while that is no evidence
         self.reaches = False  # the registry has answered this process for so long that it may order again
         self._reached_since_ms: int | None = None
 
@@ -53,9 +78,24 @@ class Serials:
         self.log = OrderLog(serial, ordered)
         self.agreed = self._passed = self._told = serial
         self._held = {member: serial for member in view.members if member != self.process}
-        self.at_registry = decision.at_registry
-        self._frozen_at = self._wanted = self._patient_until_ms = None
-        self._asking = self._opened = self.cut_off = False
+        self._frozen_at = self._wanted = self._unknown_until_ms = None
+        self._asking = self._opened = False
+        self._refusals = 0
+        self._become(Service.OPENING if decision.at_registry else Service.AT_LEADER)
+
+    def _become(self, service: Service) -> None:
+        assert service in SERVICES[self.service], f"{self.service} to {service}"
+        self.service = service
+
+    @property
+    def at_registry(self) -> bool:
+        """Whether the view's sequencer is in the registry."""
+        return self.service is not Service.AT_LEADER
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the view's sequencer does not serve this process."""
+        return self.service is Service.CUT_OFF
 
     @property
     def view(self) -> View:
@@ -111,44 +151,67 @@ class Serials:
         if self.at_registry and view.leader == self.process and not self._opened:
             self._opened = True  # once only: a registry that starts again must not be opened with old serials
             return Open(self._group, self._instance, view.number, self.log.end, dict(self.log.ordered))
-        if self.at_registry and number <= self.log.ordered.get(self.process, 0):
+        settled = self.service is not Service.DOUBTED and number <= self.log.ordered.get(self.process, 0)
+        if self.at_registry and settled:
             return None
         if not self.at_registry:
             self._retry_ms = now_ms + limits.RENEW_MS  # only to know whether it could serve again
         stable = min([self.held, *self._held.values()])
         return Want(self._group, self._instance, view.number, self.process, number, self.log.end, stable)
 
-    def on_answer(self, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> Orders | None:
-        """The registry's answer, or None: it was not reached; returns what it says of the order."""
-        if answer is None:
+    def on_answer(
+        self, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int, refused: bool = False
+    ) -> Orders | None:
+        """The registry's answer, or None: there was none, perhaps since nobody listens there (`refused`).
+
+        Returns what it says of the order.
+        """
+        self._on_reached(answer is not None, now_ms)
+        if isinstance(request, Open | Want) and request.view != self.view.number:
+            return None
+        self._asking = False
+        if not self.at_registry or self.cut_off:
+            return None
+        self._refusals = self._refusals + 1 if refused else 0
+        if isinstance(answer, Orders | Opened):
+            self._unknown_until_ms = now_ms  # it knows the view: if it says UNKNOWN after that, it has forgotten it
+            self._become(Service.SERVED)
+            return answer if isinstance(answer, Orders) else None
+        self._on_unserved(request, answer, now_ms)
+        return None
+
+    def _on_reached(self, reached: bool, now_ms: int) -> None:
+        """Whether the registry answered, whatever it said."""
+        if not reached:
             self._reached_since_ms, self.reaches = None, False
         elif self._reached_since_ms is None:
             self._reached_since_ms = now_ms
         else:
             self.reaches = now_ms - self._reached_since_ms >= limits.RETURN_MS
-        if isinstance(request, Open | Want) and request.view != self.view.number:
-            return None
-        self._asking = False
-        if not self.at_registry:
-            return None
-        if isinstance(answer, Orders):
-            self._patient_until_ms = None
-            return answer
-        if not isinstance(answer, Opened):
-            self._on_unserved(request, answer, now_ms)
-        return None
 
     def _on_unserved(self, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> None:
-        """Unknown is usual just after a view began, since the leader's OPEN is on its way."""
-        if self._patient_until_ms is None:
-            self._patient_until_ms = now_ms + limits.OPEN_GRACE_MS
+        """UNKNOWN is usual just after a view began, since the leader's OPEN is on its way; one lost call is no outage.
+
+        An OPEN that was not answered may have arrived: a WANT finds out, since an OPEN is put once only.
+        """
         self._retry_ms = now_ms + limits.JOIN_GATHER_MS
-        self.cut_off = answer is None or isinstance(request, Open) or now_ms >= self._patient_until_ms
+        if answer is None:
+            if self.service is not Service.DOUBTED:
+                self._doubted_until_ms = now_ms + limits.SEQUENCER_GRACE_MS
+                self._become(Service.DOUBTED)
+            given_up = self._refusals > 1 or now_ms >= self._doubted_until_ms
+        else:
+            if self._unknown_until_ms is None:
+                self._unknown_until_ms = now_ms + limits.OPEN_GRACE_MS
+            given_up = isinstance(request, Open) or now_ms >= self._unknown_until_ms
+        if given_up:
+            self._become(Service.CUT_OFF)
 
     @property
     def waiting(self) -> bool:
         """Whether a request is to be repeated soon."""
-        return self._patient_until_ms is not None and not self.cut_off
+        unheard = self.service is Service.OPENING and self._unknown_until_ms is not None
+        return unheard or self.service is Service.DOUBTED
 
     # how far it goes
 

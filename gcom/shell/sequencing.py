@@ -1,7 +1,8 @@
 """The node's way to the registry's sequencer: one thread, one connection, one request at a time.
 
 A request is put at most once (DESIGN 7: an OPEN put again, to a registry that has started anew, would give serials out
-a second time), so a connection that breaks is an answer that did not come, and the group's machine decides.
+a second time), so a connection that breaks is an answer that did not come, and the group's machine decides whether it
+asks again.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from gcom.core import sequencer_codec
-from gcom.core.sequencer import SequencerAnswer, SequencerRequest
+from gcom.core.events import SequencerAnswered
+from gcom.core.sequencer import SequencerRequest
 from gcom.errors import GComError
 from gcom.shell import pyro
 from gcom.shell.faults import REGISTRY
+from gcom.values import limits
 from gcom.values.names import Address
 
 if TYPE_CHECKING:
     from gcom.shell.node import Node
     from gcom.shell.stay import Stay
-
-CALL_TIMEOUT_S = 1.0  # a registry that hangs for longer has lost the sequencer's part
 
 
 class SequencerLink:
@@ -43,11 +44,14 @@ class SequencerLink:
         """Put requests until closed."""
         while (item := self._requests.get()) is not None:
             stay, request = item
-            stay.on_sequencer(request, self._ask(request))
+            stay.handle(self._ask(request))
 
-    def _ask(self, request: SequencerRequest) -> SequencerAnswer | None:
+    def _ask(self, request: SequencerRequest) -> SequencerAnswered:
         data = sequencer_codec.encode_request(request)
         try:
-            return sequencer_codec.decode_answer(self._node.call(self._caller, REGISTRY, data, CALL_TIMEOUT_S))
-        except GComError:  # not there, too slow, another version, or no sequencer at all: it does not order for us
-            return None
+            answer = self._node.call(self._caller, REGISTRY, data, limits.SEQUENCER_CALL_MS / 1000)
+            return SequencerAnswered(request, sequencer_codec.decode_answer(answer))
+        except pyro.Refused:
+            return SequencerAnswered(request, None, refused=True)
+        except GComError:  # too slow, another version, or no sequencer at all: it does not order for us
+            return SequencerAnswered(request, None)

@@ -40,7 +40,6 @@ from gcom.core.effects import (
 from gcom.core.frames import Frame, Reply
 from gcom.core.group import GroupMachine
 from gcom.core.requests import Answer, Refusal, Request
-from gcom.core.sequencer import SequencerAnswer, SequencerRequest
 from gcom.errors import Detached, GComError, NotAMember, RegistryUnavailable, StateFailed, VersionMismatch
 from gcom.shell.answering import NO_HANDLER
 from gcom.shell.membership import NOTICES_MAX, Membership
@@ -358,10 +357,6 @@ class Stay:
         for peer in self.machine.woken():
             if self.machine.due_ms(peer) is not None:
                 self._node.link(self.machine.address_of(peer)).serve(self, peer)
-
-    def on_sequencer(self, request: SequencerRequest, answer: SequencerAnswer | None) -> None:
-        """The sequencer's answer; None: there is none."""
-        self.handle(events.SequencerAnswered(request, answer))
 
     def on_registry(self, request: Request, answer: Answer | None, failure: GComError | None) -> None:
         """The registry's answer, or why there is none."""

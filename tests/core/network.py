@@ -314,7 +314,8 @@ class Network:
         answer = self.sequencer.ask(question) if self._served(who) else None
         self.asked.append((who, question, answer))
         told = None if self.lose_answer(who, question) else answer
-        self._todo.append((who, events.SequencerAnswered(question, told)))
+        refused = not self.registry_up
+        self._todo.append((who, events.SequencerAnswered(question, told, refused)))
 
     def _served(self, who: Process) -> bool:
         """Whether a process reaches the registry."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gcom.core.frames import ORDER, Decision, Status
 from gcom.core.order_log import Entry, OrderLog, Orders
 from gcom.core.sequencer import Open, Opened, Sequencer, SequencerAnswer, Unknown, Want
-from gcom.core.serials import PIECE_ENTRIES, Serials
+from gcom.core.serials import PIECE_ENTRIES, SERVICES, Serials, Service
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.view import View
@@ -48,15 +48,16 @@ def test_the_leader_opens_its_view_before_anybody_is_served() -> None:
     assert made.due(5, 1) == [Want("g", "i", 1, A, 5, 7, 7)]
 
 
-def test_a_view_is_opened_once_only_whatever_the_registry_says() -> None:
+@pytest.mark.parametrize("first", [Opened(), None])
+def test_a_view_is_opened_once_only_whatever_the_registry_says(first: SequencerAnswer | None) -> None:
     made = serials()
     asked: list[object] = []
-    answers: list[SequencerAnswer | None] = [Opened(), Unknown(), Unknown(), Unknown()]
-    for now_ms, answer in enumerate(answers):
-        (request,) = made.due(5, now_ms * 500)
+    for now_ms, answer in enumerate([first, piece(), None, piece(), Unknown()]):
+        (request,) = made.due(5, now_ms * 100)
         asked.append(type(request))
-        made.on_answer(request, answer, now_ms * 500)
-    assert asked == [Open, Want, Want, Want]
+        made.on_answer(request, answer, now_ms * 100)
+    assert asked == [Open, Want, Want, Want, Want]
+    assert made.cut_off
 
 
 def test_who_sends_nothing_asks_nothing() -> None:
@@ -84,12 +85,82 @@ def test_all_that_every_member_holds_the_sequencer_may_forget() -> None:
     assert made.due(5, 0) == [Want("g", "i", 1, B, 5, 4, 2)]
 
 
-def test_no_answer_means_that_the_sequencer_must_go() -> None:
+def unanswered(made: Serials, *times_ms: int, refused: bool = False, number: int = 1) -> None:
+    """What is asked at these times is not answered."""
+    for now_ms in times_ms:
+        (request,) = made.due(number, now_ms)
+        made.on_answer(request, None, now_ms, refused)
+
+
+def test_one_request_without_an_answer_is_put_again_and_nothing_else_happens() -> None:
     made = serials(B)
-    (request,) = made.due(1, 0)
-    made.on_answer(request, None, 10)
+    unanswered(made, 10)
+    assert made.waiting
+    assert not made.cut_off
+    assert made.due(1, 10) == []  # not at once
+    assert made.due(1, 10 + limits.JOIN_GATHER_MS) == [Want("g", "i", 1, B, 1, 0, 0)]
+    made.on_answer(Want("g", "i", 1, B, 1, 0, 0), piece((B, 1, 1)), 50)
+    assert made.service is Service.SERVED
+    assert not made.waiting
+
+
+def test_a_sequencer_that_answers_nothing_for_its_grace_must_go() -> None:
+    made = serials(B)
+    unanswered(made, 10, 200, 380)
+    assert not made.cut_off
+    unanswered(made, 10 + limits.SEQUENCER_GRACE_MS)
     assert made.cut_off
     assert made.due(1, 10**6) == []
+
+
+def test_the_grace_begins_anew_with_each_answer() -> None:
+    made = serials(B)
+    for begin_ms in (0, 1_000, 2_000):
+        unanswered(made, begin_ms, begin_ms + 300)
+        (request,) = made.due(1, begin_ms + 350)
+        made.on_answer(request, piece(), begin_ms + 350)
+    assert made.service is Service.SERVED
+
+
+def test_a_sequencer_whose_port_refuses_twice_must_go_at_once() -> None:
+    made = serials(B)
+    unanswered(made, 0)  # the connection broke
+    unanswered(made, 20, refused=True)
+    assert not made.cut_off  # it may be starting again
+    unanswered(made, 40, refused=True)
+    assert made.cut_off
+
+
+def test_refusals_count_in_a_row() -> None:
+    made = serials(B)
+    for begin_ms in (0, 1_000):
+        unanswered(made, begin_ms, refused=True)
+        (request,) = made.due(1, begin_ms + 100)
+        made.on_answer(request, piece(), begin_ms + 100)
+    assert not made.cut_off
+
+
+def test_who_was_not_answered_asks_again_though_it_wants_nothing_more() -> None:
+    made = serials(B)
+    unanswered(made, 0)
+    made.extend(piece((B, 1, 1)))  # another member told it
+    assert made.due(1, 100) == [Want("g", "i", 1, B, 1, 1, 0)]
+
+
+def test_an_open_without_an_answer_is_followed_by_a_want() -> None:
+    made = serials()
+    (request,) = made.due(0, 0)
+    assert isinstance(request, Open)
+    made.on_answer(request, None, 0)
+    assert made.due(0, 100) == [Want("g", "i", 1, A, 0, 0, 0)]
+
+
+def test_a_sequencer_that_has_served_the_view_and_knows_it_no_more_has_forgotten_it() -> None:
+    made = serials(B)
+    for now_ms, answer in ((0, piece()), (100, None), (200, Unknown())):
+        (request,) = made.due(1, now_ms)
+        made.on_answer(request, answer, now_ms)
+    assert made.cut_off
 
 
 def test_a_sequencer_that_knows_nothing_may_not_have_heard_of_the_view_yet() -> None:
@@ -104,14 +175,6 @@ def test_a_sequencer_that_knows_nothing_may_not_have_heard_of_the_view_yet() -> 
     made.on_answer(request, Unknown(), 2_000)
     assert made.cut_off
     assert not made.waiting
-
-
-def test_patience_begins_anew_once_it_was_served() -> None:
-    made = serials(B)
-    for now_ms, answer in ((0, Unknown()), (900, piece()), (5_000, Unknown())):
-        (request,) = made.due(1, now_ms)
-        made.on_answer(request, answer, now_ms)
-    assert not made.cut_off
 
 
 def test_a_leader_whose_view_is_refused_does_not_wait() -> None:
@@ -145,6 +208,16 @@ def test_a_member_knows_for_how_long_the_registry_has_answered() -> None:
     (request,) = made.due(0, 10**6)
     made.on_answer(request, None, 10**6)
     assert not made.reaches
+
+
+@pytest.mark.parametrize("service", Service)
+@pytest.mark.parametrize("at_registry", [True, False])
+def test_a_view_begins_anew_from_every_state(service: Service, at_registry: bool) -> None:
+    made = serials(B)
+    made.service = service
+    made.install(decision(FIRST, A, B, at_registry=at_registry), 0)
+    assert made.service is (Service.OPENING if at_registry else Service.AT_LEADER)
+    assert set(SERVICES) == set(Service)
 
 
 # who orders
