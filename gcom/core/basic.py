@@ -1,7 +1,9 @@
 """BASIC multicast: each run is sent once to each member (DESIGN 5).
 
 What is missing is known from a later run or from the sender's `sent`, and given up after a grace; nothing is stored and
-nothing is promised about agreement. Of a large run the pieces go once each: where a call with one fails, the rest is
+nothing is promised about agreement. But the view ends at its cut like any other: what comes after this process's
+promise waits until the cut is known, goes up with it, or is dropped as never received, in every order alike. Of a large
+run the pieces go once each: where a call with one fails, the rest is
 not sent, and the message is among what is missing.
 """
 
@@ -26,26 +28,37 @@ class _Gap:
 class Basic(Multicast):
     """Each run is sent once.
 
-    `_top[s]`: everything up to it arrived, is in `_gaps[s]` (by its first number), or is lost.
+    `_top[s]`: everything up to it arrived, is in `_gaps[s]` (by its first number), or is lost. Since the promise:
+    `_late[s]` are runs beyond it, by their first number, `_rest` runs of the cut.
     """
 
     def __init__(self, process: Process) -> None:
         super().__init__(process)
         self._top: dict[Process, int] = {}
         self._gaps: dict[Process, dict[int, _Gap]] = {}
-
-    def freeze(self) -> None:
-        """Promise: nothing new is numbered; what was numbered still goes out, since nobody could fetch it."""
-        self.frozen = True
+        self._late: dict[Process, dict[int, Run]] = {}
+        self._rest: list[Run] = []
 
     def receive(self, run: Run, now_ms: int) -> list[Run]:
         if run.sender not in self._top or run.view != self.view:
             return []
+        if self.frozen and run.first > self._top[run.sender]:
+            self._late[run.sender][run.first] = run
+            return []
+        if not self._take(run, now_ms):
+            return []
+        if self.frozen:
+            self._rest.append(run)  # of what was promised, so the cut has it
+            return []
+        return [run]
+
+    def _take(self, run: Run, now_ms: int) -> bool:
+        """Whether a run is new."""
         if run.first <= self._top[run.sender]:
-            return [run] if self._fill(run) else []
+            return self._fill(run)
         self._note(run.sender, run.first - 1, now_ms)
         self._top[run.sender] = run.last
-        return [run]
+        return True
 
     def _fill(self, run: Run) -> bool:
         gaps = self._gaps[run.sender]
@@ -66,7 +79,7 @@ class Basic(Multicast):
 
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
         """The sender says that 1…sent were put to this process."""
-        if sender in self._top:
+        if sender in self._top and not self.frozen:
             self._note(sender, sent, now_ms)
 
     def on_failed(self, peer: Process) -> None:
@@ -102,17 +115,23 @@ class Basic(Multicast):
     def holdings(self) -> dict[Process, int]:
         return {self.process: self.out.number, **self._top}
 
-    def missing(self, cut: dict[Process, int], now_ms: int) -> list[Range]:
+    def _missing(self, now_ms: int) -> list[Range]:
         for sender in self._top:
-            self._note(sender, cut.get(sender, 0), now_ms)
+            end = self._cut.get(sender, 0)
+            late = self._late[sender]
+            for run in [run for _, run in sorted(late.items()) if run.last <= end]:
+                del late[run.first]
+                self._rest += [run] if self._take(run, now_ms) else []
+            self._note(sender, end, now_ms)
         gaps = [(sender, first, gap) for sender, found in self._gaps.items() for first, gap in sorted(found.items())]
-        return [Range(sender, first, gap.last) for sender, first, gap in gaps if first <= cut.get(sender, 0)]
+        return [Range(sender, first, gap.last) for sender, first, gap in gaps if first <= self._cut.get(sender, 0)]
 
     def fetched(self, view: int, sender: Process, after: int, offset: int, bytes_max: int) -> Load:
         return Load()
 
     def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
-        return [], [lost for sender in self._top for lost in self._give_up(sender, limits.NUMBER_MAX)]
+        lost = [lost for sender in self._top for lost in self._give_up(sender, limits.NUMBER_MAX)]
+        return [run for run in self._rest if run.last <= cut.get(run.sender, 0)], lost
 
     def overdue(self, now_ms: int) -> list[Range]:
         return [lost for sender in self._top for lost in self._give_up(sender, now_ms - limits.GAP_GRACE_MS)]
@@ -135,6 +154,7 @@ class Basic(Multicast):
     def _begin(self, others: list[Process], cut: dict[Process, int]) -> None:
         self._top = {sender: max(cut.get(sender, 0), self._top.get(sender, 0)) for sender in others}
         self._gaps = {sender: {} for sender in others}
+        self._late, self._rest = {sender: {} for sender in others}, []
 
     def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
         self.out.on_status(known, status.held, status.consumed)

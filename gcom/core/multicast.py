@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from enum import Enum
 
 from gcom.core.frames import Status
 from gcom.core.pieces import Assemblies
@@ -20,6 +21,22 @@ from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Piece, Run
 from gcom.values.view import View
+
+
+class Flow(Enum):
+    """Where the streams stand in a view."""
+
+    OPEN = "open"  # runs are sent, stored, acknowledged, and go up
+    FROZEN = "frozen"  # promised to a view change: nothing new is numbered, stored, acknowledged, or goes up
+    FILLING = "filling"  # the cut is known: what is missing of it, and nothing else, is stored
+
+
+# Every state and what may follow it. A higher ballot takes FILLING back to FROZEN, an install any state to OPEN.
+FLOWS: dict[Flow, tuple[Flow, ...]] = {
+    Flow.OPEN: (Flow.OPEN, Flow.FROZEN),
+    Flow.FROZEN: (Flow.OPEN, Flow.FROZEN, Flow.FILLING),
+    Flow.FILLING: (Flow.OPEN, Flow.FROZEN, Flow.FILLING),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +58,39 @@ class Multicast(ABC):
         self.consumed: dict[Process, int] = {}  # of each sender, behind this process's application
         self.view = 0
         self.members: View | None = None
-        self.frozen = False  # from the promise to a view change until its install
+        self.flow = Flow.OPEN
+        self._cut: dict[Process, int] = {}  # while FILLING
         self._assemblies = Assemblies()
 
     def install(self, view: View, cut: dict[Process, int]) -> None:
         """Begin `view`; `cut` is where each stream stands."""
         self.view = view.number
         self.members = view
-        self.frozen = False
+        self._become(Flow.OPEN)
         self._assemblies = Assemblies()  # what the cut does not have will never be whole
         others = [member for member in view.members if member != self.process]
         self.out.install(others)
         self.consumed = {sender: self.consumed.get(sender, cut.get(sender, 0)) for sender in others}
         self._begin(others, cut)
+
+    def _become(self, flow: Flow) -> None:
+        assert flow in FLOWS[self.flow], f"{self.flow} to {flow}"
+        self.flow = flow
+
+    @property
+    def frozen(self) -> bool:
+        """From the promise to a view change until its install."""
+        return self.flow is not Flow.OPEN
+
+    def freeze(self) -> None:
+        """A promise to a view change was made."""
+        self._become(Flow.FROZEN)
+
+    def missing(self, cut: dict[Process, int], now_ms: int) -> list[Range]:
+        """What of the cut is not yet here; once asked, it is waited for or must be fetched."""
+        self._cut = cut
+        self._become(Flow.FILLING)
+        return self._missing(now_ms)
 
     def submit(self, run: Run) -> list[Run]:
         """Take a run of this process into its stream; returns what may go up to the ordering."""
@@ -158,20 +195,12 @@ class Multicast(ABC):
         """How far each stream counts here, for a promise."""
 
     @abstractmethod
-    def missing(self, cut: dict[Process, int], now_ms: int) -> list[Range]:
-        """What of the cut is not yet here; once asked, it is waited for or must be fetched."""
-
-    @abstractmethod
     def fetched(self, view: int, sender: Process, after: int, offset: int, bytes_max: int) -> Load:
         """What of a sender to relay to a member that misses it."""
 
     @abstractmethod
     def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
         """End the view at the cut: the runs that still go up, and what is lost."""
-
-    @abstractmethod
-    def freeze(self) -> None:
-        """A promise to a view change was made."""
 
     def within(self, cut: dict[Process, int]) -> bool:
         """Whether nothing went up here that the cut leaves out, and the cut has all of this process's own stream."""
@@ -198,6 +227,9 @@ class Multicast(ABC):
         """Whether the run of a piece would be taken, were it whole."""
 
     @abstractmethod
+    def _missing(self, now_ms: int) -> list[Range]: ...
+
+    @abstractmethod
     def _begin(self, others: list[Process], cut: dict[Process, int]) -> None: ...
 
     @abstractmethod
@@ -222,15 +254,12 @@ class Reliable(Multicast):
         self._stores: dict[Process, RunStore] = {}
         self._released: dict[Process, int] = {}
         self._marks: dict[Process, int] = {}
-        self._cut: dict[Process, int] | None = None
         self._previous: dict[Process, RunStore] = {}
 
     def freeze(self) -> None:
-        """Promise: from now on nothing new is stored, acknowledged or released."""
         if not self.frozen:
             self._marks = {sender: store.last for sender, store in self._stores.items()}
-        self.frozen = True
-        self._cut = None
+        super().freeze()
 
     def receive(self, run: Run, now_ms: int) -> list[Run]:
         if not self._store(run) or self.frozen:
@@ -243,10 +272,14 @@ class Reliable(Multicast):
         store = self._stores.get(run.sender)
         if store is None or run.view != self.view or run.first != store.last + 1:
             return False
-        if self.frozen and (self._cut is None or run.last > self._cut.get(run.sender, 0)):
+        if not self._may_store(run.sender, run.last):
             return False
         store.append(run)
         return True
+
+    def _may_store(self, sender: Process, last: int) -> bool:
+        """Once this process has promised, only what the cut has."""
+        return self.flow is Flow.OPEN or (self.flow is Flow.FILLING and last <= self._cut.get(sender, 0))
 
     def on_failed(self, peer: Process) -> None:
         known = self.out.peers.get(peer)
@@ -272,15 +305,14 @@ class Reliable(Multicast):
         store = self._stores.get(piece.sender)
         if store is None or piece.view != self.view or piece.first != store.last + 1:
             return False
-        return not self.frozen or (self._cut is not None and piece.first <= self._cut.get(piece.sender, 0))
+        return self._may_store(piece.sender, piece.first)
 
     def holdings(self) -> dict[Process, int]:
         return {self.process: self.out.number, **{sender: store.last for sender, store in self._stores.items()}}
 
-    def missing(self, cut: dict[Process, int], now_ms: int) -> list[Range]:
-        self._cut = cut
+    def _missing(self, now_ms: int) -> list[Range]:
         stores = self._stores.items()
-        ends = [(sender, store.last + 1, cut.get(sender, 0)) for sender, store in stores]
+        ends = [(sender, store.last + 1, self._cut.get(sender, 0)) for sender, store in stores]
         here = self._assemblies.size
         return [Range(sender, first, last, here(sender, first)) for sender, first, last in ends if first <= last]
 
@@ -316,7 +348,6 @@ class Reliable(Multicast):
         self._previous = {}
 
     def _begin(self, others: list[Process], cut: dict[Process, int]) -> None:
-        self._cut = None
         self._stores = {sender: RunStore(cut.get(sender, 0)) for sender in others}
         self._released = {sender: cut.get(sender, 0) for sender in others}
 

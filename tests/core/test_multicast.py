@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 
 from gcom.core.basic import Basic
-from gcom.core.effects import Deliver, Sent
+from gcom.core.effects import Deliver, Sent, Skip
 from gcom.core.frames import Status
 from gcom.core.multicast import Range, Reliable
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Ordering
-from tests.core.making import A, B, C, data_path, decision, numbers, run, view
+from tests.core.making import A, B, C, data_path, decision, delivered, numbers, run, skipped, view
 from tests.core.three import FIRST, PIECE, WINDOW, Schedule, Three, of, play, schedules
 
 RELIABLE = Definition.parse("g", multicast="RELIABLE")
@@ -302,7 +302,58 @@ def test_the_end_of_a_view_gives_up_all_gaps() -> None:
     assert multicast.close({A: 0, B: 5, C: 1}) == ([], [Range(B, 1, 2), Range(B, 4, 5), Range(C, 1, 1)])
 
 
+@pytest.mark.parametrize("when", ["before the cut is known", "after"])
+def test_what_comes_after_the_promise_goes_up_with_the_cut_or_never(when: str) -> None:
+    multicast = basic()
+    multicast.receive(run(B, 3, 1), 0)
+    multicast.freeze()
+    cut = {A: 0, B: 5, C: 0}
+    if when == "after":
+        multicast.missing(cut, 1)
+    for first in (1, 4, 6):
+        assert multicast.receive(run(B, first, 2), 1) == []
+    multicast.on_sent(B, 9, 1)
+    assert multicast.held(B) == (5 if when == "after" else 3)
+    assert multicast.missing(cut, 1) == []
+    runs, lost = multicast.close(cut)
+    assert (sorted(numbers(runs)), lost) == ([1, 2, 4, 5], [])
+
+
+def test_what_is_beyond_the_cut_of_a_change_that_failed_may_be_in_the_next_one() -> None:
+    multicast = basic()
+    multicast.freeze()
+    multicast.receive(run(B, 1, 2), 0)
+    multicast.receive(run(B, 3, 2), 0)
+    assert multicast.missing({B: 2}, 0) == []
+    multicast.freeze()
+    assert multicast.holdings() == {A: 0, B: 2, C: 0}  # a promise has nothing that came after the last
+    assert multicast.missing({B: 4}, 0) == []
+    assert numbers(multicast.close({B: 4})[0]) == [1, 2, 3, 4]
+
+
 # Streams
+
+
+@pytest.mark.parametrize("ordering", Ordering)
+def test_a_dead_senders_late_run_beyond_the_cut_is_neither_delivered_nor_given_up(ordering: Ordering) -> None:
+    """The view ends at the cut in every order alike: before it each number is delivered or given up, beyond it none."""
+    data = data_path(B, Definition("g", ordering, Multicast.BASIC), FIRST, at_registry=False)
+    data.receive(run(A, 1, 1), 0)
+    data.freeze()
+    change = decision(FIRST, B, C, cut={A: 4, B: 0, C: 0})
+    late = [effect for first in (2, 5, 7) for effect in data.receive(run(A, first, 1), 1)]
+    late += data.on_sent(A, 9, 1)
+    assert late == []
+    assert data.missing(change.cut, 1) == [Range(A, 3, 4)]
+    late = data.receive(run(A, 6, 1), 2) + data.give_up_overdue(1 + limits.GAP_GRACE_MS)
+    effects = [*late, *data.close(change)]
+    assert sorted({1, *[number for _, number in delivered(effects)]}) == [1, 2]
+    assert skipped(effects) == [(A, 3), (A, 4)]
+    if "TOTAL" in ordering:
+        serials = [effect.serial for effect in effects if isinstance(effect, Deliver | Skip)]
+        assert serials == [1, 2, 3]
+    data.install(change, data.serial_after(change))
+    assert data.receive(run(A, 5, 1), 3) == []
 
 
 def test_a_static_group_that_has_not_started_numbers_nothing() -> None:
