@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a set-up that is up to date costs a fraction of a second.
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format demo mutants bench lock clean
+.PHONY: help setup test check format notes demo mutants bench lock clean
 
 BIN := .venv/bin
 CODE := gcom registry chat_gui tests
@@ -26,6 +26,9 @@ check: setup ## format, lint, types and the fast tests, in under a minute
 format: setup ## bring the code into the format that check asks for
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+notes: setup ## write the state tables of docs/protocols from the code
+	@$(BIN)/python -m tests.tables
 
 demo: setup ## members as processes, text through a group for each ordering; INPUT="f1 f2 f3" for other text
 	@$(BIN)/gcom demo $(INPUT)

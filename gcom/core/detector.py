@@ -11,6 +11,7 @@ The time that this process itself did not run counts against nobody: a timer tha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from gcom.core.quorum import is_quorum
 from gcom.core.silence import Silence, Verdict
@@ -22,14 +23,36 @@ from gcom.values.view import View
 VOUCH_MS = 3 * limits.HEARTBEAT_MS  # who was heard within this time is vouched for
 
 
+class Trust(Enum):
+    """How this process stands with a peer."""
+
+    HEARD = "heard"  # it says something often enough
+    ASKED = "asked"  # silent for longer than it may: others were asked whether they hear it
+    SUSPECTED = "suspected"  # for a reason; until it is heard, or for good once this process has promised
+
+
+# Every state and what may follow it.
+TRUSTS: dict[Trust, tuple[Trust, ...]] = {
+    Trust.HEARD: (Trust.HEARD, Trust.ASKED, Trust.SUSPECTED),
+    Trust.ASKED: (Trust.HEARD, Trust.ASKED, Trust.SUSPECTED),
+    Trust.SUSPECTED: (Trust.HEARD,),
+}
+
+
 @dataclass(slots=True)
 class _Watch:
     silence: Silence
+    trust: Trust = Trust.HEARD
     spoke_ms: int = -1  # when it was last heard, as it was
     failures: int = 0  # refused connections in a row
     suspects: tuple[Process, ...] = ()  # whom it suspects, by its last status
     reason: str = ""  # why it is suspected; empty while it is not
     dead: bool = False  # its machine says that it is not there
+
+    def become(self, trust: Trust, reason: str = "") -> None:
+        assert trust in TRUSTS[self.trust], f"{self.trust} to {trust}"
+        assert bool(reason) == (trust is Trust.SUSPECTED), "a suspicion has a reason, and nothing else has"
+        self.trust, self.reason = trust, reason
 
 
 class Detector:
@@ -61,13 +84,13 @@ class Detector:
             watch.spoke_ms = now_ms
             watch.failures, watch.suspects, watch.dead = 0, suspects, False
             if watch.reason != "stuck" and (not self.sticky or not self._leaves_quorum):
-                watch.reason = ""
+                watch.become(Trust.HEARD)
 
     def caught_up(self, peer: Process) -> None:
         """A peer has installed the view: hearing it alone would not end that suspicion."""
         watch = self._watched.get(peer)
         if watch and watch.reason == "stuck" and not self.sticky:
-            watch.reason = ""
+            watch.become(Trust.HEARD)
 
     @property
     def _leaves_quorum(self) -> bool:
@@ -97,9 +120,9 @@ class Detector:
     def suspect(self, peer: Process, reason: str) -> bool:
         """Suspect a peer; whether that is new."""
         watch = self._watched.get(peer)
-        if watch is None or watch.reason:
+        if watch is None or watch.trust is Trust.SUSPECTED:
             return False
-        watch.reason = reason
+        watch.become(Trust.SUSPECTED, reason)
         return True
 
     def tick(self, now_ms: int) -> tuple[list[Process], dict[Process, tuple[Process, ...]]]:
@@ -108,12 +131,13 @@ class Detector:
         suspected: list[Process] = []
         quiet: list[Process] = []
         for peer, watch in self._watched.items():
-            if watch.reason or not watch.silence.is_long(now_ms, self._lag_ms):
+            if watch.trust is Trust.SUSPECTED or not watch.silence.is_long(now_ms, self._lag_ms):
                 continue
             verdict = watch.silence.verdict(now_ms, can_ask=bool(self._helpers(peer, now_ms)))
             if verdict is Verdict.SILENT and self.suspect(peer, "silence"):
                 suspected.append(peer)
             elif verdict is Verdict.ASK:
+                watch.become(Trust.ASKED)
                 quiet.append(peer)
         asked: dict[Process, tuple[Process, ...]] = {}
         for peer in quiet:
@@ -130,7 +154,7 @@ class Detector:
 
     def _hears(self, peer: Process, now_ms: int, within_ms: int) -> bool:
         watch = self._watched.get(peer)
-        return watch is not None and not watch.reason and now_ms - watch.silence.heard_ms < within_ms
+        return watch is not None and watch.trust is not Trust.SUSPECTED and now_ms - watch.silence.heard_ms < within_ms
 
     def vouches_for(self, peers: tuple[Process, ...], now_ms: int) -> tuple[Process, ...]:
         """Of these, whom this process hears."""
@@ -155,7 +179,7 @@ class Detector:
     @property
     def suspects(self) -> dict[Process, str]:
         """Whom this process suspects, and why."""
-        return {peer: watch.reason for peer, watch in self._watched.items() if watch.reason}
+        return {peer: watch.reason for peer, watch in self._watched.items() if watch.trust is Trust.SUSPECTED}
 
     @property
     def alone(self) -> bool:
@@ -176,7 +200,7 @@ class Detector:
 
     def suspected(self, who: Process) -> bool:
         watch = self._watched.get(who)
-        return bool(watch and watch.reason)
+        return watch is not None and watch.trust is Trust.SUSPECTED
 
     def spoke_ms(self, peer: Process) -> int:
         """When the peer was last heard."""

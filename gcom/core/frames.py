@@ -52,9 +52,9 @@ class Keeping(IntEnum):
     """How a member stands with the application's state."""
 
     NOTHING = 0  # keeps none, or cannot give it
-    LATER = 1  # can give what it saw since it entered, or since the state was lost
-    AWAITED = 2
-    WHOLE = 3  # has it, and can give it
+    LATER = 1  # can give what it saw since it entered, or since the state was lost: asked only if nobody has more
+    AWAITED = 2  # has set_state, and waits; knows its source, and which donors have failed it
+    WHOLE = 3  # has it, and can give it: who founded the group, was given it, or is named as donor
 
 
 @dataclass(frozen=True, slots=True)

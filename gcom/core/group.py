@@ -32,10 +32,10 @@ from gcom.values.view import View
 class Stage(Enum):
     """Where a process stands with a group."""
 
-    ENTERING = "entering"
-    MEMBER = "member"
+    ENTERING = "entering"  # asks the registry and members to be let in
+    MEMBER = "member"  # in the view, by a claim that was granted or by an INSTALL that names it
     LINGERING = "lingering"  # out of the view, and still telling others which view goes on
-    ENDED = "ended"
+    ENDED = "ended"  # refused, given up, or all who had to be told were; at once but for a leaver, 5 s at most
 
 
 # Every stage and what may follow it.

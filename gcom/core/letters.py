@@ -13,12 +13,27 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from enum import Enum
 from itertools import islice
 
 from gcom.values import limits
 from gcom.values.letter import Kind, Letter, Receipt, size_of
 from gcom.values.names import Process
 from gcom.values.run import Payload
+
+
+class Pace(Enum):
+    """Whether frames go for the sake of letters to a member."""
+
+    FLOWING = "flowing"  # whenever there are letters to put
+    STALLED = "stalled"  # a reply did not acknowledge what was put: none before a heartbeat, which carries them again
+
+
+# Every state and what may follow it.
+PACES: dict[Pace, tuple[Pace, ...]] = {
+    Pace.FLOWING: (Pace.FLOWING, Pace.STALLED),
+    Pace.STALLED: (Pace.FLOWING, Pace.STALLED),
+}
 
 
 class Unread:
@@ -59,7 +74,7 @@ class Outbox:
         self.held = 0
         self.cursor = 0
         self.served = 0  # answers that have a number: what the member's requests have come to
-        self.stalled = False  # the last reply did not acknowledge what was put: nothing for its sake before a heartbeat
+        self.pace = Pace.FLOWING
         self._view = 0  # the member's, by its last status
         self._kept: deque[Letter] = deque()
         self._answers: deque[tuple[Kind, int, Payload]] = deque()
@@ -69,6 +84,10 @@ class Outbox:
         self._unread = Unread()
         self._asked = 0  # requests that have a number
         self._answered = 0  # of those, by the member's count
+
+    def _become(self, pace: Pace) -> None:
+        assert pace in PACES[self.pace], f"{self.pace} to {pace}"
+        self.pace = pace
 
     # what waits
 
@@ -107,7 +126,7 @@ class Outbox:
     @property
     def has_more(self) -> bool:
         """Whether a frame should go for the sake of letters."""
-        return not self.stalled and (self.cursor < self.number or self._open)
+        return self.pace is Pace.FLOWING and (self.cursor < self.number or self._open)
 
     @property
     def _open(self) -> bool:
@@ -167,7 +186,7 @@ class Outbox:
         """What the member says by its status; it is in that view."""
         held = min(receipt.held, self.number)
         if held > self.held or view != self._view:  # a member takes letters once it is in a view with their sender
-            self.stalled = False
+            self._become(Pace.FLOWING)
         self._view = view
         while self.held < held:
             self._kept.popleft()
@@ -178,7 +197,8 @@ class Outbox:
 
     def on_replied(self) -> None:
         """A call was answered, its receipt was taken, and none is in flight."""
-        self.stalled = self.stalled or self.held < self.cursor
+        if self.held < self.cursor:
+            self._become(Pace.STALLED)
         self.cursor = self.held
 
     def on_failed(self) -> None:

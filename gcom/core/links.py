@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from enum import Enum
 
 from gcom.core.frames import Control, Cut, CutOk, Fetch, Join, Nack, Prepare, Probe, Promise, Vouch
 from gcom.values import limits
@@ -15,6 +16,22 @@ from gcom.values.names import Address, Process
 
 # Belong to one change; owed to nobody once its view is over.
 _OF_A_CHANGE = (Join, Prepare, Promise, Nack, Cut, CutOk, Fetch, Probe, Vouch)
+
+
+class Calling(Enum):
+    """Where the calls to a peer stand."""
+
+    FREE = "free"  # the last call was answered: the next may begin
+    IN_FLIGHT = "in flight"  # until it is answered, or fails
+    WAITING = "waiting"  # the last call failed: none before `due_ms`
+
+
+# Every state and what may follow it. A link that was closed and opened again may hear how a call of the old one ended.
+CALLS: dict[Calling, tuple[Calling, ...]] = {
+    Calling.FREE: (Calling.FREE, Calling.IN_FLIGHT, Calling.WAITING),
+    Calling.IN_FLIGHT: (Calling.FREE, Calling.WAITING),
+    Calling.WAITING: (Calling.FREE, Calling.IN_FLIGHT, Calling.WAITING),
+}
 
 
 @dataclass(slots=True)
@@ -37,11 +54,14 @@ class Link:
     carried: list[Control] = field(default_factory=list)
     later: Control | None = None  # goes with the next heartbeat
     relays: dict[Process, Relay] = field(default_factory=dict)  # by sender; asked again, it replaces itself
-    in_flight: bool = False
-    waiting: bool = False  # after a failure: nothing before `due_ms`
+    calling: Calling = Calling.FREE
     owed: bool = False  # a status is due at once
     failures: int = 0
     letters_first: bool = False  # the last frame had runs, and letters wait: it is their turn
+
+    def become(self, calling: Calling) -> None:
+        assert calling in CALLS[self.calling], f"one call in flight a peer: {self.calling} to {calling}"
+        self.calling = calling
 
     @property
     def fills_frame(self) -> bool:
@@ -134,7 +154,9 @@ class Links:
     def callable(self, peer: Process, now_ms: int) -> bool:
         """Whether a call to the peer may begin."""
         link = self._links.get(peer)
-        return link is not None and not link.in_flight and not (link.waiting and now_ms < link.due_ms)
+        if link is None or link.calling is Calling.IN_FLIGHT:
+            return False
+        return link.calling is Calling.FREE or now_ms >= link.due_ms
 
     def due(self, peer: Process, now_ms: int) -> bool:
         """Whether something other than data is to be said now."""
@@ -144,8 +166,8 @@ class Links:
     def begin(self, peer: Process) -> tuple[Control, ...]:
         """A call begins; returns the control items that it carries."""
         link = self._links[peer]
-        assert not link.in_flight, "one call in flight a peer"
-        link.in_flight, link.owed, link.waiting = True, False, False
+        link.become(Calling.IN_FLIGHT)
+        link.owed = False
         if link.later and not any(_replaces(item, link.later) for item in link.control):
             link.control.append(link.later)
         link.later = None
@@ -156,7 +178,8 @@ class Links:
     def replied(self, peer: Process, now_ms: int) -> None:
         link = self._links.get(peer)
         if link:
-            link.in_flight, link.carried, link.failures = False, [], 0
+            link.become(Calling.FREE)
+            link.carried, link.failures = [], 0
             link.due_ms = now_ms + limits.HEARTBEAT_MS
             self.wake(peer)
 
@@ -165,9 +188,9 @@ class Links:
         if link:
             stale = [old for old in link.carried if any(_replaces(new, old) for new in link.control)]
             link.control[:0] = [item for item in link.carried if item not in stale]
-            link.in_flight, link.carried, link.relays = False, [], {}
+            link.become(Calling.WAITING)
+            link.carried, link.relays = [], {}
             link.failures += 1
-            link.waiting = True
             link.due_ms = now_ms if link.failures == 1 else now_ms + limits.HEARTBEAT_MS
             self.wake(peer)
 

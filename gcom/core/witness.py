@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import assert_never
 
 from gcom.core.frames import Ballot, Decision
@@ -79,6 +80,22 @@ class WitnessFull:
 WitnessAnswer = WitnessPromised | WitnessDecided | WitnessNack | WitnessPassed | WitnessFull
 
 
+class Vote(Enum):
+    """What the witness has said about one view of an instance."""
+
+    NONE = "none"  # it was not asked
+    PROMISED = "promised"  # will accept nothing below the ballot
+    DECIDED = "decided"  # has accepted a value, last of all: that one is the next view, whoever asks
+
+
+# Every state and what may follow it. A later view begins at NONE; of an earlier one nothing is said any more.
+VOTES: dict[Vote, tuple[Vote, ...]] = {
+    Vote.NONE: (Vote.PROMISED,),
+    Vote.PROMISED: (Vote.PROMISED, Vote.DECIDED),
+    Vote.DECIDED: (),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """What the witness has said about the latest view of an instance that it was asked about."""
@@ -87,6 +104,10 @@ class Record:
     view: int
     promised: Ballot
     decided: Decision | None = None
+
+    @property
+    def vote(self) -> Vote:
+        return Vote.DECIDED if self.decided else Vote.PROMISED
 
 
 class Witness:
@@ -115,7 +136,7 @@ class Witness:
     def _on_prepare(self, record: Record | None, request: WitnessPrepare) -> WitnessAnswer:
         if record and record.view == request.view and request.ballot < record.promised:
             return WitnessNack(record.view, record.promised)
-        self._keep(Record(request.instance, request.view, request.ballot))
+        self._become(Vote.PROMISED, Record(request.instance, request.view, request.ballot))
         return WitnessPromised(request.view, request.ballot)
 
     def _on_accept(self, record: Record | None, request: WitnessAccept) -> WitnessAnswer:
@@ -123,10 +144,15 @@ class Witness:
         if record is None or record.view != request.view or record.promised != request.ballot:
             promised = record.promised if record and record.view == request.view else request.ballot
             return WitnessNack(request.view, promised)
-        self._keep(replace(record, decided=request.decision))
+        self._become(Vote.DECIDED, replace(record, decided=request.decision))
         return WitnessDecided(request.view, request.decision)
 
-    def _keep(self, record: Record) -> None:
-        if self._records.get(record.instance) != record:
+    def _become(self, vote: Vote, record: Record) -> None:
+        """Make a word durable before it is said; said again, it is there already."""
+        known = self._records.get(record.instance)
+        before = known.vote if known and known.view == record.view else Vote.NONE
+        assert vote is record.vote, "a record says what was said"
+        assert vote in VOTES[before], f"{before} to {vote}"
+        if known != record:
             self._save(record)
             self._records[record.instance] = record
