@@ -15,7 +15,8 @@ import msgpack
 from gcom.core import checked, frames
 from gcom.core.frames import Ballot, Control, Decision, Frame, Keeping, Refused, Reply, Source, Standing, Status
 from gcom.core.order_log import Orders
-from gcom.errors import MalformedFrame, VersionMismatch
+from gcom.core.versions import check_version
+from gcom.errors import MalformedFrame
 from gcom.values import limits, names
 from gcom.values.letter import Kind, Letter, Receipt, size_of
 from gcom.values.names import Process
@@ -78,8 +79,7 @@ def decode_reply(data: bytes) -> Reply:
         fields = msgpack.unpackb(data, **_BOUNDS)
         if not isinstance(fields, list) or not fields or type(fields[0]) is not int:
             raise MalformedFrame("no version")
-        if fields[0] != limits.PROTOCOL_VERSION:
-            raise VersionMismatch(f"a peer speaks protocol {fields[0]}, this process {limits.PROTOCOL_VERSION}")
+        check_version(fields[0])
         return _refused(fields) if len(fields) == 3 else _frame(fields)
     except _NOT_OURS as error:
         raise MalformedFrame(f"not a frame: {error}") from error

@@ -30,6 +30,7 @@ from gcom.core.requests import (
     Request,
     Unregister,
 )
+from gcom.core.versions import check_version
 from gcom.core.witness import (
     WitnessAccept,
     WitnessDecided,
@@ -39,7 +40,7 @@ from gcom.core.witness import (
     WitnessPrepare,
     WitnessPromised,
 )
-from gcom.errors import BadValue, MalformedFrame, VersionMismatch
+from gcom.errors import BadValue, MalformedFrame
 from gcom.values import limits, names
 from gcom.values.definition import Definition
 from gcom.values.view import View
@@ -169,10 +170,7 @@ def _unpack(data: bytes) -> list[Any]:
         raise MalformedFrame(f"not a message of the directory: {type(error).__name__}") from error
     if not isinstance(parts, list) or len(parts) < 2 or type(parts[0]) is not int:
         raise _malformed("message", parts)
-    if parts[0] != limits.PROTOCOL_VERSION:
-        raise VersionMismatch(
-            f"the peer speaks protocol {parts[0]}, this side {limits.PROTOCOL_VERSION}: use the same GCom on both"
-        )
+    check_version(parts[0])
     return parts[1:]
 
 

@@ -9,7 +9,8 @@ import msgpack
 from gcom.core.codec import decode_orders
 from gcom.core.order_log import Orders
 from gcom.core.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
-from gcom.errors import BadValue, MalformedFrame, VersionMismatch
+from gcom.core.versions import check_version
+from gcom.errors import BadValue, MalformedFrame
 from gcom.values import limits, names
 
 _BOUNDS = {
@@ -85,8 +86,7 @@ def _unpack(data: bytes) -> list[Any]:
         raise MalformedFrame(f"not a message of a sequencer: {type(error).__name__}") from error
     if not isinstance(parts, list) or len(parts) < 2 or type(parts[0]) is not int:
         raise MalformedFrame("a sequencer's message begins with a version and a kind")
-    if parts[0] != limits.PROTOCOL_VERSION:
-        raise VersionMismatch(f"the peer speaks protocol {parts[0]}, this side {limits.PROTOCOL_VERSION}")
+    check_version(parts[0])
     return parts[1:]
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from gcom.core import codec
 from gcom.core.events import CallFailed, Replied
-from gcom.core.frames import Frame
-from gcom.errors import PeerError
+from gcom.core.frames import Frame, Refused
+from gcom.errors import PeerError, VersionMismatch
 from gcom.shell import pyro
 from gcom.values.names import Address, Process
 
@@ -116,6 +116,8 @@ class Link:
             event = CallFailed(peer, refused=True)
         except (pyro.Lost, pyro.TimedOut):
             event = CallFailed(peer, refused=False)
+        except VersionMismatch as error:  # its answer, a refusal most likely, is not for us to read
+            event = Replied(peer, Refused("version", f"{peer}: {error}"))
         except PeerError as error:
             self._node.count_misbehaviour(peer, error)
             event = CallFailed(peer, refused=False)

@@ -5,7 +5,8 @@ Units are in the names. What happens at a bound is said beside it.
 
 from __future__ import annotations
 
-PROTOCOL_VERSION = 1
+# Of frames and of what the registry is asked; raised when any of that changes (tests/core/test_wire.py).
+PROTOCOL_VERSION = 2
 
 # A frame is one Pyro5 call. Larger frames would hold up heartbeats behind them; at 100 B a message this one
 # already carries two thousand, far beyond where batching stops paying (docs/decisions/0001).

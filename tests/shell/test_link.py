@@ -65,12 +65,15 @@ def goes_on(*groups: gcom.Group) -> None:
         assert len(take(group, len(groups))) == len(groups)
 
 
+OURS = limits.PROTOCOL_VERSION
+
+
 def garbage() -> list[bytes]:
     """Bytes that are no frame of ours."""
     rng = random.Random(7)
-    found = [b"", b"x", b"\xc1", b"\x90", msgpack.packb(None), msgpack.packb([1]), msgpack.packb([1] * 8)]
+    found = [b"", b"x", b"\xc1", b"\x90", msgpack.packb(None), msgpack.packb([OURS]), msgpack.packb([OURS] * 8)]
     found += [rng.randbytes(rng.randrange(1, 200)) for _ in range(20)]
-    return [*found, b"\x91" * 10_000, msgpack.packb([1, "unknown", "a refusal"])]
+    return [*found, b"\x91" * 10_000, msgpack.packb([OURS, "unknown", "a refusal"])]
 
 
 def test_garbage_is_refused_and_counted(here: Cluster, expect_log: ExpectLog) -> None:
@@ -111,6 +114,18 @@ def test_another_version_is_told_ours(here: Cluster) -> None:
     assert f"99, this process {limits.PROTOCOL_VERSION}" in reply.text
     assert alice._node.refused == {"version": 1}
     goes_on(alice)
+
+
+def test_a_joiner_of_another_version_is_told_whose_is_older(here: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    here.members("alice")
+    decode_reply = codec.decode_reply
+
+    def in_ours(data: bytes) -> Reply:
+        return decode_reply(bytes(msgpack.packb([OURS + 1, "version", "in words of the future"])) if data else data)
+
+    monkeypatch.setattr("gcom.shell.link.codec.decode_reply", in_ours)
+    with pytest.raises(gcom.VersionMismatch, match=r"alice#.*this process .* the older one"):
+        here.node("bob").join("news")
 
 
 def test_what_is_for_nobody_here_is_refused(here: Cluster) -> None:

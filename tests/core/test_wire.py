@@ -1,0 +1,140 @@
+"""The wire is that of its version: who changes what is said raises PROTOCOL_VERSION. A mismatch is told clearly."""
+
+from __future__ import annotations
+
+from typing import get_args
+from zlib import crc32
+
+import msgpack
+import pytest
+
+from gcom.core import codec, directory_codec, frames, sequencer_codec
+from gcom.core.frames import Control, Decision, Frame, Keeping, Refused, Standing, Status
+from gcom.core.order_log import Orders
+from gcom.core.requests import (
+    Answer,
+    Claim,
+    Create,
+    Done,
+    Entries,
+    Entry,
+    Fork,
+    ListGroups,
+    Lookup,
+    Refusal,
+    Register,
+    Remove,
+    Request,
+    Unregister,
+)
+from gcom.core.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
+from gcom.core.versions import check_version
+from gcom.core.witness import (
+    WitnessAccept,
+    WitnessDecided,
+    WitnessFull,
+    WitnessNack,
+    WitnessPassed,
+    WitnessPrepare,
+    WitnessPromised,
+)
+from gcom.errors import VersionMismatch
+from gcom.values import limits
+from gcom.values.definition import Definition
+from gcom.values.letter import Kind, Letter, Receipt
+from gcom.values.run import Piece
+from gcom.values.view import View
+from tests.core.making import A, B, C, run
+
+# What the examples below come to, by version. Another wire under the same version lets two GComs misunderstand each
+# other: raise limits.PROTOCOL_VERSION once after each release, and write the new sum beside it.
+SUMS = {2: 839612267}
+
+VIEW = View(7, (A, B), ("a:1", "b:2"), started=False)
+DECISION = Decision(VIEW, (B,), {C: "silence"}, {A: 5, B: 6, frames.ORDER: 9}, False, {B: (A, 7)})
+NEWS = Definition.parse("news", "TOTAL", "RELIABLE", static=["a", "b"], safe=True, netsplit="PRIMARY")
+ENTRY = Entry(NEWS, "i1", 7, (A, B), ("a:1", "b:2"), True, True)
+CONTROL: tuple[Control, ...] = (
+    frames.Join("c:3", True),
+    frames.Redirect(A, "a:1"),
+    frames.JoinRefused("NameTaken", "no"),
+    frames.Prepare(6, (1, 2)),
+    frames.Promise(6, (1, 2), {A: 5}, (1, 1), DECISION, Standing(Keeping.AWAITED, (A, 6), (B,))),
+    frames.Nack(6, (3, 0)),
+    frames.Cut(6, (1, 2), DECISION, {A: (A, B)}),
+    frames.CutOk(6, (1, 2)),
+    frames.Install(DECISION, 9),
+    frames.Fetch(6, A, 1, 2, 3),
+    frames.StateChunk(6, 1, 2, b"state"),
+    frames.StateRefused(6, "no"),
+    frames.GiveWay(B, "b:2"),
+    frames.Probe(6, (C,)),
+    frames.Vouch(6, (C,)),
+)
+STATUS = Status(6, 1, 2, 3, 4, 5, 6, 7, True, False, True, False, (C,), 8, Receipt(9, 10, 11), 12, True)
+LETTERS = (Letter(1, Kind.UNICAST, 0, "text"), Letter(2, Kind.REQUEST, 3, b"bytes"))
+PIECES = (Piece(A, 6, 3, 4, 50, b"piece"),)
+FRAME = Frame(
+    "news", "i1", A, B, STATUS, CONTROL, (run(A, 1, 2, 6, {B: 4}),), PIECES, Orders(6, 2, ((A, 1, 2),)), LETTERS
+)
+REQUESTS: tuple[Request, ...] = (
+    Create(NEWS),
+    Lookup("news"),
+    ListGroups("a"),
+    Claim("news", "i1", 6, A, "a:1", True, B),
+    Register(NEWS, "i1", VIEW),
+    Unregister("news", "i1", 6),
+    Remove("news"),
+    Fork("news", "i1"),
+    WitnessPrepare("i1", 6, (1, 2)),
+    WitnessAccept("i1", 6, (1, 2), DECISION),
+)
+ANSWERS: tuple[Answer, ...] = (
+    ENTRY,
+    Entries((ENTRY,), True),
+    Done(),
+    Refusal("Stale", "no"),
+    WitnessPromised(6, (1, 2)),
+    WitnessDecided(6, DECISION),
+    WitnessNack(6, (1, 2)),
+    WitnessPassed(6),
+    WitnessFull(),
+)
+ASKED: tuple[SequencerRequest, ...] = (Open("g", "i", 1, 2, {A: 3}), Want("g", "i", 1, A, 2, 3, 4), Close("g", "i"))
+TOLD: tuple[SequencerAnswer, ...] = (Opened(), Orders(6, 2, ((A, 1, 2),)), Unknown())
+
+
+def test_the_wire_is_that_of_its_version() -> None:
+    said = [codec.encode(FRAME), codec.encode(Refused("unknown", "no"))]
+    said += [directory_codec.encode_request(request) for request in REQUESTS]
+    said += [directory_codec.encode_answer(answer) for answer in ANSWERS]
+    said += [sequencer_codec.encode_request(request) for request in ASKED]
+    said += [sequencer_codec.encode_answer(answer) for answer in TOLD]
+    assert {limits.PROTOCOL_VERSION: crc32(b"".join(said))} == SUMS
+
+
+@pytest.mark.parametrize(
+    ("union", "examples"),
+    [(Control, CONTROL), (Request, REQUESTS), (Answer, ANSWERS), (SequencerRequest, ASKED), (SequencerAnswer, TOLD)],
+    ids=["control", "requests", "answers", "asked of a sequencer", "told by one"],
+)
+def test_there_is_an_example_of_everything(union: object, examples: tuple[object, ...]) -> None:
+    assert {type(example) for example in examples} == set(get_args(union))
+
+
+@pytest.mark.parametrize(
+    ("theirs", "words"),
+    [
+        (limits.PROTOCOL_VERSION - 1, "other side's GCom is the older"),
+        (limits.PROTOCOL_VERSION + 1, "this process's GCom is the older"),
+    ],
+)
+def test_a_mismatch_says_both_numbers_and_what_to_do(theirs: int, words: str) -> None:
+    check_version(limits.PROTOCOL_VERSION)
+    with pytest.raises(VersionMismatch, match=f"protocol {theirs}, this process {limits.PROTOCOL_VERSION}") as raised:
+        check_version(theirs)
+    assert words in str(raised.value)
+    assert "install the same version for both" in str(raised.value)
+    for decode in (codec.decode, directory_codec.decode_answer, sequencer_codec.decode_request):
+        with pytest.raises(VersionMismatch, match=words):
+            decode(msgpack.packb([theirs, "a shape of another time", 1]))
