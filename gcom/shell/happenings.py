@@ -102,9 +102,9 @@ class StateLost:
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """This process's stay is over: reason request, expelled, quorum or exit; state: its own set_state raised.
+    """This process's stay is over. Reason request or exit: it left; expelled, quorum, fork or merge: it lost the group.
 
-    (Or defect: one of GCom's.)
+    (Or state: its own set_state raised; or defect: one of GCom's.)
 
     `unconfirmed`: first and last of its own messages that may not have arrived everywhere; `unsent`: how many more
     `send` had taken that never got a number. `returning`: it tries to come back, and `Returned` will say so.
