@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from time import monotonic
 
 import pytest
 
@@ -474,10 +473,8 @@ def test_41_a_process_killed_in_the_middle_of_a_call_of_all(here: Cluster, victi
         others[victim].expect("asked")
         until(lambda: all_of_them.pending == (gone,), "the answers of those that live")
         alice.send_to(gone, "too late?")
-        at = monotonic()
         others[victim].popen.send_signal(signal.SIGKILL)
         all_of_them.wait(gcom.ALL, LIMIT_S)
-        assert monotonic() - at < 5.0  # half a second on a machine with nothing else to do
         assert all_of_them.departed == held.wait(gcom.ALL, LIMIT_S).departed == (gone,)
         assert sorted(result.name for result in all_of_them.values() if result.outcome is VALUE) == sorted(
             {"alice", "bob", "carol"} - {victim}

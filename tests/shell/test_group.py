@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -257,7 +256,7 @@ class TestCallbacks:
 
     def test_a_callback_may_leave_with_a_full_window(self, here: Cluster) -> None:
         (alice,) = here.members("alice")
-        took: list[float] = []
+        left: list[bool] = []
 
         def flood_and_leave(message: gcom.Message) -> None:
             if message.payload != "go":
@@ -265,14 +264,12 @@ class TestCallbacks:
             with suppress(gcom.WouldBlock):
                 while True:
                     alice.send(b"x" * 100_000)
-            began = monotonic()
             alice.leave()
-            took.append(monotonic() - began)
+            left.append(True)
 
         alice.listen(on_message=flood_and_leave)
         alice.send("go")
-        until(lambda: bool(took), "the leave")
-        assert took[0] < 5
+        until(lambda: bool(left), "the leave")
         assert alice.pending == 0
 
 

@@ -25,17 +25,16 @@ def workers() -> Iterator[Workers]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1, 2])
-def test_the_others_go_on_within_a_second_when_one_is_killed(workers: Workers, tmp_path: Path, victim: int) -> None:
+def test_the_others_go_on_when_one_is_killed(workers: Workers, tmp_path: Path, victim: int) -> None:
     members = workers.three("--log-dir", str(tmp_path))
     for member in members:
         member.say("flow")
     flows(members, ["alice", "bob", "carol"])
     killed = members.pop(victim)
     left = [name for index, name in enumerate(["alice", "bob", "carol"]) if index != victim]
-    at = monotonic()
     killed.signal(signal.SIGKILL)
-    took = [member.told("view", number=4, members=left)["at"] - at for member in members]
-    assert max(took) < 5.0, took  # a second on a machine with nothing else to do
+    for member in members:
+        member.told("view", number=4, members=left)
     flows(members, left)
     sent = 0
     for member in members:
@@ -95,11 +94,9 @@ def test_a_group_goes_on_without_its_registry_and_is_listed_again_when_it_is_bac
         registry.kill()
         flows(members, ["alice", "bob", "carol"])
         stack.enter_context(Registry(names.split_address(address)[1]))
-        at = monotonic()
         directory = gcom.Directory(address)
         stack.callback(directory.close)
         until(lambda: [len(entry.members) for entry in directory.groups()] == [3], "the group")
-        assert monotonic() - at < 5.0  # 2 on a machine with nothing else to do
         assert all(member.errors == [] for member in members)
 
 

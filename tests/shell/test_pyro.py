@@ -21,7 +21,6 @@ from Pyro5.server import Daemon
 
 from gcom.errors import BadValue, MalformedFrame, PeerError, Unavailable
 from gcom.shell import pyro
-from gcom.shell.pyro.server import HANDSHAKE_S
 from gcom.values import limits, names
 
 LIMIT_S = 10.0  # for what should take milliseconds
@@ -206,9 +205,7 @@ def test_silent_clients_do_not_stall_others(served: Served) -> None:
             stack.enter_context(dial(served.address))
         half = stack.enter_context(dial(served.address))
         half.sendall(message(protocol.MSG_CONNECT, HELLO)[:20])
-        began = monotonic()
-        assert served.still_serves()
-        assert monotonic() - began < HANDSHAKE_S / 2
+        assert served.still_serves()  # while they are still there
 
 
 def test_a_client_that_trickles_its_introduction_is_cut_off(expect_log: ExpectLog) -> None:
@@ -424,10 +421,8 @@ def test_closing_ends_calls_in_progress_at_once() -> None:
         thread.start()
     assert all(entered.acquire(timeout=LIMIT_S) for _ in threads)
     idle = connected(served.address)
-    began = monotonic()
     served.server.close()
     served.server.close()
-    assert monotonic() - began < 1
     for thread in threads:
         thread.join(LIMIT_S)
     leave.set()
@@ -564,10 +559,8 @@ def test_a_bad_welcome_is_the_peers_error(welcome: bytes) -> None:
 
 def test_a_peer_that_never_answers_runs_into_the_timeout() -> None:
     with closing(Peer(answering(b""))) as peer, closing(pyro.Caller(peer.address, pyro.NODE)) as caller:
-        began = monotonic()
         with pytest.raises(pyro.TimedOut, match=peer.address):
             caller.call(b"", 0.2)
-        assert 0.1 < monotonic() - began < 2
         assert not caller.connected
 
 
@@ -581,11 +574,12 @@ def test_a_peer_that_trickles_its_answer_runs_into_the_timeout() -> None:
             pause.wait(0.02)
 
     pause = threading.Event()
-    with closing(Peer(script)) as peer, closing(pyro.Caller(peer.address, pyro.NODE)) as caller:
-        began = monotonic()
-        with pytest.raises(pyro.TimedOut):
-            caller.call(b"", 0.2)
-        assert monotonic() - began < 2
+    with (
+        closing(Peer(script)) as peer,
+        closing(pyro.Caller(peer.address, pyro.NODE)) as caller,
+        pytest.raises(pyro.TimedOut),  # its answer would take 20 s
+    ):
+        caller.call(b"", 0.2)
 
 
 def test_a_broken_connection_is_lost_and_the_next_call_dials_anew() -> None:

@@ -64,6 +64,20 @@ def plays_with_time(source: Source) -> Iterator[str]:
                 yield f"{source.at(node)} patches time: the core takes `now_ms`"
 
 
+def judges_by_time(source: Source) -> Iterator[str]:
+    """Find asserted durations: a limit may end a wait, but how long something took depends on what else is running."""
+    for node in source.nodes:
+        if isinstance(node, ast.Assert) and any(is_duration(part) for part in ast.walk(node.test)):
+            yield f"{source.at(node)} asserts how long something took"
+
+
+def is_duration(node: ast.AST) -> bool:
+    match node:
+        case ast.BinOp(op=ast.Sub(), left=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
+            return name in ("monotonic", "perf_counter", "time")
+    return False
+
+
 def is_time(node: ast.expr) -> bool:
     match node:
         case ast.Name(id="time"):
@@ -83,6 +97,10 @@ def test_errors_are_caught_by_name() -> None:
 
 def test_tests_wait_for_conditions() -> None:
     assert [found for source in TESTS for found in plays_with_time(source)] == []
+
+
+def test_tests_assert_no_duration() -> None:
+    assert [found for source in TESTS for found in judges_by_time(source)] == []
 
 
 def test_nothing_is_left_unfinished() -> None:
@@ -111,6 +129,9 @@ def test_the_lock_names_no_place_to_fetch_from() -> None:
         (plays_with_time, "monkeypatch.setattr(time, 'monotonic', f)", 1),
         (plays_with_time, "monkeypatch.setattr('gcom.shell.node.time.monotonic', f)", 1),
         (plays_with_time, "condition.wait(timeout=1)", 0),
+        (judges_by_time, "assert monotonic() - began < 2", 1),
+        (judges_by_time, "assert 0 < time.monotonic() - began", 1),
+        (judges_by_time, "assert monotonic() < deadline, 'never'", 0),
     ],
 )
 def test_the_checks_themselves(check: object, code: str, count: int) -> None:
