@@ -85,8 +85,8 @@ class Basic(Multicast):
     def on_failed(self, peer: Process) -> None:
         """One copy to each, no resend: a run of which pieces were put is given up in its middle."""
         known = self.out.peers.get(peer)
-        if known and known.offset:
-            known.cursor, known.offset = known.cursor + 1, 0
+        if known and known.at_byte:
+            known.cursor, known.at_byte = known.cursor + 1, 0
             self._collect()
 
     def assemble(self, piece: Piece, now_ms: int) -> Run | None:
@@ -126,7 +126,7 @@ class Basic(Multicast):
         gaps = [(sender, first, gap) for sender, found in self._gaps.items() for first, gap in sorted(found.items())]
         return [Range(sender, first, gap.last) for sender, first, gap in gaps if first <= self._cut.get(sender, 0)]
 
-    def fetched(self, view: int, sender: Process, after: int, offset: int, bytes_max: int) -> Load:
+    def fetched(self, view: int, sender: Process, after: int, at_byte: int, bytes_max: int) -> Load:
         return Load()
 
     def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:

@@ -56,7 +56,7 @@ def encode(frame: Reply) -> bytes:
     status = (counts, (s.cut_off, s.reaches, s.frozen, s.leaving, s.seeking), s.suspects, receipt)
     control = [_encode_control(item) for item in frame.control]
     runs = [run.encoded for run in frame.runs]
-    pieces = [(it.sender, it.view, it.first, it.offset, it.total, it.data) for it in frame.pieces]
+    pieces = [(it.sender, it.view, it.first, it.at_byte, it.total, it.data) for it in frame.pieces]
     orders = frame.orders and (frame.orders.view, frame.orders.after, frame.orders.entries)
     letters = [(it.number, it.kind, it.call, it.payload) for it in frame.letters]
     head = (limits.PROTOCOL_VERSION, frame.group, frame.instance, frame.source, frame.target)
@@ -166,14 +166,14 @@ def _whole_run(encoded: Any) -> Run:
 
 
 def _piece(fields: list[Any]) -> Piece:
-    sender, view, first, offset, total, data = fields
+    sender, view, first, at_byte, total, data = fields
     if type(data) is not bytes or not data:
         raise MalformedFrame("a piece without bytes")
-    if checked.number(total) > limits.LARGE_RUN_BYTES_MAX or checked.number(offset) + len(data) > total:
+    if checked.number(total) > limits.LARGE_RUN_BYTES_MAX or checked.number(at_byte) + len(data) > total:
         raise MalformedFrame("a piece of more than a run may be, or beyond its end")
     if checked.number(first) < 1:
         raise MalformedFrame("message numbers begin with 1")
-    return Piece(checked.process(sender), checked.number(view), first, offset, total, data)
+    return Piece(checked.process(sender), checked.number(view), first, at_byte, total, data)
 
 
 def _run(encoded: bytes) -> Run:
@@ -361,8 +361,8 @@ def _encode_control(item: Control) -> tuple[Any, ...]:
             return (8, view, ballot)
         case frames.Install(decision, serial):
             return (9, _encode_decision(decision), serial)
-        case frames.Fetch(view, sender, first, last, offset):
-            return (10, view, sender, first, last, offset)
+        case frames.Fetch(view, sender, first, last, at_byte):
+            return (10, view, sender, first, last, at_byte)
         case frames.StateChunk(view, index, count, data):
             return (11, view, index, count, data)
         case frames.StateRefused(view, text):

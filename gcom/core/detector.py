@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from gcom.core.quorum import is_quorum
-from gcom.core.silence import Silence, Verdict
+from gcom.core.silence import Meaning, Silence
 from gcom.values import limits
 from gcom.values.definition import TieBreaker
 from gcom.values.names import Process
@@ -133,10 +133,10 @@ class Detector:
         for peer, watch in self._watched.items():
             if watch.trust is Trust.SUSPECTED or not watch.silence.is_long(now_ms, self._lag_ms):
                 continue
-            verdict = watch.silence.verdict(now_ms, can_ask=bool(self._helpers(peer, now_ms)))
-            if verdict is Verdict.SILENT and self.suspect(peer, "silence"):
+            meaning = watch.silence.meaning(now_ms, can_ask=bool(self._helpers(peer, now_ms)))
+            if meaning is Meaning.SILENT and self.suspect(peer, "silence"):
                 suspected.append(peer)
-            elif verdict is Verdict.ASK:
+            elif meaning is Meaning.ASK:
                 watch.become(Trust.ASKED)
                 quiet.append(peer)
         asked: dict[Process, tuple[Process, ...]] = {}

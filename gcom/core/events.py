@@ -132,5 +132,5 @@ class EndGroupCall:
 
 
 OfMail = Unicast | GroupCall | Served | EndGroupCall
-Answered = RegistryAnswered | SequencerAnswered | StateTaken
-Event = Start | Submit | Consumed | Leave | Exit | Replied | CallFailed | Answered | Tick | OfMail | UnicastRead
+OfServices = RegistryAnswered | SequencerAnswered | StateTaken
+Event = Start | Submit | Consumed | Leave | Exit | Replied | CallFailed | OfServices | Tick | OfMail | UnicastRead

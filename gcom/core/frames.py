@@ -165,7 +165,7 @@ class Install:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """The source misses messages first…last of `sender`, of view `view`, but for `offset` bytes of the first run.
+    """The source misses messages first…last of `sender`, of view `view`, but for `at_byte` bytes of the first run.
 
     Of ORDER, serials.
     """
@@ -174,7 +174,7 @@ class Fetch:
     sender: Process
     first: int
     last: int
-    offset: int = 0
+    at_byte: int = 0
 
 
 @dataclass(frozen=True, slots=True)

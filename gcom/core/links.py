@@ -36,12 +36,12 @@ CALLS: dict[Calling, tuple[Calling, ...]] = {
 
 @dataclass(slots=True)
 class Relay:
-    """What a peer asked for of a sender: after `after` and `offset` bytes of the next run, up to `last`."""
+    """What a peer asked for of a sender: after `after` and `at_byte` bytes of the next run, up to `last`."""
 
     view: int
     after: int
     last: int
-    offset: int = 0
+    at_byte: int = 0
 
 
 @dataclass(slots=True)
@@ -148,7 +148,7 @@ class Links:
     def relay(self, peer: Process, fetch: Fetch) -> None:
         link = self._links.get(peer)
         if link:
-            link.relays[fetch.sender] = Relay(fetch.view, fetch.first - 1, fetch.last, fetch.offset)
+            link.relays[fetch.sender] = Relay(fetch.view, fetch.first - 1, fetch.last, fetch.at_byte)
             self.wake(peer)
 
     def callable(self, peer: Process, now_ms: int) -> bool:

@@ -41,12 +41,12 @@ FLOWS: dict[Flow, tuple[Flow, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Messages first…last of `sender`; of the first one's run `offset` bytes are here."""
+    """Messages first…last of `sender`; of the first one's run `at_byte` bytes are here."""
 
     sender: Process
     first: int
     last: int
-    offset: int = 0
+    at_byte: int = 0
 
 
 class Multicast(ABC):
@@ -144,11 +144,11 @@ class Multicast(ABC):
         load = (
             Load(tuple(store.after(known.cursor, bytes_max)))
             if whole
-            else store.load(known.cursor, known.offset, bytes_max)
+            else store.load(known.cursor, known.at_byte, bytes_max)
         )
         if not load:
             return load
-        known.cursor, known.offset = load.end
+        known.cursor, known.at_byte = load.end
         self._collect()
         return load
 
@@ -195,7 +195,7 @@ class Multicast(ABC):
         """How far each stream counts here, for a promise."""
 
     @abstractmethod
-    def fetched(self, view: int, sender: Process, after: int, offset: int, bytes_max: int) -> Load:
+    def fetched(self, view: int, sender: Process, after: int, at_byte: int, bytes_max: int) -> Load:
         """What of a sender to relay to a member that misses it."""
 
     @abstractmethod
@@ -316,11 +316,11 @@ class Reliable(Multicast):
         here = self._assemblies.size
         return [Range(sender, first, last, here(sender, first)) for sender, first, last in ends if first <= last]
 
-    def fetched(self, view: int, sender: Process, after: int, offset: int, bytes_max: int) -> Load:
+    def fetched(self, view: int, sender: Process, after: int, at_byte: int, bytes_max: int) -> Load:
         store = self._archive(view).get(sender)
         if store is None or after < store.floor:
             return Load()
-        return store.load(after, offset, bytes_max)
+        return store.load(after, at_byte, bytes_max)
 
     def _archive(self, view: int) -> dict[Process, RunStore]:
         if view == self.view:

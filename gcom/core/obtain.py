@@ -43,7 +43,7 @@ class Obtaining:
             holder = self._next_holder(gap.sender, live)
             if holder is not None:
                 self._asked_ms[gap.sender] = now_ms
-                says.append(Say(holder, Fetch(view, gap.sender, gap.first, gap.last, gap.offset)))
+                says.append(Say(holder, Fetch(view, gap.sender, gap.first, gap.last, gap.at_byte)))
         return says
 
     def heard(self, sender: Process, now_ms: int) -> None:
@@ -65,11 +65,11 @@ def relay(asked: dict[Process, Relay], multicast: Multicast, bytes_max: int) -> 
     """What goes next to a peer that fetches; what is served in full, or cannot be, is struck off `asked`."""
     for sender in [sender for sender in asked if sender != ORDER]:
         wanted = asked[sender]
-        found = multicast.fetched(wanted.view, sender, wanted.after, wanted.offset, bytes_max)
+        found = multicast.fetched(wanted.view, sender, wanted.after, wanted.at_byte, bytes_max)
         runs = tuple(run for run in found.runs if run.last <= wanted.last)
         load = Load(runs, tuple(piece for piece in found.pieces if piece.first <= wanted.last))
         if load:
-            wanted.after, wanted.offset = load.end
+            wanted.after, wanted.at_byte = load.end
             return load
         del asked[sender]
     return Load()

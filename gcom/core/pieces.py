@@ -38,7 +38,7 @@ class Assemblies:
     def add(self, piece: Piece) -> Run | None:
         """Take a piece; returns the run once it is whole, and is what its pieces said that it is."""
         found = self._find(piece)
-        if found is None or piece.offset != len(found.data):
+        if found is None or piece.at_byte != len(found.data):
             return None
         found.data += piece.data
         if len(found.data) < found.total:
@@ -60,7 +60,7 @@ class Assemblies:
             del self._open[piece.sender]  # two totals: one was a lie, and what is here may be of that one
         elif found and found.first > piece.first:
             return None
-        if piece.offset:
+        if piece.at_byte:
             return None
         made = self._open[piece.sender] = _Assembly(piece.first, piece.total)
         return made

@@ -16,7 +16,7 @@ from enum import Enum
 from gcom.values import limits
 
 
-class Verdict(Enum):
+class Meaning(Enum):
     """What a peer's silence means now."""
 
     FINE = "fine"
@@ -73,17 +73,17 @@ class Silence:
         """Whether it has said nothing for longer than it may."""
         return now_ms - self.heard_ms >= self.limit_ms(own_lag_ms)
 
-    def verdict(self, now_ms: int, can_ask: bool) -> Verdict:
+    def meaning(self, now_ms: int, can_ask: bool) -> Meaning:
         """What a long silence means now; ASK begins a wait for an answer."""
         if now_ms - self.heard_ms >= limits.SILENCE_MAX_MS or not can_ask:
-            return Verdict.SILENT
+            return Meaning.SILENT
         if self._asked_ms is None:
             self._asked_ms = now_ms
-            return Verdict.ASK
+            return Meaning.ASK
         answered = self._vouched_ms is not None and self._vouched_ms >= self._asked_ms
         if now_ms - self._asked_ms < limits.PROBE_MS:
-            return Verdict.FINE
+            return Meaning.FINE
         if not answered:
-            return Verdict.SILENT
+            return Meaning.SILENT
         self._asked_ms = now_ms
-        return Verdict.ASK
+        return Meaning.ASK

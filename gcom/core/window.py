@@ -69,13 +69,13 @@ class RunStore:
             found.append(run)
         return found
 
-    def load(self, number: int, offset: int, bytes_max: int) -> Load:
-        """What a frame takes after `number` and the first `offset` bytes of the run that follows it."""
+    def load(self, number: int, at_byte: int, bytes_max: int) -> Load:
+        """What a frame takes after `number` and the first `at_byte` bytes of the run that follows it."""
         runs = self.after(number, bytes_max)
         place = bisect_right(self._lasts, number)
         if runs or place == len(self._runs):
             return Load(tuple(runs))
-        return Load(pieces=(_cut(self._runs[place], offset, bytes_max),))
+        return Load(pieces=(_cut(self._runs[place], at_byte, bytes_max),))
 
     def drop(self, number: int) -> None:
         """Forget the runs up to `number`."""
@@ -95,12 +95,12 @@ class RunStore:
         self.last = self._lasts[-1] if count else self.floor
 
 
-def _cut(run: Run, offset: int, bytes_max: int) -> Piece:
+def _cut(run: Run, at_byte: int, bytes_max: int) -> Piece:
     """A piece that fits; from the beginning where a peer claims to have more bytes than there are."""
     total = len(run.encoded)
-    offset = offset if offset < total else 0
-    data = run.encoded[offset : offset + max(1, bytes_max - limits.PIECE_HEADER_BYTES)]
-    return Piece(run.sender, run.view, run.first, offset, total, data)
+    at_byte = at_byte if at_byte < total else 0
+    data = run.encoded[at_byte : at_byte + max(1, bytes_max - limits.PIECE_HEADER_BYTES)]
+    return Piece(run.sender, run.view, run.first, at_byte, total, data)
 
 
 @dataclass(slots=True)
@@ -112,12 +112,12 @@ class Peer:
     consumed: int  # behind the peer's application
     view: int = 0  # installed at the peer, by its last status
     frozen: bool = False
-    offset: int = 0  # bytes put to the peer of the run after `cursor`
+    at_byte: int = 0  # bytes put to the peer of the run after `cursor`
     partial: int = 0  # bytes at the peer of the run after `held`
 
     def go_back(self) -> None:
         """What the peer does not say to have is to be put to it again."""
-        self.cursor, self.offset = self.held, self.partial
+        self.cursor, self.at_byte = self.held, self.partial
 
 
 class Flow:

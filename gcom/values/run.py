@@ -31,7 +31,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Bytes from `offset` on of an encoded run that no frame holds: message `first` of `sender`, alone in its run.
+    """Bytes from `at_byte` on of an encoded run that no frame holds: message `first` of `sender`, alone in its run.
 
     `total` is the size of the encoded run. A piece is never stored, acknowledged or relayed: only whole runs are.
     """
@@ -39,10 +39,10 @@ class Piece:
     sender: Process
     view: int
     first: int
-    offset: int
+    at_byte: int
     total: int
     data: bytes
 
     @property
     def end(self) -> int:
-        return self.offset + len(self.data)
+        return self.at_byte + len(self.data)

@@ -14,7 +14,7 @@ from gcom.demo.texts import chosen_texts
 from gcom.errors import BadValue
 from gcom.values import limits
 from gcom.values.definition import Ordering
-from tests.cli.running import run_gcom
+from tests.cli.commands import run_gcom
 
 
 def test_by_default_the_project_in_the_current_folder_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gcom.values import limits
-from tests.cli.running import Command, environment, gcom_command, no_traceback, run_gcom
+from tests.cli.commands import Command, environment, gcom_command, no_traceback, run_gcom
 
 pytestmark = pytest.mark.slow
 LINES = 4000

@@ -78,8 +78,8 @@ def ranges(draw: st.DrawFn) -> Entry:
 def pieces(draw: st.DrawFn) -> Piece:
     data = draw(st.binary(min_size=1, max_size=50))
     total = draw(st.integers(len(data), limits.LARGE_RUN_BYTES_MAX))
-    offset = draw(st.integers(0, total - len(data)))
-    return Piece(draw(processes), draw(numbers), draw(st.integers(1, limits.NUMBER_MAX)), offset, total, data)
+    at_byte = draw(st.integers(0, total - len(data)))
+    return Piece(draw(processes), draw(numbers), draw(st.integers(1, limits.NUMBER_MAX)), at_byte, total, data)
 
 
 orders = st.builds(Orders, numbers, numbers, st.lists(ranges(), max_size=5).map(tuple))
@@ -246,7 +246,7 @@ def _run_of(**changes: Any) -> bytes:
 
 
 def _piece_of(**changes: Any) -> bytes:
-    fields = {"sender": A, "view": 1, "first": 1, "offset": 2, "total": 9, "data": b"abc", **changes}
+    fields = {"sender": A, "view": 1, "first": 1, "at_byte": 2, "total": 9, "data": b"abc", **changes}
     return _packed(pieces=[list(fields.values())])
 
 
@@ -316,9 +316,9 @@ BAD: dict[str, Callable[[], bytes]] = {
     "a piece of text": lambda: _piece_of(data="abc"),
     "a piece of nothing": lambda: _piece_of(data=b""),
     "a piece beyond its end": lambda: _piece_of(total=4),
-    "a piece that begins at its end": lambda: _piece_of(offset=9),
-    "a piece before the beginning": lambda: _piece_of(offset=-1),
-    "a piece at a fraction": lambda: _piece_of(offset=1.0),
+    "a piece that begins at its end": lambda: _piece_of(at_byte=9),
+    "a piece before the beginning": lambda: _piece_of(at_byte=-1),
+    "a piece at a fraction": lambda: _piece_of(at_byte=1.0),
     "a piece of more than a run may be": lambda: _piece_of(total=limits.LARGE_RUN_BYTES_MAX + 1),
     "a piece of number 0": lambda: _piece_of(first=0),
     "a piece of a sender that is no process": lambda: _piece_of(sender="a"),

@@ -149,10 +149,10 @@ class Liar:
         payloads: list[Payload] = ["lie" * self._rng.choice([1, 100])] * self._rng.choice([1, 1, 2])
         encoded = codec.encode_run(sender, self._view, self._rng.choice([first, 1]), self._counts(), payloads)
         encoded = self._rng.choice([encoded, encoded, b"\xc1" * 90])
-        offset = self._rng.choice([0, 0, 50, len(encoded) - 1])
-        end = self._rng.choice([offset + 1, offset + 50, len(encoded)])
+        at_byte = self._rng.choice([0, 0, 50, len(encoded) - 1])
+        end = self._rng.choice([at_byte + 1, at_byte + 50, len(encoded)])
         total = self._rng.choice([len(encoded), len(encoded), 100, limits.LARGE_RUN_BYTES_MAX])
-        return Piece(sender, self._view, first, offset, total, encoded[offset:end])
+        return Piece(sender, self._view, first, at_byte, total, encoded[at_byte:end])
 
     def frame(self, source: Process) -> Frame:
         """One lie from `source`; raises MalformedFrame where chance made something that is not well-formed."""
@@ -326,8 +326,8 @@ def test_pieces_of_liars_take_no_more_memory_than_one_run_a_sender(multicast: st
     for number in range(1, 200):
         for sender in (a, b, c, "d#1"):
             first = number % 3 + 1
-            offset = min(number * len(data), limits.LARGE_RUN_BYTES_MAX - len(data))
-            for place in (0, offset):
+            at_byte = min(number * len(data), limits.LARGE_RUN_BYTES_MAX - len(data))
+            for place in (0, at_byte):
                 piece = Piece(sender, 3, first, place, limits.LARGE_RUN_BYTES_MAX, data)
                 frame = Frame("g", machine.instance, b, a, Status(3), pieces=(piece,))
                 machine.receive(codec.decode(codec.encode(frame)), net.now_ms)

@@ -83,15 +83,15 @@ def test_small_runs_go_first_then_a_large_one_alone_then_the_rest() -> None:
 def test_a_peer_that_claims_more_bytes_than_there_are_gets_them_from_the_beginning() -> None:
     store = RunStore(0)
     store.append(large(A, 1))
-    for offset in (len(large(A, 1).encoded), 2**62):
-        assert store.load(0, offset, LOAD).pieces[0].offset == 0
+    for at_byte in (len(large(A, 1).encoded), 2**62):
+        assert store.load(0, at_byte, LOAD).pieces[0].at_byte == 0
 
 
 def test_a_run_is_whole_after_its_last_piece_and_then_takes_no_memory() -> None:
     found, whole = Assemblies(), large(B, 1)
     pieces = cut(whole)
     assert [found.add(piece) for piece in pieces[:-1]] == [None] * (len(pieces) - 1)
-    assert found.size(B, 1) == pieces[-1].offset
+    assert found.size(B, 1) == pieces[-1].at_byte
     assert found.add(pieces[-1]) == whole
     assert found.size(B, 1) == 0
 
@@ -101,7 +101,7 @@ def test_a_piece_that_does_not_continue_what_is_here_is_ignored() -> None:
     pieces = cut(large(B, 2))
     for piece in (pieces[1], pieces[0], pieces[0], pieces[2], *cut(large(B, 1))[:1]):
         found.add(piece)
-    assert found.size(B, 2) == pieces[1].offset
+    assert found.size(B, 2) == pieces[1].at_byte
 
 
 def test_each_sender_has_one_assembly_and_a_later_message_replaces_it() -> None:
@@ -169,7 +169,7 @@ def test_a_sender_goes_back_to_the_bytes_that_the_peer_has() -> None:
     pieces = cut(large(A, 1))
     assert multicast.take(B, LOAD) == Load(pieces=(pieces[0],))
     assert multicast.take(B, LOAD) == Load(pieces=(pieces[1],))
-    multicast.on_status(B, Status(1, partial=pieces[1].offset))
+    multicast.on_status(B, Status(1, partial=pieces[1].at_byte))
     multicast.on_replied(B)
     assert multicast.take(B, LOAD) == Load(pieces=(pieces[1],))
     multicast.on_failed(B)
@@ -195,7 +195,7 @@ def test_pieces_are_acknowledged_as_bytes_and_the_run_as_held() -> None:
     pieces = cut(large(B, 1))
     for piece in pieces[:-1]:
         assert multicast.assemble(piece, 0) is None
-    assert (multicast.held(B), multicast.partial(B), multicast.holdings()[B]) == (0, pieces[-1].offset, 0)
+    assert (multicast.held(B), multicast.partial(B), multicast.holdings()[B]) == (0, pieces[-1].at_byte, 0)
     whole = multicast.assemble(pieces[-1], 0)
     assert whole is not None
     assert multicast.receive(whole, 0) == [large(B, 1)]
@@ -217,7 +217,7 @@ def test_after_a_promise_only_pieces_of_the_cut_are_taken_and_nothing_is_acknowl
     multicast.freeze()
     multicast.assemble(pieces[1], 0)
     assert multicast.partial(B) == 0
-    assert multicast.missing({B: 1}, 0) == [Range(B, 1, 1, offset=pieces[1].offset)]
+    assert multicast.missing({B: 1}, 0) == [Range(B, 1, 1, at_byte=pieces[1].at_byte)]
     for piece in pieces[1:]:
         whole = multicast.assemble(piece, 0)
     assert whole is not None

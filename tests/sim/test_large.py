@@ -43,7 +43,7 @@ def test_there_are_pieces_and_broken_assemblies(monkeypatch: pytest.MonkeyPatch)
     def count(self: Assemblies, piece: Piece) -> Run | None:
         nonlocal begun, whole
         run = add(self, piece)
-        begun += not piece.offset
+        begun += not piece.at_byte
         whole += run is not None
         return run
 
