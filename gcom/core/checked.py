@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from gcom.core import frames
@@ -9,16 +10,23 @@ from gcom.errors import MalformedFrame
 from gcom.values import limits, names
 from gcom.values.names import Process
 
+_INSTANCE = re.compile(r"[0-9a-z]{1,32}")
+
+
+def _malformed(what: str, value: object) -> MalformedFrame:
+    """An exception's text is read by people, and a peer may have sent anything."""
+    return MalformedFrame(f"{str(value)[:80]!r} is no {what}")
+
 
 def number(value: Any) -> int:
     if type(value) is not int or not 0 <= value <= limits.NUMBER_MAX:
-        raise MalformedFrame(f"{value!r} is no number")
+        raise _malformed("number", value)
     return value
 
 
 def flag(value: Any) -> bool:
     if type(value) is not bool:
-        raise MalformedFrame(f"{value!r} is no flag")
+        raise _malformed("flag", value)
     return value
 
 
@@ -29,14 +37,14 @@ def text(value: Any, length_max: int) -> str:
 
 
 def instance(value: Any) -> str:
-    if not text(value, 32).isalnum():
-        raise MalformedFrame(f"{value!r} is no instance")
-    return str(value)
+    if type(value) is not str or not _INSTANCE.fullmatch(value):
+        raise _malformed("instance", value)
+    return value
 
 
 def process(value: Any) -> Process:
     if not names.is_process(value):
-        raise MalformedFrame(f"{value!r} is no process")
+        raise _malformed("process", value)
     return str(value)
 
 

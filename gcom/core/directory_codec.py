@@ -12,6 +12,7 @@ from typing import Any, assert_never
 
 import msgpack
 
+from gcom.core import checked
 from gcom.core.codec import decode_decision, encode_decision
 from gcom.core.frames import Decision
 from gcom.core.requests import (
@@ -47,7 +48,6 @@ from gcom.values.view import View
 
 _TEXT_MAX = 4096  # of a refusal, in characters; longer ones are cut
 _CODE = re.compile(r"[A-Za-z]{1,32}")
-_INSTANCE = re.compile(r"[0-9a-z]{1,32}")
 
 
 def encode_request(request: Request) -> bytes:
@@ -87,22 +87,22 @@ def decode_request(data: bytes) -> Request:
         case ["list", after]:
             return ListGroups(_group(after) if after else _text(after, 0))
         case ["claim", group, instance, view, process, address, dead, former]:
-            where = (_group(group), _instance(instance), _number(view))
-            was = _process(former) if former else _text(former, 0)
-            return Claim(*where, _process(process), _address(address), _flag(dead), was)
+            where = (_group(group), checked.instance(instance), checked.number(view))
+            was = checked.process(former) if former else _text(former, 0)
+            return Claim(*where, checked.process(process), _address(address), checked.flag(dead), was)
         case ["register", definition, instance, view]:
-            return Register(_definition(definition), _instance(instance), _view(view))
+            return Register(_definition(definition), checked.instance(instance), _view(view))
         case ["unregister", group, instance, view]:
-            return Unregister(_group(group), _instance(instance), _number(view))
+            return Unregister(_group(group), checked.instance(instance), checked.number(view))
         case ["remove", group]:
             return Remove(_group(group))
         case ["fork", group, instance]:
-            return Fork(_group(group), _instance(instance))
+            return Fork(_group(group), checked.instance(instance))
         case ["prepare", instance, view, ballot]:
-            return WitnessPrepare(_instance(instance), _number(view), _ballot(ballot))
+            return WitnessPrepare(checked.instance(instance), checked.number(view), _ballot(ballot))
         case ["accept", instance, view, ballot, decision]:
             decided = _decision(view, decision)
-            return WitnessAccept(_instance(instance), _number(view), _ballot(ballot), decided)
+            return WitnessAccept(checked.instance(instance), checked.number(view), _ballot(ballot), decided)
         case other:
             raise _malformed("request", other[:1])
 
@@ -137,19 +137,19 @@ def decode_answer(data: bytes) -> Answer:
         case ["entry", entry]:
             return _entry(entry)
         case ["entries", [*groups], more]:
-            return Entries(tuple(map(_entry, groups)), _flag(more))
+            return Entries(tuple(map(_entry, groups)), checked.flag(more))
         case ["done"]:
             return Done()
         case ["refusal", str() as code, text] if _CODE.fullmatch(code):
             return Refusal(code, _text(text, _TEXT_MAX))
         case ["promised", view, ballot]:
-            return WitnessPromised(_number(view), _ballot(ballot))
+            return WitnessPromised(checked.number(view), _ballot(ballot))
         case ["decided", view, decision]:
-            return WitnessDecided(_number(view), _decision(view, decision))
+            return WitnessDecided(checked.number(view), _decision(view, decision))
         case ["nack", view, ballot]:
-            return WitnessNack(_number(view), _ballot(ballot))
+            return WitnessNack(checked.number(view), _ballot(ballot))
         case ["passed", view]:
-            return WitnessPassed(_number(view))
+            return WitnessPassed(checked.number(view))
         case ["full"]:
             return WitnessFull()
         case other:
@@ -185,7 +185,9 @@ def _plain_entry(it: Entry) -> list[object]:
 
 def _ballot(value: Any) -> tuple[int, int]:
     match value:
-        case [attempt, rank] if _number(attempt) <= limits.ATTEMPT_MAX and _number(rank) < limits.MEMBERS_MAX:
+        case [attempt, rank] if (
+            checked.number(attempt) <= limits.ATTEMPT_MAX and checked.number(rank) < limits.MEMBERS_MAX
+        ):
             return attempt, rank
     raise _malformed("ballot", value)
 
@@ -195,7 +197,7 @@ def _decision(view: Any, value: Any) -> Decision:
     if not isinstance(value, bytes):
         raise _malformed("decision", value)
     decision = decode_decision(value)
-    if decision.view.number != _number(view) + 1:
+    if decision.view.number != checked.number(view) + 1:
         raise _malformed("decision out of that view", view)
     return decision
 
@@ -216,24 +218,31 @@ def _definition(value: Any) -> Definition:
 def _entry(value: Any) -> Entry:
     match value:
         case [definition, instance, view, [*members], [*addresses], alive, forked]:
-            number = _number(view)
+            number = checked.number(view)
             if bool(number) == bool(members):
                 seats = _seats(members, addresses)
-                return Entry(_definition(definition), _instance(instance), number, *seats, _flag(alive), _flag(forked))
+                return Entry(
+                    _definition(definition),
+                    checked.instance(instance),
+                    number,
+                    *seats,
+                    checked.flag(alive),
+                    checked.flag(forked),
+                )
     raise _malformed("entry", value)
 
 
 def _view(value: Any) -> View:
     match value:
-        case [int() as number, [_, *_] as members, [*addresses], started] if _number(number):
-            return View(number, *_seats(members, addresses), _flag(started))
+        case [int() as number, [_, *_] as members, [*addresses], started] if checked.number(number):
+            return View(number, *_seats(members, addresses), checked.flag(started))
     raise _malformed("view", value)
 
 
 def _seats(members: list[Any], addresses: list[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if len(members) > limits.MEMBERS_MAX or len(members) != len(addresses):
         raise MalformedFrame(f"{len(members)} members with {len(addresses)} addresses: at most {limits.MEMBERS_MAX}")
-    seated = tuple(map(_process, members))
+    seated = tuple(map(checked.process, members))
     if len(set(seated)) != len(seated):
         raise _malformed("view with a member twice", members)
     return seated, tuple(map(_address, addresses))
@@ -251,30 +260,6 @@ def _address(value: Any) -> str:
         return names.address(value)
     except BadValue as error:
         raise MalformedFrame(str(error)) from error
-
-
-def _process(value: Any) -> str:
-    if not names.is_process(value):
-        raise _malformed("process", value)
-    return str(value)
-
-
-def _instance(value: Any) -> str:
-    if not isinstance(value, str) or not _INSTANCE.fullmatch(value):
-        raise _malformed("instance", value)
-    return value
-
-
-def _number(value: Any) -> int:
-    if type(value) is not int or not 0 <= value <= limits.NUMBER_MAX:
-        raise _malformed("view number", value)
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise _malformed("yes or no", value)
-    return value
 
 
 def _text(value: Any, longest: int) -> str:

@@ -18,7 +18,7 @@ from gcom.values.names import Address, Process
 _OF_A_CHANGE = (Join, Prepare, Promise, Nack, Cut, CutOk, Fetch, Probe, Vouch)
 
 
-class Calling(Enum):
+class Readiness(Enum):
     """Where the calls to a peer stand."""
 
     FREE = "free"  # the last call was answered: the next may begin
@@ -27,10 +27,10 @@ class Calling(Enum):
 
 
 # Every state and what may follow it. A link that was closed and opened again may hear how a call of the old one ended.
-CALLS: dict[Calling, tuple[Calling, ...]] = {
-    Calling.FREE: (Calling.FREE, Calling.IN_FLIGHT, Calling.WAITING),
-    Calling.IN_FLIGHT: (Calling.FREE, Calling.WAITING),
-    Calling.WAITING: (Calling.FREE, Calling.IN_FLIGHT, Calling.WAITING),
+READINESS: dict[Readiness, tuple[Readiness, ...]] = {
+    Readiness.FREE: (Readiness.FREE, Readiness.IN_FLIGHT, Readiness.WAITING),
+    Readiness.IN_FLIGHT: (Readiness.FREE, Readiness.WAITING),
+    Readiness.WAITING: (Readiness.FREE, Readiness.IN_FLIGHT, Readiness.WAITING),
 }
 
 
@@ -54,14 +54,14 @@ class Link:
     carried: list[Control] = field(default_factory=list)
     later: Control | None = None  # goes with the next heartbeat
     relays: dict[Process, Relay] = field(default_factory=dict)  # by sender; asked again, it replaces itself
-    calling: Calling = Calling.FREE
+    readiness: Readiness = Readiness.FREE
     owed: bool = False  # a status is due at once
     failures: int = 0
     letters_first: bool = False  # the last frame had runs, and letters wait: it is their turn
 
-    def become(self, calling: Calling) -> None:
-        assert calling in CALLS[self.calling], f"one call in flight a peer: {self.calling} to {calling}"
-        self.calling = calling
+    def become(self, readiness: Readiness) -> None:
+        assert readiness in READINESS[self.readiness], f"one call in flight a peer: {self.readiness} to {readiness}"
+        self.readiness = readiness
 
     @property
     def fills_frame(self) -> bool:
@@ -154,9 +154,9 @@ class Links:
     def callable(self, peer: Process, now_ms: int) -> bool:
         """Whether a call to the peer may begin."""
         link = self._links.get(peer)
-        if link is None or link.calling is Calling.IN_FLIGHT:
+        if link is None or link.readiness is Readiness.IN_FLIGHT:
             return False
-        return link.calling is Calling.FREE or now_ms >= link.due_ms
+        return link.readiness is Readiness.FREE or now_ms >= link.due_ms
 
     def due(self, peer: Process, now_ms: int) -> bool:
         """Whether something other than data is to be said now."""
@@ -166,7 +166,7 @@ class Links:
     def begin(self, peer: Process) -> tuple[Control, ...]:
         """A call begins; returns the control items that it carries."""
         link = self._links[peer]
-        link.become(Calling.IN_FLIGHT)
+        link.become(Readiness.IN_FLIGHT)
         link.owed = False
         if link.later and not any(_replaces(item, link.later) for item in link.control):
             link.control.append(link.later)
@@ -178,7 +178,7 @@ class Links:
     def replied(self, peer: Process, now_ms: int) -> None:
         link = self._links.get(peer)
         if link:
-            link.become(Calling.FREE)
+            link.become(Readiness.FREE)
             link.carried, link.failures = [], 0
             link.due_ms = now_ms + limits.HEARTBEAT_MS
             self.wake(peer)
@@ -188,7 +188,7 @@ class Links:
         if link:
             stale = [old for old in link.carried if any(_replaces(new, old) for new in link.control)]
             link.control[:0] = [item for item in link.carried if item not in stale]
-            link.become(Calling.WAITING)
+            link.become(Readiness.WAITING)
             link.carried, link.relays = [], {}
             link.failures += 1
             link.due_ms = now_ms if link.failures == 1 else now_ms + limits.HEARTBEAT_MS

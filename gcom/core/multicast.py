@@ -23,7 +23,7 @@ from gcom.values.run import Piece, Run
 from gcom.values.view import View
 
 
-class Flow(Enum):
+class Phase(Enum):
     """Where the streams stand in a view."""
 
     OPEN = "open"  # runs are sent, stored, acknowledged, and go up
@@ -32,10 +32,10 @@ class Flow(Enum):
 
 
 # Every state and what may follow it. A higher ballot takes FILLING back to FROZEN, an install any state to OPEN.
-FLOWS: dict[Flow, tuple[Flow, ...]] = {
-    Flow.OPEN: (Flow.OPEN, Flow.FROZEN),
-    Flow.FROZEN: (Flow.OPEN, Flow.FROZEN, Flow.FILLING),
-    Flow.FILLING: (Flow.OPEN, Flow.FROZEN, Flow.FILLING),
+PHASES: dict[Phase, tuple[Phase, ...]] = {
+    Phase.OPEN: (Phase.OPEN, Phase.FROZEN),
+    Phase.FROZEN: (Phase.OPEN, Phase.FROZEN, Phase.FILLING),
+    Phase.FILLING: (Phase.OPEN, Phase.FROZEN, Phase.FILLING),
 }
 
 
@@ -58,7 +58,7 @@ class Multicast(ABC):
         self.consumed: dict[Process, int] = {}  # of each sender, behind this process's application
         self.view = 0
         self.members: View | None = None
-        self.flow = Flow.OPEN
+        self.phase = Phase.OPEN
         self._cut: dict[Process, int] = {}  # while FILLING
         self._assemblies = Assemblies()
 
@@ -66,30 +66,30 @@ class Multicast(ABC):
         """Begin `view`; `cut` is where each stream stands."""
         self.view = view.number
         self.members = view
-        self._become(Flow.OPEN)
+        self._become(Phase.OPEN)
         self._assemblies = Assemblies()  # what the cut does not have will never be whole
         others = [member for member in view.members if member != self.process]
         self.out.install(others)
         self.consumed = {sender: self.consumed.get(sender, cut.get(sender, 0)) for sender in others}
         self._begin(others, cut)
 
-    def _become(self, flow: Flow) -> None:
-        assert flow in FLOWS[self.flow], f"{self.flow} to {flow}"
-        self.flow = flow
+    def _become(self, phase: Phase) -> None:
+        assert phase in PHASES[self.phase], f"{self.phase} to {phase}"
+        self.phase = phase
 
     @property
     def frozen(self) -> bool:
         """From the promise to a view change until its install."""
-        return self.flow is not Flow.OPEN
+        return self.phase is not Phase.OPEN
 
     def freeze(self) -> None:
         """A promise to a view change was made."""
-        self._become(Flow.FROZEN)
+        self._become(Phase.FROZEN)
 
     def missing(self, cut: dict[Process, int], now_ms: int) -> list[Range]:
         """What of the cut is not yet here; once asked, it is waited for or must be fetched."""
         self._cut = cut
-        self._become(Flow.FILLING)
+        self._become(Phase.FILLING)
         return self._missing(now_ms)
 
     def submit(self, run: Run) -> list[Run]:
@@ -279,7 +279,7 @@ class Reliable(Multicast):
 
     def _may_store(self, sender: Process, last: int) -> bool:
         """Once this process has promised, only what the cut has."""
-        return self.flow is Flow.OPEN or (self.flow is Flow.FILLING and last <= self._cut.get(sender, 0))
+        return self.phase is Phase.OPEN or (self.phase is Phase.FILLING and last <= self._cut.get(sender, 0))
 
     def on_failed(self, peer: Process) -> None:
         known = self.out.peers.get(peer)

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 import msgpack
 
+from gcom.core import checked
 from gcom.core.codec import decode_orders
 from gcom.core.order_log import Orders
 from gcom.core.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
@@ -38,11 +39,11 @@ def decode_request(data: bytes) -> SequencerRequest:
     """Raises MalformedFrame or VersionMismatch."""
     match _unpack(data):
         case ["open", group, instance, view, serial, dict() as settled]:
-            numbers = {_process(who): _number(number) for who, number in settled.items()}
-            return Open(*_where(group, instance), _number(view), _number(serial), numbers)
+            numbers = {checked.process(who): checked.number(number) for who, number in settled.items()}
+            return Open(*_where(group, instance), checked.number(view), checked.number(serial), numbers)
         case ["want", group, instance, view, process, upto, after, stable]:
-            where = (*_where(group, instance), _number(view), _process(process))
-            return Want(*where, _number(upto), _number(after), _number(stable))
+            where = (*_where(group, instance), checked.number(view), checked.process(process))
+            return Want(*where, checked.number(upto), checked.number(after), checked.number(stable))
         case ["close", group, instance]:
             return Close(*_where(group, instance))
         case other:
@@ -91,21 +92,7 @@ def _unpack(data: bytes) -> list[Any]:
 
 
 def _where(group: Any, instance: Any) -> tuple[str, str]:
-    if not isinstance(instance, str) or not instance.isalnum() or len(instance) > 32:
-        raise MalformedFrame(f"{str(instance)[:80]!r} is no instance")
     try:
-        return names.group_name(group), instance
+        return names.group_name(group), checked.instance(instance)
     except BadValue as error:
         raise MalformedFrame(str(error)) from error
-
-
-def _process(value: Any) -> str:
-    if not names.is_process(value):
-        raise MalformedFrame(f"{str(value)[:80]!r} is no process")
-    return str(value)
-
-
-def _number(value: Any) -> int:
-    if type(value) is not int or not 0 <= value <= limits.NUMBER_MAX:
-        raise MalformedFrame(f"{str(value)[:80]!r} is no number")
-    return value

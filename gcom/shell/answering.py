@@ -121,13 +121,14 @@ def _answer(handler: Handler | None, request: Serve) -> tuple[Payload, bool]:
         payload = handler(request.payload, request.caller)
         payloads.check(payload, limits.LETTER_BYTES_MAX, "a handler's answer")
     except BadValue as error:
-        return _words(error), True
+        return words(error), True
     except BaseException as error:  # outermost: of the application's handler; the caller is told, whatever it was
         logger.opt(exception=True).info("a handler could not answer {}", request.caller)
-        return _words(error), True
+        return words(error), True
     return payload, False
 
 
-def _words(error: BaseException) -> str:
+def words(error: BaseException) -> str:
+    """What the application's code raised, fit to be sent: of bounded length, without what UTF-8 cannot say."""
     text = f"{type(error).__name__}: {error}".encode(errors="replace").decode()
     return text[: limits.ERROR_CHARACTERS_MAX]

@@ -18,6 +18,7 @@ from loguru import logger
 from gcom.core import events
 from gcom.core.effects import SetState
 from gcom.errors import BadValue, GComTimeout, StateFailed
+from gcom.shell.answering import words
 from gcom.values import limits
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class Stateful(ABC):
         try:
             set_state(data)
         except Exception as error:  # outermost: of the application's callback; whoever reads sees StateFailed
-            text = f"set_state failed in group {self._source.machine.group!r}, which is left: {_words(error)}"
+            text = f"set_state failed in group {self._source.machine.group!r}, which is left: {words(error)}"
             with self._node.lock:
                 self._membership.fail_state(text)
             raise StateFailed(text) from error
@@ -133,7 +134,7 @@ def _taken(get_state: GetState) -> tuple[bytes | None, str]:
         found = get_state()
     except Exception as error:  # outermost: of the application's callback
         traceback.print_exc()  # an application's mistake must be seen where it was made
-        return None, f"its get_state raised {_words(error)}"
+        return None, f"its get_state raised {words(error)}"
     if not isinstance(found, bytes | bytearray | memoryview):
         logger.error("get_state returned {}, not bytes", type(found).__name__)
         return None, f"its get_state returned {type(found).__name__}, not bytes"
@@ -141,7 +142,3 @@ def _taken(get_state: GetState) -> tuple[bytes | None, str]:
     if len(data) > limits.STATE_BYTES_MAX:
         logger.error("get_state returned {:,} bytes, more than {:,}", len(data), limits.STATE_BYTES_MAX)
     return data, ""
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".encode(errors="replace").decode()

@@ -7,7 +7,7 @@ from typing import Any
 from gcom.core.basic import Basic
 from gcom.core.effects import Effect, Skip
 from gcom.core.frames import Status
-from gcom.core.multicast import Flow, Range, Reliable
+from gcom.core.multicast import Phase, Range, Reliable
 from gcom.core.ordering import Fifo, NonOrdered, Up
 from gcom.core.passage import Passage
 from gcom.core.streams import Streams
@@ -61,9 +61,9 @@ def runs_are_stored_and_delivered_after_the_promise(patch: Patch) -> None:
     receive = Reliable.receive
 
     def thaw(self: Reliable, run: Run, now_ms: int) -> list[Run]:
-        flow, self.flow = self.flow, Flow.OPEN
+        phase, self.phase = self.phase, Phase.OPEN
         runs = receive(self, run, now_ms)
-        self.flow = flow
+        self.phase = phase
         return runs
 
     patch.setattr(Reliable, "receive", thaw)
