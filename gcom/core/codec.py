@@ -57,7 +57,7 @@ def encode(frame: Reply) -> bytes:
     control = [_encode_control(item) for item in frame.control]
     runs = [run.encoded for run in frame.runs]
     pieces = [(it.sender, it.view, it.first, it.at_byte, it.total, it.data) for it in frame.pieces]
-    orders = frame.orders and (frame.orders.view, frame.orders.after, frame.orders.entries)
+    orders = frame.orders and (frame.orders.view, frame.orders.after, frame.orders.spans)
     letters = [(it.number, it.kind, it.call, it.payload) for it in frame.letters]
     head = (limits.PROTOCOL_VERSION, frame.group, frame.instance, frame.source, frame.target)
     return _pack((*head, status, control, runs, pieces, orders, letters))
@@ -141,16 +141,16 @@ def decode_orders(fields: Any) -> Orders:
 
 
 def _orders(fields: Any) -> Orders:
-    view, after, entries = fields
-    if type(entries) is not list or len(entries) > limits.ORDERS_MAX:
-        raise MalformedFrame("entries of an order are too many, or no list of them")
-    return Orders(checked.number(view), checked.number(after), tuple(map(_order, entries)))
+    view, after, spans = fields
+    if type(spans) is not list or len(spans) > limits.ORDERS_MAX:
+        raise MalformedFrame("spans of an order are too many, or no list of them")
+    return Orders(checked.number(view), checked.number(after), tuple(map(_order, spans)))
 
 
-def _order(entry: list[Any]) -> tuple[Process, int, int]:
-    sender, first, last = entry
+def _order(span: list[Any]) -> tuple[Process, int, int]:
+    sender, first, last = span
     if not 1 <= checked.number(first) <= checked.number(last):
-        raise MalformedFrame(f"{entry!r} orders no messages")
+        raise MalformedFrame(f"{span!r} orders no messages")
     return checked.process(sender), first, last
 
 

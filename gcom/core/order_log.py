@@ -1,7 +1,7 @@
 """The order of one view as a log: which messages have which serials (DESIGN 6, 7; Kaashoek and Tanenbaum 1991, BB).
 
-One sequencer orders a view, so the logs that its members hold are prefixes of one another. An entry is a range of one
-sender; ranges of a sender follow one another without gaps, so an entry needs no serial of its own.
+One sequencer orders a view, so the logs that its members hold are prefixes of one another. A span is a range of one
+sender; ranges of a sender follow one another without gaps, so a span needs no serial of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from gcom.values import limits
 from gcom.values.names import Process
 
-Entry = tuple[Process, int, int]  # sender, first and last number
+Span = tuple[Process, int, int]  # sender, first and last number
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,26 +21,26 @@ class Orders:
 
     view: int
     after: int
-    entries: tuple[Entry, ...]
+    spans: tuple[Span, ...]
 
     @property
     def end(self) -> int:
         """The last serial that it tells."""
-        return self.after + sum(last - first + 1 for _, first, last in self.entries)
+        return self.after + sum(last - first + 1 for _, first, last in self.spans)
 
 
 class OrderLog:
-    """Entries from `floor`+1 to `end`; `ordered[s]` is the last number of s that has a serial, for each member s."""
+    """Spans from `floor`+1 to `end`; `ordered[s]` is the last number of s that has a serial, for each member s."""
 
     def __init__(self, base: int, ordered: dict[Process, int]) -> None:
         self.floor = base
         self.end = base
         self.ordered = dict(ordered)
-        self._entries: list[Entry] = []
-        self._ends: list[int] = []  # the last serial of each entry, for bisection
+        self._spans: list[Span] = []
+        self._ends: list[int] = []  # the last serial of each span, for bisection
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._spans)
 
     def append(self, sender: Process, upto: int) -> bool:
         """Give serials to the messages of `sender` that have none, up to `upto`; whether there were any.
@@ -53,9 +53,9 @@ class OrderLog:
         self._put((sender, first, upto))
         return True
 
-    def _put(self, entry: Entry) -> None:
-        sender, first, last = entry
-        self._entries.append(entry)
+    def _put(self, span: Span) -> None:
+        sender, first, last = span
+        self._spans.append(span)
         self.end += last - first + 1
         self._ends.append(self.end)
         self.ordered[sender] = last
@@ -63,7 +63,7 @@ class OrderLog:
     def extend(self, orders: Orders) -> bool:
         """Take over what follows this log; whether it grew. A piece that does not fit on is left, and comes again."""
         before, at = self.end, orders.after
-        for sender, first, last in orders.entries:
+        for sender, first, last in orders.spans:
             at += last - first + 1
             if at <= self.end:
                 continue
@@ -74,17 +74,17 @@ class OrderLog:
         return self.end > before
 
     def piece(self, view: int, serial: int, count_max: int) -> Orders:
-        """What follows `serial`, at most so many entries; it may begin before, within the entry that has `serial`."""
+        """What follows `serial`, at most so many spans; it may begin before, within the span that has `serial`."""
         index = bisect_right(self._ends, serial)
         after = self._ends[index - 1] if index else self.floor
-        return Orders(view, after, tuple(self._entries[index : index + count_max]))
+        return Orders(view, after, tuple(self._spans[index : index + count_max]))
 
-    def between(self, serial: int, end: int) -> list[Entry]:
+    def between(self, serial: int, end: int) -> list[Span]:
         """The order of the serials after `serial` up to `end`, cut to fit."""
-        found: list[Entry] = []
+        found: list[Span] = []
         index = bisect_right(self._ends, serial)
         while index < len(self._ends) and serial < end:
-            sender, first, last = self._entries[index]
+            sender, first, last = self._spans[index]
             start = self._ends[index] - (last - first)  # serial of `first`
             first += serial + 1 - start
             last -= max(0, self._ends[index] - end)
@@ -96,7 +96,7 @@ class OrderLog:
     def truncate(self, serial: int) -> None:
         """Forget the order after `serial`, which is in no cut."""
         while self.end > max(serial, self.floor):
-            sender, first, last = self._entries.pop()
+            sender, first, last = self._spans.pop()
             self._ends.pop()
             start = self.end - (last - first + 1)
             self.end, self.ordered[sender] = start, first - 1
@@ -104,8 +104,8 @@ class OrderLog:
                 self._put((sender, first, first + serial - start - 1))
 
     def drop(self, serial: int) -> None:
-        """Forget the entries up to `serial`."""
+        """Forget the spans up to `serial`."""
         count = bisect_right(self._ends, serial)
         if count:
             self.floor = self._ends[count - 1]
-            del self._entries[:count], self._ends[:count]
+            del self._spans[:count], self._ends[:count]

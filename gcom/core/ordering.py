@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from gcom.core.effects import Deliver, Skip
-from gcom.core.order_log import Entry
+from gcom.core.order_log import Span
 from gcom.core.total import Total
 from gcom.values.definition import Ordering
 from gcom.values.names import Process
@@ -31,7 +31,7 @@ class Orderer(Protocol):
     def pass_over(self, sender: Process, first: int, last: int) -> list[Up]:
         """This range of `sender` will never come; returns what is handed over now."""
 
-    def order(self, entries: list[Entry]) -> list[Up]:
+    def order(self, spans: list[Span]) -> list[Up]:
         """The next serials are for these messages; returns what is handed over now."""
 
     def close(self) -> list[Up]:
@@ -53,7 +53,7 @@ class NonOrdered:
     def pass_over(self, sender: Process, first: int, last: int) -> list[Up]:
         return [Skip(sender, first, last - first + 1, self._view)]
 
-    def order(self, entries: list[Entry]) -> list[Up]:
+    def order(self, spans: list[Span]) -> list[Up]:
         return []
 
     def close(self) -> list[Up]:

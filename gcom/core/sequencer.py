@@ -14,7 +14,7 @@ from gcom.core.order_log import OrderLog, Orders
 from gcom.values import limits
 from gcom.values.names import Process
 
-ENTRIES_MAX = 4096  # not yet held by all; at the bound nothing more is ordered until members have caught up
+SPANS_MAX = 4096  # not yet held by all; at the bound nothing more is ordered until members have caught up
 GROUPS_MAX = limits.DIRECTORY_GROUPS_MAX  # At the bound an open is refused: the group orders at its leader.
 
 
@@ -106,6 +106,6 @@ class Sequencer:
             return Unknown()
         log = served.log
         log.drop(min(request.stable, log.end))
-        if request.process in log.ordered and len(log) < ENTRIES_MAX:
+        if request.process in log.ordered and len(log) < SPANS_MAX:
             log.append(request.process, request.upto)
         return log.piece(request.view, request.after, limits.ORDERS_MAX)

@@ -52,8 +52,8 @@ def decode_request(data: bytes) -> SequencerRequest:
 
 def encode_answer(answer: SequencerAnswer) -> bytes:
     match answer:
-        case Orders(view, after, entries):
-            return _pack("orders", (view, after, entries))
+        case Orders(view, after, spans):
+            return _pack("orders", (view, after, spans))
         case Opened():
             return _pack("opened")
         case Unknown():

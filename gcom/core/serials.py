@@ -14,13 +14,13 @@ from enum import Enum
 
 from gcom.core.frames import ORDER, Decision, Status
 from gcom.core.majority import held_by_majority
-from gcom.core.order_log import Entry, OrderLog, Orders
+from gcom.core.order_log import OrderLog, Orders, Span
 from gcom.core.sequencer import Open, Opened, SequencerAnswer, SequencerRequest, Want
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.view import View
 
-PIECE_ENTRIES = 128  # in one frame; beside an INSTALL they fit FRAME_HEADER_BYTES, however long the names
+PIECE_SPANS = 128  # in one frame; beside an INSTALL they fit FRAME_HEADER_BYTES, however long the names
 
 
 class Service(Enum):
@@ -221,23 +221,23 @@ class Serials:
             self._held[peer] = max(self._held[peer], status.ordered)
             self._told = max(self._told, status.agreed)
 
-    def advance(self) -> list[Entry]:
+    def advance(self) -> list[Span]:
         """The order that is agreed and not yet passed on."""
         if self.frozen or self._passed == self.log.end:
             return []
         known = held_by_majority(self.view, {**self._held, self.process: self.log.end})
         self.agreed = max(self.agreed, min(max(known, self._told), self.log.end))
-        entries = self.log.between(self._passed, self.agreed)
+        spans = self.log.between(self._passed, self.agreed)
         self._passed = self.agreed
         self.log.drop(min([self._passed, *self._held.values()]))
-        return entries
+        return spans
 
     def put_to(self, peer: Process) -> Orders | None:
         """What a peer lacks, as far as it says; there is one call in flight to it, so nothing is put twice."""
         known = self._held.get(peer, self.log.end)
         if self.frozen or known >= self.log.end:
             return None
-        return self.log.piece(self.view.number, known, PIECE_ENTRIES)
+        return self.log.piece(self.view.number, known, PIECE_SPANS)
 
     # the end of the view
 
@@ -251,7 +251,7 @@ class Serials:
         log = self.log if view == self.view.number else self._previous if view == self.view.number - 1 else None
         if log is None or not log.floor <= after < log.end:
             return None
-        return log.piece(view, after, PIECE_ENTRIES)
+        return log.piece(view, after, PIECE_SPANS)
 
     def serial_after(self, decision: Decision) -> int:
         """Where the order stands once this view has ended with a decision; its part of the log must be here."""
@@ -266,16 +266,16 @@ class Serials:
         """Whether nothing was passed on here that a cut of the log leaves out."""
         return self._passed <= end
 
-    def close(self, decision: Decision) -> list[Entry]:
+    def close(self, decision: Decision) -> list[Span]:
         """The rest of the view's order: the log up to the cut, then what has no serial by rank and number."""
         end = decision.cut.get(ORDER, 0)
         self.log.truncate(end)
-        entries = self.log.between(self._passed, end)
+        spans = self.log.between(self._passed, end)
         for member in self.view.members:
             first, last = self.log.ordered.get(member, 0) + 1, decision.cut.get(member, 0)
             if first <= last:
-                entries.append((member, first, last))
-        return entries
+                spans.append((member, first, last))
+        return spans
 
     def release_previous(self) -> None:
         """Everybody who stays has installed."""

@@ -167,9 +167,9 @@ class Streams:
 
     def _advance(self) -> list[Effect]:
         """Hand over what a majority now holds the order of."""
-        entries = self.serials.advance() if self.serials else []
-        self.news |= bool(entries) and len(self._view.members) > 3  # of three, each knows by itself
-        return self._hand_over(self._ordering.order(entries)) if entries else []
+        spans = self.serials.advance() if self.serials else []
+        self.news |= bool(spans) and len(self._view.members) > 3  # of three, each knows by itself
+        return self._hand_over(self._ordering.order(spans)) if spans else []
 
     # the change of the view
 

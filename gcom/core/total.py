@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 
 from gcom.core.effects import Deliver, Skip
-from gcom.core.order_log import Entry
+from gcom.core.order_log import Span
 from gcom.values.names import Process
 from gcom.values.run import Run
 
@@ -26,7 +26,7 @@ class Total:
         self._given_up: dict[Process, int] = {}  # the first number of each sender that nobody holds, or whose past
         self._held: dict[Process, dict[int, Run]] = {}  # by their first number
         self._lost: dict[Process, dict[int, int]] = {}  # first to last
-        self._order: deque[Entry] = deque()
+        self._order: deque[Span] = deque()
 
     def install(self, view: int, members: tuple[Process, ...], cut: dict[Process, int], serial: int) -> None:
         self._view, self._serial, self._closing = view, serial, False
@@ -43,8 +43,8 @@ class Total:
         self._lost[sender][first] = last
         return self._release()
 
-    def order(self, entries: list[Entry]) -> list[Deliver | Skip]:
-        self._order += entries
+    def order(self, spans: list[Span]) -> list[Deliver | Skip]:
+        self._order += spans
         return self._release()
 
     def close(self) -> list[Deliver | Skip]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from gcom.core.order_log import Entry, OrderLog
+from gcom.core.order_log import OrderLog, Span
 from gcom.values.clock import VectorClock
 from gcom.values.names import Process
 from gcom.values.run import Run
@@ -27,7 +27,7 @@ class History:
 
     runs: list[Run] = field(default_factory=list)
     past: dict[Message, VectorClock] = field(default_factory=dict)
-    order: list[Entry] = field(default_factory=list)
+    order: list[Span] = field(default_factory=list)
 
     def of(self, sender: Process) -> list[Run]:
         return [each for each in self.runs if each.sender == sender]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from gcom.core import codec, frames
 from gcom.core.frames import Control, Decision, Frame, Refused, Status
-from gcom.core.order_log import Entry, Orders
-from gcom.core.serials import PIECE_ENTRIES
+from gcom.core.order_log import Orders, Span
+from gcom.core.serials import PIECE_SPANS
 from gcom.errors import MalformedFrame, VersionMismatch
 from gcom.values import limits
 from gcom.values.letter import Kind, Letter, Receipt
@@ -69,7 +69,7 @@ standings = st.builds(frames.Standing, st.sampled_from(frames.Keeping), st.none(
 
 
 @st.composite
-def ranges(draw: st.DrawFn) -> Entry:
+def ranges(draw: st.DrawFn) -> Span:
     first, last = sorted([draw(st.integers(1, limits.NUMBER_MAX)), draw(st.integers(1, limits.NUMBER_MAX))])
     return draw(processes), first, last
 
@@ -268,8 +268,8 @@ def _count_of(place: int, value: Any) -> bytes:
     return _status_of(counts=counts)
 
 
-def _orders_of(*entry: Any, **changes: Any) -> bytes:
-    fields = {"view": 1, "after": 0, "entries": [list(entry or (A, 1, 2))], **changes}
+def _orders_of(*span: Any, **changes: Any) -> bytes:
+    fields = {"view": 1, "after": 0, "spans": [list(span or (A, 1, 2))], **changes}
     return _packed(orders=list(fields.values()))
 
 
@@ -350,10 +350,10 @@ BAD: dict[str, Callable[[], bytes]] = {
     "an install after no serial": lambda: _decision_of(serial=-1),
     "a cut of a stream that is no process": lambda: _decision_of(cut={"a": 1}),
     "a clock with the order in it": lambda: _run_of(clock={frames.ORDER: 1}),
-    "an order without entries": lambda: _packed(orders=[1, 0]),
-    "an order of a text": lambda: _orders_of(entries="abc"),
-    "an order of a table": lambda: _orders_of(entries={}),
-    "an order of too many": lambda: _orders_of(entries=[[A, 1, 1]] * (limits.ORDERS_MAX + 1)),
+    "an order without spans": lambda: _packed(orders=[1, 0]),
+    "an order of a text": lambda: _orders_of(spans="abc"),
+    "an order of a table": lambda: _orders_of(spans={}),
+    "an order of too many": lambda: _orders_of(spans=[[A, 1, 1]] * (limits.ORDERS_MAX + 1)),
     "an order of nobody's messages": lambda: _orders_of("", 1, 1),
     "an order of number 0": lambda: _orders_of(A, 0, 1),
     "an order that runs backwards": lambda: _orders_of(A, 3, 2),
@@ -466,8 +466,8 @@ def test_all_that_a_change_of_a_full_group_says_fits_one_frame(name_length: int,
 
 def test_an_install_of_a_full_group_and_a_piece_of_the_order_fit_beside_runs() -> None:
     frame = _full_group(32, "h" * 253)
-    entries = tuple((who, limits.NUMBER_MAX, limits.NUMBER_MAX) for who in frame.status.suspects * 2)
-    orders = Orders(limits.NUMBER_MAX, limits.NUMBER_MAX, entries[:PIECE_ENTRIES])
+    spans = tuple((who, limits.NUMBER_MAX, limits.NUMBER_MAX) for who in frame.status.suspects * 2)
+    orders = Orders(limits.NUMBER_MAX, limits.NUMBER_MAX, spans[:PIECE_SPANS])
     beside = replace(frame, control=frame.control[:1], orders=orders)
-    assert len(orders.entries) == PIECE_ENTRIES
+    assert len(orders.spans) == PIECE_SPANS
     assert len(codec.encode(beside)) <= limits.FRAME_HEADER_BYTES

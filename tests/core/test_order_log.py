@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.order_log import Entry, OrderLog, Orders
+from gcom.core.order_log import OrderLog, Orders, Span
 from gcom.values import limits
 from gcom.values.names import Process
 from tests.core.making import A, B, C
@@ -18,9 +18,9 @@ SENDERS = (A, B, C)
 NOTHING = dict.fromkeys(SENDERS, 0)  # has a serial yet
 
 
-def spread(entries: list[Entry] | tuple[Entry, ...]) -> list[Message]:
+def spread(spans: list[Span] | tuple[Span, ...]) -> list[Message]:
     """The messages of a piece of the order, one a serial."""
-    return [(sender, number) for sender, first, last in entries for number in range(first, last + 1)]
+    return [(sender, number) for sender, first, last in spans for number in range(first, last + 1)]
 
 
 @dataclass
@@ -75,9 +75,9 @@ def test_a_piece_begins_at_or_before_what_was_asked_for_and_leaves_no_gap(
     log, twin = made
     piece = log.piece(7, serial, count)
     assert piece.view == 7
-    assert len(piece.entries) <= count
+    assert len(piece.spans) <= count
     assert piece.after <= max(serial, twin.base)
-    assert spread(piece.entries) == twin.part(piece.after, piece.end)
+    assert spread(piece.spans) == twin.part(piece.after, piece.end)
     if count and serial < log.end:
         assert piece.end > serial
 
@@ -90,10 +90,10 @@ def test_pieces_that_overlap_come_twice_or_out_of_turn_make_a_prefix(
     copy = OrderLog(twin.base, NOTHING)
     for serial, count, inside in wanted:
         piece = log.piece(1, serial, count)
-        if inside and piece.entries:  # a piece may begin within an entry, too
-            sender, first, last = piece.entries[0]
+        if inside and piece.spans:  # a piece may begin within a span, too
+            sender, first, last = piece.spans[0]
             cut = min(inside, last - first)
-            piece = Orders(1, piece.after + cut, ((sender, first + cut, last), *piece.entries[1:]))
+            piece = Orders(1, piece.after + cut, ((sender, first + cut, last), *piece.spans[1:]))
         before = copy.end
         grew = copy.extend(piece)
         assert grew == (copy.end > before)
@@ -132,7 +132,7 @@ def test_what_has_a_serial_gets_no_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "entries",
+    "spans",
     [
         [(A, 4, 5)],  # leaves out number 3
         [(A, 1, 4)],  # gives another serial to 1 and 2
@@ -140,11 +140,11 @@ def test_what_has_a_serial_gets_no_other() -> None:
         [("d#1", 1, 1)],  # is no member
     ],
 )
-def test_of_a_piece_that_does_not_follow_nothing_is_taken_over(entries: list[Entry]) -> None:
+def test_of_a_piece_that_does_not_follow_nothing_is_taken_over(spans: list[Span]) -> None:
     log = OrderLog(0, NOTHING)
     log.append(A, 2)
-    log.extend(Orders(1, 2, tuple(entries)))
-    assert log.between(0, 99) == [(A, 1, 2), *[entry for entry in entries if entry == (A, 3, 3)]]
+    log.extend(Orders(1, 2, tuple(spans)))
+    assert log.between(0, 99) == [(A, 1, 2), *[span for span in spans if span == (A, 3, 3)]]
 
 
 def test_a_piece_that_begins_later_is_left_and_comes_again() -> None:

@@ -59,7 +59,7 @@ class Twin:
                 assert isinstance(answer, Orders)
                 assert answer.view == view
                 assert answer.end == kept.base + len(kept.line)
-                said = [(who, n) for who, first, last in answer.entries for n in range(first, last + 1)]
+                said = [(who, n) for who, first, last in answer.spans for n in range(first, last + 1)]
                 assert said == kept.line[answer.after - kept.base :]
                 assert answer.after <= max(after, kept.base)
             case Close(_, instance):
@@ -162,14 +162,14 @@ def test_an_answer_has_a_bound_and_the_next_one_goes_on() -> None:
         answer = machine.ask(want(A, number, number - 1))
     answer = machine.ask(want(B, 1, 0))
     assert isinstance(answer, Orders)
-    assert (len(answer.entries), answer.end) == (limits.ORDERS_MAX, limits.ORDERS_MAX)
+    assert (len(answer.spans), answer.end) == (limits.ORDERS_MAX, limits.ORDERS_MAX)
     answer = machine.ask(want(B, 1, answer.end))
     assert isinstance(answer, Orders)
     assert answer.end == limits.ORDERS_MAX + 10
 
 
 def test_while_members_do_not_catch_up_nothing_more_is_ordered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sequencer, "ENTRIES_MAX", 3)
+    monkeypatch.setattr(sequencer, "SPANS_MAX", 3)
     machine = Sequencer()
     machine.ask(opening())
     for number in (1, 2, 3, 4):

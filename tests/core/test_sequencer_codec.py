@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core import sequencer_codec as codec
-from gcom.core.order_log import Entry, Orders
+from gcom.core.order_log import Orders, Span
 from gcom.core.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
 from gcom.errors import MalformedFrame, VersionMismatch
 from gcom.values import limits
@@ -28,13 +28,13 @@ requests: st.SearchStrategy[SequencerRequest] = st.one_of(
 
 
 @st.composite
-def entries(draw: st.DrawFn) -> Entry:
+def spans(draw: st.DrawFn) -> Span:
     first, last = sorted([draw(st.integers(1, limits.NUMBER_MAX)), draw(st.integers(1, limits.NUMBER_MAX))])
     return draw(processes), first, last
 
 
 answers: st.SearchStrategy[SequencerAnswer] = st.one_of(
-    st.builds(Orders, numbers, numbers, st.lists(entries(), max_size=9).map(tuple)),
+    st.builds(Orders, numbers, numbers, st.lists(spans(), max_size=9).map(tuple)),
     st.just(Opened()),
     st.just(Unknown()),
 )
@@ -55,7 +55,7 @@ def test_the_request_of_a_full_group_and_the_longest_answer_pass() -> None:
     request = Open("g" * 63, "i" * 32, limits.NUMBER_MAX, limits.NUMBER_MAX, settled)
     assert codec.decode_request(codec.encode_request(request)) == request
     answer = Orders(1, 0, tuple((who, 1, limits.NUMBER_MAX) for who in [*settled] * (limits.ORDERS_MAX // 64)))
-    assert len(answer.entries) == limits.ORDERS_MAX
+    assert len(answer.spans) == limits.ORDERS_MAX
     assert codec.decode_answer(codec.encode_answer(answer)) == answer
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core.frames import ORDER, Decision, Status
-from gcom.core.order_log import Entry, OrderLog, Orders
+from gcom.core.order_log import OrderLog, Orders, Span
 from gcom.core.sequencer import Open, Opened, Sequencer, SequencerAnswer, Unknown, Want
-from gcom.core.serials import PIECE_ENTRIES, SERVICES, Serials, Service
+from gcom.core.serials import PIECE_SPANS, SERVICES, Serials, Service
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.view import View
@@ -25,8 +25,8 @@ def serials(process: Process = A, first: View = FIRST, at_registry: bool = True,
     return made
 
 
-def piece(*entries: Entry, after: int = 0, number: int = 1) -> Orders:
-    return Orders(number, after, entries)
+def piece(*spans: Span, after: int = 0, number: int = 1) -> Orders:
+    return Orders(number, after, spans)
 
 
 def holds(ordered: int, agreed: int = 0) -> Status:
@@ -318,12 +318,12 @@ def test_a_peer_is_put_what_it_says_to_lack() -> None:
 def test_a_piece_has_a_bound() -> None:
     made = serials()
     whole = OrderLog(0, {A: 0, B: 0})
-    for number in range(1, PIECE_ENTRIES + 5):
+    for number in range(1, PIECE_SPANS + 5):
         whole.append(A, number)
     made.extend(whole.piece(1, 0, limits.ORDERS_MAX))
     first = made.put_to(B)
     assert first is not None
-    assert len(first.entries) == PIECE_ENTRIES
+    assert len(first.spans) == PIECE_SPANS
 
 
 def test_what_all_hold_is_kept_no_longer_than_it_is_passed_on() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core.effects import Deliver, Skip
-from gcom.core.order_log import Entry
+from gcom.core.order_log import Span
 from gcom.core.total import Total
 from gcom.values.clock import VectorClock
 from gcom.values.names import Process
@@ -57,7 +57,7 @@ def known(past: dict[Message, VectorClock], message: Message) -> VectorClock:
     return past[sender, first].merge(VectorClock({sender: number - 1}))
 
 
-def spread(entry: Entry) -> list[Message]:
+def spread(entry: Span) -> list[Message]:
     sender, first, last = entry
     return [(sender, number) for number in range(first, last + 1)]
 
@@ -84,9 +84,9 @@ def total(causal: bool = False, serial: int = 0) -> Total:
     return machine
 
 
-def cut_up(draw: st.DrawFn, order: list[Entry]) -> list[Entry]:
+def cut_up(draw: st.DrawFn, order: list[Span]) -> list[Span]:
     """The same order in shorter pieces, as a majority came to hold it."""
-    pieces: list[Entry] = []
+    pieces: list[Span] = []
     for sender, first, last in order:
         while first <= last:
             end = draw(st.integers(first, last))
@@ -96,9 +96,9 @@ def cut_up(draw: st.DrawFn, order: list[Entry]) -> list[Entry]:
 
 
 @st.composite
-def arrivals(draw: st.DrawFn, history: History) -> list[Run | Entry]:
+def arrivals(draw: st.DrawFn, history: History) -> list[Run | Span]:
     """Runs in any order, the order in its own, and the two in between each other."""
-    things: list[Run | Entry] = list(draw(st.permutations(history.runs)))
+    things: list[Run | Span] = list(draw(st.permutations(history.runs)))
     for place, entry in enumerate(cut_up(draw, history.order)):
         before = [index for index, thing in enumerate(things) if isinstance(thing, tuple)]
         least = before[-1] + 1 if place else 0

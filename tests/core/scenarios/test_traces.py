@@ -45,7 +45,7 @@ def test_trace_04_an_order_that_only_a_minority_heard_of_is_delivered_by_nobody(
     net.pass_ms(100)
     net.split("a registry", "b c")
     heard = give_serials(net, B, A)[A]
-    assert heard.entries == ((B, 1, 1), (A, 1, 1))
+    assert heard.spans == ((B, 1, 1), (A, 1, 1))
     tell(net, A, heard)
     net.until_view(B, C)
     assert net.delivered(A) == []

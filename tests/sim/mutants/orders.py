@@ -7,7 +7,7 @@ from typing import Any
 
 from gcom.core.effects import Deliver, Effect, Skip
 from gcom.core.frames import Decision
-from gcom.core.order_log import Entry, OrderLog
+from gcom.core.order_log import OrderLog, Span
 from gcom.core.ordering import Causal, Fifo, Up
 from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest, Unknown, Want, _Served
 from gcom.core.serials import Serials
@@ -166,7 +166,7 @@ def the_order_goes_on_after_the_promise(patch: Patch) -> None:
 
 @mutant(total, of_three)
 def each_member_ends_the_order_with_its_own_messages_first(patch: Patch) -> None:
-    def close(self: Serials, decision: Decision) -> list[Entry]:
+    def close(self: Serials, decision: Decision) -> list[Span]:
         view = self.view
         mine_first = sorted(view.members, key=lambda member: member != self.process)
         self._view = replace(view, members=tuple(mine_first))
