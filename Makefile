@@ -21,7 +21,7 @@ check: setup ## format, lint, types and the fast tests, in under a minute
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m "not slow" -n 2 --hypothesis-profile=quick
+	$(BIN)/python -m pytest -q -m "not slow" -n 2 --dist loadfile --hypothesis-profile=quick
 
 format: setup ## bring the code into the format that check asks for
 	$(BIN)/ruff format .

@@ -82,11 +82,12 @@ def test_basic_settles_every_message_once_and_in_order(schedule: Schedule) -> No
         assert streams.multicast.out.store.floor == streams.multicast.out.number
 
 
-KINDS = [(ordering, multicast) for ordering in Ordering for multicast in Multicast]
+# Where the sequencer is matters where there is one.
+KINDS = [(it, multicast, True) for it in Ordering for multicast in Multicast]
+KINDS += [(it, multicast, False) for it in (Ordering.TOTAL, Ordering.CAUSALTOTAL) for multicast in Multicast]
 
 
-@pytest.mark.parametrize("at_registry", [True, False], ids=["at registry", "at leader"])
-@pytest.mark.parametrize(("ordering", "multicast"), KINDS)
+@pytest.mark.parametrize(("ordering", "multicast", "at_registry"), KINDS)
 def test_every_message_is_delivered_or_given_up_under_every_order(
     ordering: Ordering, multicast: Multicast, at_registry: bool
 ) -> None:

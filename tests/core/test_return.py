@@ -169,7 +169,7 @@ def test_who_waits_for_a_member_that_does_not_answer_asks_the_next_too() -> None
     assert net.now_ms - began_ms < 5_000
 
 
-@pytest.mark.parametrize("seconds", [1, 60])
+@pytest.mark.parametrize("seconds", [1, pytest.param(60, marks=pytest.mark.slow)])
 def test_tries_are_spaced_out_but_never_far(seconds: int) -> None:
     net = returning("a", "b", "c")
     net.cut_off.add(C)
