@@ -80,6 +80,7 @@ class Worker:
         self._last: dict[str, int] = {}
         self._out_of_order = 0
         self._stop = threading.Event()
+        self._sender: threading.Thread | None = None
         self._sent = 0
 
     def _connect(self) -> gcom.Node:
@@ -148,9 +149,19 @@ class Worker:
             state=self._state.streams if self._state else {},
         )
 
-    def flow(self) -> None:
+    def _begin(self, sender: threading.Thread) -> None:
         self._stop.clear()
-        threading.Thread(target=self._flow, daemon=True).start()
+        self._sender = sender
+        sender.start()
+
+    def _stop_sending(self) -> None:
+        """Its last message counts, too: one that is just being sent would be missing from `sent`, and arrive."""
+        self._stop.set()
+        if self._sender:
+            self._sender.join()
+
+    def flow(self) -> None:
+        self._begin(threading.Thread(target=self._flow, daemon=True))
 
     def _flow(self) -> None:
         while not self._stop.wait(self._options.every_ms / 1000):
@@ -165,8 +176,7 @@ class Worker:
 
     def pour(self, size: int) -> None:
         """The payload of a message repeats its place in the stream, so that no two are alike."""
-        self._stop.clear()
-        threading.Thread(target=self._pour, args=(size,), daemon=True).start()
+        self._begin(threading.Thread(target=self._pour, args=(size,), daemon=True))
 
     def _pour(self, size: int) -> None:
         while not self._stop.is_set():
@@ -190,7 +200,7 @@ class Worker:
             case "assembled":
                 self.assembled()
             case "stop":
-                self._stop.set()
+                self._stop_sending()
                 self._group.flush()
                 tell("stopped", sent=self._sent)
             case "send":
