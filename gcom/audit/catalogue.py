@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from gcom.audit.files import read_file
 from gcom.audit.place import Key, comparable_state
+from gcom.audit.reading import Listing, open_segment, read_opening
 from gcom.audit.scanner import Scanner
-from gcom.audit.segments import Opening, Segment, read_opening, read_segment
+from gcom.audit.segments import Opening, Segment
 from gcom.audit.tape import Tape
 
 
@@ -27,14 +28,15 @@ class Catalogue:
 
     paths: dict[str, list[str]] = field(default_factory=dict)
     openings: dict[str, Opening] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
-def catalogue(paths: list[str]) -> Catalogue:
+def catalogue(listing: Listing) -> Catalogue:
     """Sort segments by process and number; the same segment twice counts once."""
-    found = Catalogue()
+    found = Catalogue(sizes=listing.sizes, notes=list(listing.notes))
     by_process: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for path in paths:
+    for path in listing.sizes:
         opening, wrong = read_opening(path)
         if opening is None:
             found.notes.append(f"{path}:1: {wrong}")
@@ -50,7 +52,7 @@ def _without_copies(segments: list[tuple[int, str]], notes: list[str]) -> list[s
     kept: list[tuple[int, str]] = []
     for number, path in segments:
         twin = kept[-1][1] if kept and kept[-1][0] == number else None
-        if twin is not None and Path(path).read_bytes() == Path(twin).read_bytes():
+        if twin is not None and read_file(path) == read_file(twin):
             notes.append(f"{path}: the same as {twin}; it counts once")
         else:
             kept.append((number, path))
@@ -77,7 +79,7 @@ def scan(chain: Chain, seeds: tuple[int, int], tapes: dict[Key, Tape] | None = N
     scanned: Scanned | None = None
     previous = -1
     for path in chain.paths:
-        segment = read_segment(path, Path(path).read_bytes())
+        segment = open_segment(path)
         if isinstance(segment, str):  # it has changed since it was listed
             continue
         if scanner is None or scanned is None:

@@ -256,7 +256,7 @@ class _Building:
         clocks = table["clock"] if "clock" in table.column_names else None
         if not _are_sound(kind, numbers, present, clocks):
             return False
-        if present["digests"].any() and not self._add_digests(table["digests"]):
+        if present["digests"].any() and not self._add_digests(table["digests"], kind):
             return False
         if clocks is not None and pa.types.is_struct(clocks.type):
             self._add_clocks(clocks, kind)
@@ -302,8 +302,9 @@ class _Building:
                 said = entries.drop_null().to_numpy(zero_copy_only=False).astype(np.int64)
                 self._clock.setdefault(clocks.type.field(index).name, []).append((rows + self._length, said))
 
-    def _add_digests(self, column: pa.ChunkedArray) -> bool:
-        found = {row: each for row, each in enumerate(column.to_pylist()) if each is not None}
+    def _add_digests(self, column: pa.ChunkedArray, kind: Ints) -> bool:
+        chosen = np.flatnonzero(column.is_valid().to_numpy() & (kind != SKIP))
+        found = dict(zip(chosen.tolist(), column.take(chosen).to_pylist(), strict=True))
         if any(None in each for each in found.values()):
             return False
         self._digests.update({row + self._length: each for row, each in found.items()})

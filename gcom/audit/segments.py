@@ -1,23 +1,14 @@
-"""The files of a log folder, and one file as a segment: its opening, its rows, its close, and what is wrong with it.
-
-Spark's own listing hides files that begin with a dot, and these hold what a process that is alive, or crashed, wrote
-last. So segments are listed and opened here.
-"""
+"""One file of a delivery log as a segment: its opening, its rows, its close, and what is wrong with it."""
 
 from __future__ import annotations
 
 import json
-import re
 import zlib
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 from gcom.audit.records import Record, Rows, parse, problem_of
-from gcom.errors import NotALog
 
 VERSION = 1
-_NAME = re.compile(r"\.?(\d{6,})\.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,43 +39,11 @@ class Segment:
     checksum: int = 0
 
 
-@dataclass(slots=True)
-class Listing:
-    """The files of `gcom audit LOGDIR...`; `notes` are about what else lies there."""
-
-    paths: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-def list_segments(folders: Iterable[str]) -> Listing:
-    """All segments under `folders`, sealed or not, sorted. Raises NotALog where there are none."""
-    listing = Listing()
-    for folder in folders:
-        root = Path(folder.removeprefix("file://"))
-        if not root.exists():
-            raise NotALog(f"{folder} does not exist")
-        if root.is_file():
-            raise NotALog(f"{folder} is a file; give the folder that --log-dir named")
-        found = sorted(path for path in root.rglob("*.jsonl") if _NAME.fullmatch(path.name))
-        sealed = {path for path in found if not path.name.startswith(".")}
-        for path in found:
-            if path.name.startswith(".") and path.with_name(path.name[1:]) in sealed:
-                listing.notes.append(f"{path}: its sealed twin is read instead")
-            else:
-                listing.paths.append(str(path))
-    if not listing.paths:
-        raise NotALog(
-            f"no delivery logs in {', '.join(folders)}: looked for <member>/<incarnation>/<segment>.jsonl; "
-            "`gcom join --log-dir FOLDER` and `gcom.Node(log_dir=...)` write them"
-        )
-    return listing
-
-
 def read_segment(path: str, data: bytes) -> Segment | str:
     """`data` as a segment, or why it is none. Damage between the first line and the close does not matter here."""
     end = data.rfind(b"\n") + 1
     first = data.find(b"\n") + 1
-    opening, wrong = _opening(data[:first])
+    opening, wrong = opening_of(data[:first])
     if opening is None:
         return f"{path}:1: {wrong}"
     torn = end != len(data)
@@ -110,14 +69,7 @@ def read_segment(path: str, data: bytes) -> Segment | str:
     return segment
 
 
-def read_opening(path: str) -> tuple[Opening | None, str]:
-    """The first line of a file, and what is wrong with it."""
-    with open(path, "rb") as file:
-        line = file.readline()
-    return _opening(line) if line.endswith(b"\n") else (None, "no delivery log: it has no whole first line")
-
-
-def _opening(line: bytes) -> tuple[Opening | None, str]:
+def opening_of(line: bytes) -> tuple[Opening | None, str]:
     """The opening, if the line tells whose segment it is; and what is wrong with it."""
     record = _record(line)
     if record is None or record.get("type") != "open":
@@ -139,7 +91,7 @@ def _opening(line: bytes) -> tuple[Opening | None, str]:
 
 def _closing(line: bytes) -> Record | None:
     record = _record(line)
-    if record is None or record.get("type") != "close":
+    if record is None or record.get("type") != "close" or "at" not in record:
         return None
     return record
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -57,7 +56,7 @@ def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
                 chains.append(Chain(process, tuple(chain), first))
                 chain, size, first = [], 0, False
             chain.append(path)
-            size += os.path.getsize(path)
+            size += catalogue.sizes[path]
         chains.append(Chain(process, tuple(chain), first))
     return chains
 

@@ -12,12 +12,13 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from gcom.audit.catalogue import catalogue
+from gcom.audit.importing import SHIVIZ, import_shiviz
 from gcom.audit.job import run
+from gcom.audit.reading import compact, list_segments
 from gcom.audit.result import IMPOSSIBLE, Result, result_of
-from gcom.audit.segments import list_segments
 from gcom.audit.session import open_session
 from gcom.cli.output import Output, notice
-from gcom.errors import AuditUnavailable, NotALog
+from gcom.errors import AuditUnavailable, BadValue, NotALog
 
 _SHOWN = 10  # incidents and notes on the terminal; --json and the report have them all
 _MARKS = {"PASS": "pass", "FAIL": "FAIL", "UNKNOWN": "?", "VACUOUS": "-"}
@@ -44,15 +45,38 @@ def audit(
     return result.exit_status(allow_unknown)
 
 
-def _judged(folders: list[str], master: str | None, remote: str | None, *, exact: bool) -> Result:
+def compact_logs(folders: list[str], into: Path) -> int:
+    """Write logs as Parquet, and tell what that saves."""
     listing = list_segments(folders)
-    found = catalogue(listing.paths)
-    found.notes[:0] = listing.notes
+    with _progress() as tell:
+        size = compact(listing, into, tell)
+    before = sum(listing.sizes.values())
+    output = Output()
+    output.text(f"{len(listing.sizes):,} segments, {before:,} bytes, are {size:,} bytes in {into}")
+    output.flush()
+    return 0
+
+
+def import_log(form: str, file: Path, into: Path, regex: str | None) -> int:
+    """Write another system's log as delivery logs."""
+    if form != "shiviz":
+        raise BadValue(f"{form!r} is no form that can be imported; there is: shiviz")
+    imported = import_shiviz(file, into, regex or SHIVIZ)
+    for note in imported.notes:
+        notice(note)
+    output = Output()
+    output.text(f"{imported.events:,} events of {imported.hosts:,} hosts are in {into}: gcom audit {into}")
+    output.flush()
+    return 0
+
+
+def _judged(folders: list[str], master: str | None, remote: str | None, *, exact: bool) -> Result:
+    found = catalogue(list_segments(folders))
     with _progress() as tell:
         tell("starting Spark")
         spark = open_session(master, remote)
         try:
-            tell(f"reading {len(listing.paths):,} segments of {len(found.paths):,} processes")
+            tell(f"reading {len(found.sizes):,} segments of {len(found.paths):,} processes")
             return result_of(run(spark, found))
         finally:
             spark.stop()

@@ -1,4 +1,4 @@
-"""Small groups with their logs, each from a seed, damaged or not; each has names of its own, so many fit in a folder."""
+"""Small groups with their logs, each from a seed, damaged or not; each has its own names, so many fit in a folder."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from gcom.audit.catalogue import Catalogue, Chain, Scanned, catalogue, scan
 from gcom.audit.closer import look
 from gcom.audit.judging import Group, Judgement, judge
 from gcom.audit.place import Key
-from gcom.audit.segments import list_segments
+from gcom.audit.reading import list_segments
 from gcom.audit.stages import (
     CHAIN_BYTES,
     Outcome,
@@ -29,9 +29,7 @@ SEEDS = (0x1234567, 0xABCDEF)
 
 
 def audit(folder: Path, chain_bytes: int = CHAIN_BYTES) -> Outcome:
-    listing = list_segments([str(folder)])
-    found = catalogue(listing.paths)
-    found.notes[:0] = listing.notes
+    found = catalogue(list_segments([str(folder)]))
     accounts, summaries = _scanned(chains_of(found, chain_bytes))
     again = to_repeat(summaries)
     if again:

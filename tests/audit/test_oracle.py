@@ -9,7 +9,7 @@ import pytest
 from gcom.audit.catalogue import catalogue
 from gcom.audit.job import run
 from gcom.audit.judging import verdict_of
-from gcom.audit.segments import list_segments
+from gcom.audit.reading import list_segments
 from gcom.audit.session import open_session
 from gcom.audit.stages import Outcome
 from tests.audit.cases import flatten, make
@@ -73,7 +73,7 @@ def test_spark_says_the_same_of_many_groups_in_one_folder(tmp_path: Path) -> Non
     spark = open_session("local[2]", None)
     try:
         for chain_bytes in (1 << 20, 1):
-            outcome = run(spark, catalogue(list_segments([str(tmp_path / "logs")]).paths), chain_bytes)
+            outcome = run(spark, catalogue(list_segments([str(tmp_path / "logs")])), chain_bytes)
             _check(tmp_path / "logs", f"chains of {chain_bytes} bytes", outcome, judge(tmp_path / "logs"))
     finally:
         spark.stop()

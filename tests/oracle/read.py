@@ -94,7 +94,9 @@ def _read_segment(path: Path) -> Segment | None:
     records = [_parsed(line) for line in lines]
     if not records or records[0] is None or records[0].get("type") != "open":
         return None
-    if not all(type(records[0].get(name)) is kind for name, kind in {"process": str, "segment": int, "at": int}.items()):
+    if not all(
+        type(records[0].get(name)) is kind for name, kind in {"process": str, "segment": int, "at": int}.items()
+    ):
         return None
     opening, rest = records[0], records[1:]
     closing = rest.pop() if rest and rest[-1] is not None and rest[-1].get("type") == "close" else None

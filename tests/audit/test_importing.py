@@ -1,0 +1,76 @@
+"""ShiViz and GoVector logs become delivery logs, and the rules find clocks that cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gcom.audit.importing import SHIVIZ, import_shiviz
+from gcom.audit.judging import verdict_of
+from gcom.errors import BadValue, NotALog
+from tests.audit.here import audit
+
+# Two hosts as GoVector's documentation lays a log out: host and clock on a line, the event's text on the next.
+GOVECTOR = """\
+client {"client":1}
+Initialization Complete
+server {"server":1}
+Initialization Complete
+client {"client":2}
+Sending request
+server {"client":2, "server":2}
+Received request
+server {"client":2, "server":3}
+Sending answer
+client {"client":3, "server":3}
+Received answer
+"""
+
+
+def _verdicts(tmp_path: Path, text: str, regex: str = SHIVIZ) -> dict[str, str]:
+    (tmp_path / "log").write_text(text)
+    import_shiviz(tmp_path / "log", tmp_path / "logs", regex)
+    (judgement,) = audit(tmp_path / "logs").judgements
+    return {rule: verdict_of(judgement.tallies[rule]) for rule in judgement.expected}
+
+
+def test_a_sound_log_passes(tmp_path: Path) -> None:
+    verdicts = _verdicts(tmp_path, GOVECTOR)
+    assert set(verdicts.values()) == {"PASS"}
+    assert "CAUSAL" in verdicts
+
+
+def test_a_clock_that_forgets_what_its_cause_knew_is_found(tmp_path: Path) -> None:
+    text = GOVECTOR + 'other {"other":1, "server":3}\nHeard of the answer, not of the request\n'
+    assert _verdicts(tmp_path, text)["CAUSAL"] == "FAIL"
+
+
+@pytest.mark.parametrize(
+    "line", ['client {"client":5, "server":3}\nSkipped one\n', 'client {"client":4, "server":9}\nKnows the future\n']
+)
+def test_a_clock_of_events_that_are_not_there_is_found(tmp_path: Path, line: str) -> None:
+    assert _verdicts(tmp_path, GOVECTOR + line)["NO_CREATION"] == "FAIL"
+
+
+def test_a_regex_as_shiviz_has_it(tmp_path: Path) -> None:
+    lines = GOVECTOR.splitlines()
+    text = "".join(f"{event} | {place}\n" for place, event in zip(lines[::2], lines[1::2], strict=True))
+    assert set(_verdicts(tmp_path, text, r"(?<event>.*) \| (?<host>\S*) (?<clock>{.*})").values()) == {"PASS"}
+
+
+@pytest.mark.parametrize(
+    ("text", "regex", "error", "said"),
+    [
+        ("", SHIVIZ, NotALog, "nothing that the regex matches"),
+        ("a {broken}\nx\n", SHIVIZ, NotALog, ":1: the clock is no JSON"),
+        ('a {"a":"1"}\nx\n', SHIVIZ, NotALog, "no map of host to number"),
+        ('a {"b":1}\nx\n', SHIVIZ, NotALog, "no entry for a itself"),
+        (GOVECTOR, "(", BadValue, "is none"),
+        (GOVECTOR, "(?<host>.*)", BadValue, "lacks the group clock"),
+    ],
+)
+def test_bad_input_is_named(tmp_path: Path, text: str, regex: str, error: type[Exception], said: str) -> None:
+    (tmp_path / "log").write_text(text)
+    with pytest.raises(error, match=said):
+        import_shiviz(tmp_path / "log", tmp_path / "logs", regex)
