@@ -21,6 +21,7 @@ import pyarrow as pa
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
 from gcom.audit.closer import look
 from gcom.audit.judging import Group, Judgement, Look, judge
+from gcom.audit.kept import Kept
 from gcom.audit.place import Key, Tally
 from gcom.audit.stages import (
     CHAIN_BYTES,
@@ -44,11 +45,14 @@ _JUDGEMENTS = pa.schema([*_NAMES[:2], ("payload", pa.binary())])
 # A row without a group tells of the chain itself.
 
 
-def run(spark: Any, catalogue: Catalogue, chain_bytes: int = CHAIN_BYTES) -> Outcome:
-    """The quick plan: certificates first, messages only where they differ."""
-    seeds = (secrets.randbits(64), secrets.randbits(64))
-    chains = chains_of(catalogue, chain_bytes)
-    accounts = _scan(spark, chains, seeds).persist()
+def run(spark: Any, catalogue: Catalogue, chain_bytes: int = CHAIN_BYTES, kept: Kept | None = None) -> Outcome:
+    """The quick plan: certificates first, messages only where they differ. With `kept`, only new segments are read."""
+    seeds = (secrets.randbits(64), secrets.randbits(64)) if kept is None else kept.seeds
+    chains = chains_of(catalogue, chain_bytes if kept is None else 1)
+    if kept is None:
+        accounts = _scan(spark, chains, seeds).persist()
+    else:
+        accounts = _scan_new(spark, chains, catalogue, kept).persist()
     summaries = _summaries(accounts)
     again = to_repeat(summaries)
     if again:
@@ -74,6 +78,32 @@ def _scan(spark: Any, chains: list[Chain], seeds: tuple[int, int]) -> Any:
     return spark.range(0, len(chains), 1, len(chains)).mapInArrow(scanned, ACCOUNTS)
 
 
+def _scan_new(spark: Any, chains: list[Chain], catalogue: Catalogue, kept: Kept) -> Any:
+    """As `_scan` of chains of one segment each, of which those that are kept are not read."""
+    rows: list[tuple[Any, ...]] = []
+    new = []
+    for index, chain in enumerate(chains):
+        known = kept.get(chain.paths[0], catalogue.sizes[chain.paths[0]]) if len(chain.paths) == 1 else None
+        if known is None:
+            new.append(index)
+        else:
+            rows += [(*names, index, payload) for *names, payload in known]
+    for index, found in _collected(_scan(spark, [chains[index] for index in new], kept.seeds) if new else None):
+        chain = chains[new[index]]
+        rows += [(*names, new[index], payload) for *names, payload in found]
+        if len(chain.paths) == 1:
+            kept.put(chain.paths[0], catalogue.sizes[chain.paths[0]], found)
+    return spark.createDataFrame(rows, ACCOUNTS)
+
+
+def _collected(accounts: Any) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
+    """The rows of each chain, without its index."""
+    by_chain: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for row in accounts.collect() if accounts is not None else ():
+        by_chain[row.chain].append((row.group, row.instance, row.process, bytes(row.payload)))
+    yield from sorted(by_chain.items())
+
+
 def _account_rows(chain: Chain, index: int, scanned: Scanned) -> pa.RecordBatch:
     scanner = scanned.scanner
     rows: list[tuple[Any, ...]] = [
@@ -92,8 +122,9 @@ def _batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
 
 def _summaries(accounts: Any) -> dict[str, list[Summary]]:
     found: dict[str, list[Summary]] = defaultdict(list)
-    for row in accounts.where(accounts.group.isNull()).select("payload").collect():
+    for row in accounts.where(accounts.group.isNull()).select("chain", "payload").collect():
         summary = unpack(bytes(row.payload))
+        summary.chain = row.chain
         found[summary.process].append(summary)
     return {process: sorted(parts, key=lambda part: part.chain) for process, parts in sorted(found.items())}
 

@@ -34,6 +34,9 @@ def logs(
     exact: Annotated[
         bool, typer.Option("--exact", help="Judge message by message with Spark's own operators, to cross-check.")
     ] = False,
+    incremental: Annotated[
+        Path | None, typer.Option(metavar="STATE", help="Keep what is found of segments there, and read only new ones.")
+    ] = None,
     master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master; local[*] if not given.")] = None,
     remote: Annotated[str | None, typer.Option(metavar="URL", help="A Spark Connect server, as sc://host.")] = None,
 ) -> int:
@@ -47,10 +50,19 @@ def logs(
     Examples:
       gcom audit logs/
       gcom audit logs/ --json audit.json
+      gcom audit logs/ --incremental audit-state/
     """
     from gcom.cli.auditing import audit
 
-    return audit(folders, master=master, remote=remote, as_json=as_json, allow_unknown=allow_unknown, exact=exact)
+    return audit(
+        folders,
+        master=master,
+        remote=remote,
+        as_json=as_json,
+        allow_unknown=allow_unknown,
+        exact=exact,
+        incremental=incremental,
+    )
 
 
 @app.command("compact")

@@ -14,6 +14,7 @@ from rich.table import Table
 from gcom.audit.catalogue import catalogue
 from gcom.audit.importing import SHIVIZ, import_shiviz
 from gcom.audit.job import run
+from gcom.audit.kept import Kept
 from gcom.audit.reading import compact, list_segments
 from gcom.audit.result import IMPOSSIBLE, Result, result_of
 from gcom.audit.session import open_session
@@ -32,10 +33,11 @@ def audit(
     as_json: str | None,
     allow_unknown: bool,
     exact: bool,
+    incremental: Path | None,
 ) -> int:
     """Judge the logs, tell, and answer the exit status."""
     try:
-        result = _judged(folders, master, remote, exact=exact)
+        result = _judged(folders, master, remote, exact=exact, incremental=incremental)
     except (NotALog, AuditUnavailable) as error:
         notice(" ".join(str(error).split()))
         return IMPOSSIBLE
@@ -70,14 +72,19 @@ def import_log(form: str, file: Path, into: Path, regex: str | None) -> int:
     return 0
 
 
-def _judged(folders: list[str], master: str | None, remote: str | None, *, exact: bool) -> Result:
+def _judged(
+    folders: list[str], master: str | None, remote: str | None, *, exact: bool, incremental: Path | None
+) -> Result:
+    if exact and incremental is not None:
+        raise BadValue("--exact reads everything: it does not go with --incremental")
+    kept = None if incremental is None else Kept(incremental)
     found = catalogue(list_segments(folders))
     with _progress() as tell:
         tell("starting Spark")
         spark = open_session(master, remote)
         try:
             tell(f"reading {len(found.sizes):,} segments of {len(found.paths):,} processes")
-            return result_of(run(spark, found))
+            return result_of(run(spark, found, kept=kept))
         finally:
             spark.stop()
 
