@@ -21,6 +21,7 @@ def _words(text: str) -> frozenset[str]:
 PURE = _words("__future__ abc bisect collections dataclasses enum functools heapq itertools operator re typing zlib")
 STDLIB = frozenset(sys.stdlib_module_names)
 CLOCKS_AND_CHANCE = _words("time datetime random secrets uuid")
+AUDIT = _words("pyspark py4j pyarrow pandas numpy msgpack jinja2 matplotlib")
 THREADS = _words("threading queue asyncio concurrent multiprocessing subprocess signal")
 SOCKETS = _words("socket socketserver select selectors ssl")
 SIMULATED = PURE | _words("contextlib hashlib json pathlib random string")
@@ -42,7 +43,7 @@ class Layer:
 
 VALUES = ("gcom.errors", "gcom.values")
 BELOW_SHELL = (*VALUES, "gcom.core", "gcom.trace")
-PROGRAMS = (*BELOW_SHELL, "gcom", "gcom.shell", "gcom.sim", "gcom.demo", "gcom.bench")
+PROGRAMS = (*BELOW_SHELL, "gcom", "gcom.audit", "gcom.shell", "gcom.sim", "gcom.demo", "gcom.bench")
 LAYERS = (
     Layer("gcom.errors", (), PURE),
     Layer("gcom.values", VALUES, PURE),
@@ -59,7 +60,7 @@ LAYERS = (
     Layer("gcom.bench.frames", ("gcom.bench",), STDLIB | {"Pyro5", "msgpack"}),  # the baseline is bare Pyro5
     Layer("gcom.bench", (*BELOW_SHELL, "gcom", "gcom.shell", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
-    Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | {"pyspark", "pyarrow", "pandas", "numpy"}),
+    Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | AUDIT),
     Layer("gcom", (*VALUES, "gcom.core.requests", "gcom.shell"), STDLIB | {"loguru"}),
     Layer("registry", (*BELOW_SHELL, "gcom", "gcom.shell", "registry"), STDLIB | {"Pyro5", "loguru", "rich", "typer"}),
     Layer("chat_gui", ("gcom", "gcom.errors", "chat_gui"), STDLIB | {"PySide6", "loguru"}),
