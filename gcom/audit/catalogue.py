@@ -44,19 +44,25 @@ def catalogue(listing: Listing) -> Catalogue:
             found.openings[path] = opening
             by_process[opening.process].append((opening.segment, path))
     for process, segments in sorted(by_process.items()):
-        found.paths[process] = _without_copies(sorted(segments), found.notes)
+        found.paths[process] = _without_copies(process, sorted(segments), found.notes)
     return found
 
 
-def _without_copies(segments: list[tuple[int, str]], notes: list[str]) -> list[str]:
-    kept: list[tuple[int, str]] = []
+def _without_copies(process: str, segments: list[tuple[int, str]], notes: list[str]) -> list[str]:
+    """One path a number. Two segments of one number that differ are two writers': neither can be believed."""
+    by_number: dict[int, list[str]] = defaultdict(list)
     for number, path in segments:
-        twin = kept[-1][1] if kept and kept[-1][0] == number else None
-        if twin is not None and read_file(path) == read_file(twin):
-            notes.append(f"{path}: the same as {twin}; it counts once")
+        by_number[number].append(path)
+    kept = []
+    for number, paths in by_number.items():
+        alike = [path for path in paths[1:] if read_file(path) == read_file(paths[0])]
+        notes += [f"{path}: the same as {paths[0]}; it counts once" for path in alike]
+        if len(alike) == len(paths) - 1:
+            kept.append(paths[0])
         else:
-            kept.append((number, path))
-    return [path for _, path in kept]
+            both = " and ".join(paths)
+            notes.append(f"{both}: each is segment {number} of {process}: two processes claim one incarnation")
+    return kept
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ from gcom.audit.stages import (
     Outcome,
     Summary,
     chains_of,
-    coverage_of,
+    coverages,
     empty_tape,
     outcome_of,
     summarized,
@@ -60,7 +60,7 @@ def run(spark: Any, catalogue: Catalogue, chain_bytes: int = CHAIN_BYTES, kept: 
         repeated = _scan(spark, whole, seeds).persist()
         summaries = {**summaries, **_summaries(repeated)}
         accounts = accounts.where(~accounts.process.isin(again)).unionByName(repeated)
-    coverage = {process: coverage_of(parts) for process, parts in summaries.items()}
+    coverage = coverages(catalogue, summaries)
     judgements = _judge(accounts, coverage)
     _look_closer(spark, judgements, catalogue, coverage, seeds)
     return outcome_of(judgements, catalogue, summaries, coverage)

@@ -57,7 +57,8 @@ def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
                 chain, size, first = [], 0, False
             chain.append(path)
             size += catalogue.sizes[path]
-        chains.append(Chain(process, tuple(chain), first))
+        if chain:
+            chains.append(Chain(process, tuple(chain), first))
     return chains
 
 
@@ -95,8 +96,13 @@ def to_repeat(summaries: dict[str, list[Summary]]) -> list[str]:
     return again
 
 
-def coverage_of(parts: list[Summary]) -> str:
-    if any(part.gaps for part in parts):
+def coverages(catalogue: Catalogue, summaries: dict[str, list[Summary]]) -> dict[str, str]:
+    """The coverage of each process of which there is a log."""
+    return {process: _coverage_of(summaries.get(process, [])) for process in catalogue.paths}
+
+
+def _coverage_of(parts: list[Summary]) -> str:
+    if not parts or any(part.gaps for part in parts):
         return "lost"
     if parts[-1].torn:
         return "torn"

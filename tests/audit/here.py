@@ -16,7 +16,7 @@ from gcom.audit.stages import (
     Outcome,
     Summary,
     chains_of,
-    coverage_of,
+    coverages,
     empty_tape,
     outcome_of,
     summarized,
@@ -37,7 +37,7 @@ def audit(folder: Path, chain_bytes: int = CHAIN_BYTES) -> Outcome:
         summaries |= told
         for key, each in repeated.items():
             accounts[key] = [one for one in accounts[key] if one.process not in again] + each
-    coverage = {process: coverage_of(parts) for process, parts in summaries.items()}
+    coverage = coverages(found, summaries)
     judgements = []
     for key, each in sorted(accounts.items()):
         judgement = judge(Group.of(key, unpack(pack(each)), coverage))

@@ -83,10 +83,22 @@ def read(folder: Path) -> Logs:
         else:
             segments.setdefault(segment.opening["process"], []).append(segment)
     for process in sorted(segments):
-        ordered = sorted(segments[process], key=lambda segment: int(segment.opening["segment"]))
+        ordered = _of_one_writer(segments[process])
+        if len(ordered) < len({int(segment.opening["segment"]) for segment in segments[process]}):
+            logs.notes.append(f"{process} has two writers of one segment")
         logs.processes[process] = _joined(process, ordered, logs)
     _split(logs)
     return logs
+
+
+def _of_one_writer(segments: list[Segment]) -> list[Segment]:
+    """In order; two that differ and have one number are left out, and two that are the same are one."""
+    by_number: dict[int, list[Segment]] = {}
+    for segment in segments:
+        same = by_number.setdefault(int(segment.opening["segment"]), [])
+        if segment not in same:
+            same.append(segment)
+    return [same[0] for _, same in sorted(by_number.items()) if len(same) == 1]
 
 
 def _read_segment(path: Path) -> Segment | None:
@@ -131,7 +143,7 @@ def _joined(process: Process, segments: list[Segment], logs: Logs) -> ProcessLog
             logs.notes.append(f"{where} is not read: {segment.damage}")
             log.items.append({"type": "gap", "at": expected})
             continue
-        if opening["segment"] != index:
+        if opening["segment"] > (segments[index - 1].opening["segment"] + 1 if index else 0):
             log.items.append({"type": "gap", "at": expected})
         expected = _check_position(log, logs, opening["at"], expected)
         log.items.append({"type": "opened", "at": opening["at"], "state": opening.get("state")})
@@ -139,6 +151,9 @@ def _joined(process: Process, segments: list[Segment], logs: Logs) -> ProcessLog
             expected = _append(log, logs, record, expected)
         if closing is not None:
             expected = _check_position(log, logs, closing["at"], expected)
+    if not segments:
+        log.items.append({"type": "gap", "at": expected})
+        return log
     last = segments[-1]
     log.torn = last.torn
     log.exited = last.closing is not None and last.closing.get("reason") == "exit"

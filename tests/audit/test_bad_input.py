@@ -1,0 +1,138 @@
+"""What is no sound log gets words that name file and line; what can still be judged is judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gcom.audit import session
+from gcom.audit.judging import verdict_of
+from gcom.audit.reading import list_segments
+from gcom.audit.stages import Outcome
+from gcom.errors import AuditUnavailable, NotALog
+from tests.audit.here import audit
+from tests.oracle.build import A, life, write, write_segments
+
+
+def _logs(folder: Path) -> Path:
+    return write(folder, life())
+
+
+def _file(folder: Path, name: str = "a/1/000000.jsonl") -> Path:
+    return folder / name
+
+
+def _verdicts(outcome: Outcome) -> set[str]:
+    return {verdict_of(tally) for each in outcome.judgements for tally in each.tallies.values()}
+
+
+@pytest.mark.parametrize("what", ["missing", "empty", "other files", "a file"])
+def test_what_is_no_folder_of_logs_is_refused(what: str, tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    if what != "missing":
+        folder.mkdir()
+    if what == "other files":
+        (folder / "notes.txt").write_text("hello")
+        (folder / "rows.jsonl").write_text("{}\n")
+    target = folder / "notes.txt" if what == "a file" else folder
+    if what == "a file":
+        target.write_text("hello")
+    with pytest.raises(NotALog, match=r"does not exist|is a file|no delivery logs in"):
+        list_segments([str(target)])
+
+
+def test_a_file_that_is_no_log_is_named(tmp_path: Path) -> None:
+    folder = _logs(tmp_path / "logs")
+    (folder / "x" / "1").mkdir(parents=True)
+    (folder / "x" / "1" / "000000.jsonl").write_text('{"hello":"world"}\n')
+    outcome = audit(folder)
+    assert any("x/1/000000.jsonl:1: no delivery log" in note for note in outcome.notes)
+    assert _verdicts(outcome) == {"PASS"}, "the others' logs are whole"
+
+
+def test_another_version_is_a_gap_that_says_so(tmp_path: Path) -> None:
+    folder = _logs(tmp_path / "logs")
+    lines = _file(folder).read_text().splitlines(keepends=True)
+    _file(folder).write_text("".join([lines[0].replace('"version": 1', '"version": 2'), *lines[1:]]))
+    outcome = audit(folder)
+    assert any("version 2 of the format; this audit reads version 1" in note for note in outcome.notes)
+    assert outcome.coverage[A] == "lost"
+    assert "FAIL" not in _verdicts(outcome)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("not json", "no JSON object with a type"),
+        ("[]", "no JSON object with a type"),
+        ('{"type":"deliver"}', "no position `at`"),
+        ('{"type":"deliver","at":3,"group":"g"}', "a deliver without view"),
+        ('{"type":"send","at":3,"group":"g","view":1,"number":0,"clock":{}}', "number is 0"),
+        ('{"type":"send","at":3,"group":"g","view":1,"number":1,"clock":{"b#1":"x"}}', "clock is not a map of numbers"),
+        ('{"type":"skip","at":3,"group":"g","view":1}', "a skip of nothing"),
+        ('{"type":"deliver","at":3,"group":"g","view":1,"sent_view":1,"sender":"b#1","number":1e99}', "is not a int"),
+        ('{"type":"view","at":3,"group":"g","view":1,"members":[]}', "a view without leader"),
+    ],
+)
+def test_a_corrupt_line_in_the_middle_is_named_and_is_a_gap(line: str, said: str, tmp_path: Path) -> None:
+    folder = _logs(tmp_path / "logs")
+    lines = _file(folder).read_text().splitlines(keepends=True)[:-1]  # a close would tell of another checksum
+    lines[3] = line + "\n"
+    _file(folder).rename(_file(folder, "a/1/.000000.jsonl"))
+    _file(folder, "a/1/.000000.jsonl").write_text("".join(lines))
+    outcome = audit(folder)
+    assert any("/.000000.jsonl:4: no record: " in note and said in note for note in outcome.notes), outcome.notes
+    assert outcome.coverage[A] == "lost"
+    assert "FAIL" not in _verdicts(outcome)
+
+
+def test_a_wrong_checksum_a_missing_segment_and_a_second_writer_are_named(tmp_path: Path) -> None:
+    records = life()[A]
+    for name, damage, said in (
+        ("checksum", lambda home: _spoil(home / "000001.jsonl"), "its close says checksum"),
+        ("missing", lambda home: (home / "000001.jsonl").unlink(), "segment 1 of a#1 is missing before it"),
+        ("writer", _write_twice, "two processes claim one incarnation"),
+    ):
+        folder = tmp_path / name
+        write_segments(folder, A, [records[:3], records[3:6], records[6:]])
+        damage(folder / "a" / "1")
+        outcome = audit(folder)
+        assert any(said in note for note in outcome.notes), (name, outcome.notes)
+        assert outcome.coverage[A] == "lost"
+        assert "FAIL" not in _verdicts(outcome)
+
+
+def _spoil(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b'"number": 1', b'"number": 2'))
+
+
+def _write_twice(home: Path) -> None:
+    lines = (home / "000001.jsonl").read_text().splitlines(keepends=True)[:-1]
+    opening = {**json.loads(lines[0]), "wall_ns": 5}
+    other = home.parent.parent / "other" / "1"
+    other.mkdir(parents=True)
+    (other / ".000001.jsonl").write_text(json.dumps(opening) + "\n" + "".join(lines[1:]))
+
+
+def test_the_same_segment_twice_counts_once(tmp_path: Path) -> None:
+    folder = _logs(tmp_path / "logs")
+    (folder / "copy" / "1").mkdir(parents=True)
+    (folder / "copy" / "1" / "000000.jsonl").write_bytes(_file(folder).read_bytes())
+    outcome = audit(folder)
+    assert any("the same as" in note for note in outcome.notes)
+    assert _verdicts(outcome) == {"PASS"}
+
+
+@pytest.mark.parametrize("version", [None, "1.8.0_402", "11.0.2"])
+def test_without_a_java_that_will_do_it_says_which_and_how(
+    version: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if version is not None:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / "java").write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+        (tmp_path / "bin" / "java").chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(AuditUnavailable, match=r"Java 17 or newer.*make setup.*apt-get"):
+        session.open_session(None, None)
