@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from gcom.audit.crossing import Crossing
 from gcom.audit.files import read_file
 from gcom.audit.place import Key, comparable_state
 from gcom.audit.reading import Listing, open_segment, read_opening
@@ -79,7 +80,12 @@ class Scanned:
     ends_at: int = 0
 
 
-def scan(chain: Chain, seeds: tuple[int, int], tapes: dict[Key, Tape] | None = None) -> Scanned:
+def scan(
+    chain: Chain,
+    seeds: tuple[int, int],
+    tapes: dict[Key, Tape] | None = None,
+    crossings: dict[Key, Crossing] | None = None,
+) -> Scanned:
     """Go through a chain's segments, one in memory at a time."""
     scanner: Scanner | None = None
     scanned: Scanned | None = None
@@ -90,7 +96,7 @@ def scan(chain: Chain, seeds: tuple[int, int], tapes: dict[Key, Tape] | None = N
             continue
         if scanner is None or scanned is None:
             state = None if chain.first else segment.opening.state
-            scanner = Scanner(chain.process, seeds, state, tapes)
+            scanner = Scanner(chain.process, seeds, state, tapes, crossings)
             scanned = Scanned(scanner, torn=False, exited=False, records=0, begins_at=segment.opening.at)
             for group, each in (state or {}).items():
                 scanned.begins[group, each.get("instance", "")] = comparable_state(each, chain.process)

@@ -19,7 +19,8 @@ from typing import Any
 import pyarrow as pa
 
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
-from gcom.audit.closer import look
+from gcom.audit.closer import MOST, look
+from gcom.audit.crossing import PAST, Crossing, judge_bucket, unpacked
 from gcom.audit.judging import Group, Judgement, Look, judge
 from gcom.audit.kept import Kept
 from gcom.audit.place import Key, Tally
@@ -29,6 +30,7 @@ from gcom.audit.stages import (
     Summary,
     chains_of,
     coverages,
+    crosses,
     empty_tape,
     outcome_of,
     summarized,
@@ -40,13 +42,26 @@ from gcom.audit.wire import pack, unpack
 ACCOUNTS = "group string, instance string, process string, chain long, payload binary"
 _NAMES = [(name, pa.string()) for name in ("group", "instance", "process")]
 _ACCOUNTS = pa.schema([*_NAMES, ("chain", pa.int64()), ("payload", pa.binary())])
+BLOCKS = "group string, instance string, sender string, bucket long, kind string, payload binary"
+_BLOCKS = pa.schema(
+    [*_NAMES[:2], ("sender", pa.string()), ("bucket", pa.int64()), ("kind", pa.string()), ("payload", pa.binary())]
+)
 JUDGEMENTS = "group string, instance string, payload binary"
 _JUDGEMENTS = pa.schema([*_NAMES[:2], ("payload", pa.binary())])
 # A row without a group tells of the chain itself.
 
 
-def run(spark: Any, catalogue: Catalogue, chain_bytes: int = CHAIN_BYTES, kept: Kept | None = None) -> Outcome:
-    """The quick plan: certificates first, messages only where they differ. With `kept`, only new segments are read."""
+def run(
+    spark: Any,
+    catalogue: Catalogue,
+    chain_bytes: int = CHAIN_BYTES,
+    kept: Kept | None = None,
+    most: int = MOST,
+) -> Outcome:
+    """The quick plan: certificates first, messages only where they differ. With `kept`, only new segments are read.
+
+    Groups of up to `most` deliveries are looked at message by message in one task each.
+    """
     seeds = (secrets.randbits(64), secrets.randbits(64)) if kept is None else kept.seeds
     chains = chains_of(catalogue, chain_bytes if kept is None else 1)
     if kept is None:
@@ -62,7 +77,10 @@ def run(spark: Any, catalogue: Catalogue, chain_bytes: int = CHAIN_BYTES, kept: 
         accounts = accounts.where(~accounts.process.isin(again)).unionByName(repeated)
     coverage = coverages(catalogue, summaries)
     judgements = _judge(accounts, coverage)
-    _look_closer(spark, judgements, catalogue, coverage, seeds)
+    _look_closer(spark, judgements, catalogue, coverage, seeds, most)
+    whole = [chain for chain in chains if chain.process not in again]
+    whole += [Chain(process, tuple(catalogue.paths[process])) for process in again]
+    _cross(spark, [each for each in judgements if crosses(each, most)], whole, coverage)
     return outcome_of(judgements, catalogue, summaries, coverage)
 
 
@@ -153,11 +171,12 @@ def _look_closer(
     catalogue: Catalogue,
     coverage: dict[str, str],
     seeds: tuple[int, int],
+    most: int,
 ) -> None:
     looks: dict[Key, list[Look]] = {}
     wanted: dict[str, list[Key]] = defaultdict(list)
     for judgement in judgements:
-        looks[judgement.key] = within_reach(judgement)
+        looks[judgement.key] = within_reach(judgement, most)
         for process in judgement.processes if looks[judgement.key] else ():
             if process in catalogue.paths:
                 wanted[process].append(judgement.key)
@@ -206,3 +225,36 @@ def _looking(looks: dict[Key, list[Look]], coverage: dict[str, str]) -> Callable
         return pa.Table.from_batches([_batch([(*key, pack(tallies))], _JUDGEMENTS)])
 
     return looked
+
+
+def _cross(spark: Any, judgements: list[Judgement], chains: list[Chain], coverage: dict[str, str]) -> None:
+    """CAUSAL of large groups: what senders had heard meets what receivers had settled, a bucket of numbers a task."""
+    if not judgements:
+        return
+    members = {judgement.key: judgement.members for judgement in judgements}
+    chains = [chain for chain in chains if any(chain.process in judgement.processes for judgement in judgements)]
+
+    def crossing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for index in batch.column(0).to_pylist():
+                gathered = {key: Crossing(chains[index].process) for key in members}
+                scan(chains[index], (0, 0), crossings=gathered)
+                for key, each in gathered.items():
+                    for block in each.blocks:
+                        yield _batch([(*key, *block)], _BLOCKS)
+
+    def judged(table: pa.Table) -> pa.Table:
+        key = (table["group"][0].as_py(), table["instance"][0].as_py())
+        sender = table["sender"][0].as_py()
+        rows = table.select(["kind", "payload"]).to_pylist()
+        past = [unpacked(row["payload"]) for row in rows if row["kind"] == PAST]
+        present = [unpacked(row["payload"]) for row in rows if row["kind"] != PAST]
+        closed = coverage.get(sender) == "closed"
+        tally = judge_bucket(sender, past, present, members[key], closed=closed)
+        return pa.Table.from_batches([_batch([(*key, pack(tally))], _JUDGEMENTS)])
+
+    blocks = spark.range(0, len(chains), 1, len(chains)).mapInArrow(crossing, BLOCKS)
+    found = blocks.groupBy("group", "instance", "sender", "bucket").applyInArrow(judged, JUDGEMENTS).collect()
+    by_key = {judgement.key: judgement for judgement in judgements}
+    for row in sorted(found, key=lambda row: bytes(row.payload)):
+        by_key[row.group, row.instance].tallies["CAUSAL"].add(unpack(bytes(row.payload)))

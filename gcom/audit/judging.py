@@ -65,6 +65,7 @@ class Judgement:
     views: int
     deliveries: int
     serials_missing: bool
+    members: dict[int, list[str]]  # by view
     looks: list[Look] = field(default_factory=list)
 
 
@@ -195,6 +196,7 @@ def judge(group: Group) -> Judgement:
         len({view["view"] for account in accounts.values() for view in account.views}),
         sum(account.deliveries for account in accounts.values()),
         any(account.deliveries_without_serial for account in accounts.values()),
+        {view["view"]: view["members"] for account in accounts.values() for view in account.views},
     )
     _add_gaps(group, tallies)
     _judge_creation(group, tallies["NO_CREATION"])

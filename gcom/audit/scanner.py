@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from gcom.audit.account import Account
+from gcom.audit.crossing import Crossing
 from gcom.audit.hashing import word_of
 from gcom.audit.place import Key, Place, Section
 from gcom.audit.records import BAD, ELECT, LOST, OTHER, Ints, Record, Rows
@@ -27,10 +28,11 @@ class Scanner:
         seeds: tuple[int, int],
         state: Record | None = None,
         tapes: dict[Key, Tape] | None = None,
+        crossings: dict[Key, Crossing] | None = None,
     ) -> None:
         """`state` is what the first segment's opening says, where this pass does not begin at the log's beginning.
 
-        `tapes` are filled with the messages of their groups.
+        `tapes` and `crossings` are filled with the messages of their groups.
         """
         self.process = process
         self.accounts: dict[Key, Account] = {}
@@ -41,6 +43,7 @@ class Scanner:
         self.expected = 1
         self.seeds = seeds
         self.tapes = tapes or {}
+        self.crossings = crossings or {}
         self._stateless_gaps: list[int] = []
         self._pending: list[Break] = []  # gaps of which the next opening may tell what they hid
         self._words: dict[str, int] = {}
@@ -160,7 +163,18 @@ class Scanner:
             entries = clocks.get(key, {})
             place, tape = self._place(key), self.tapes.get(key)
             account = self.accounts[key]
-            stretches = Stretches(place, account, rows, words, entries, self._path, self.seeds, self.notes, tape)
+            stretches = Stretches(
+                place,
+                account,
+                rows,
+                words,
+                entries,
+                self._path,
+                self.seeds,
+                self.notes,
+                tape,
+                self.crossings.get(key),
+            )
             stretches.go(slices.get(key, np.zeros(0, np.int64)), breaks, seeded=seeded)
         for each in breaks:
             if each.gap and not each.told:

@@ -122,18 +122,23 @@ def outcome_of(
     return Outcome(judgements, coverage, positions, notes, dict(unknown))
 
 
-def within_reach(judgement: Judgement) -> list[Look]:
-    """The looks that can be taken; the others leave their rule unknown, and say so."""
+def within_reach(judgement: Judgement, most: int = MOST) -> list[Look]:
+    """The looks that are taken over messages one by one. Of a large group CAUSAL is looked at by `crosses`; other
+    rules are left unknown there, and say so.
+    """
     kept = []
     for each in judgement.looks:
-        if each.buckets is None and judgement.deliveries > MOST:
-            reason = (
-                f"{judgement.deliveries:,} deliveries are too many for the quick plan to compare one by one: --exact"
-            )
-            judgement.tallies[each.rule].doubt(1, reason)
-        else:
+        if each.buckets is not None or judgement.deliveries <= most:
             kept.append(each)
+        elif each.rule != "CAUSAL":
+            reason = f"{judgement.deliveries:,} deliveries are too many to compare one by one: --exact decides"
+            judgement.tallies[each.rule].doubt(1, reason)
     return kept
+
+
+def crosses(judgement: Judgement, most: int = MOST) -> bool:
+    """Whether CAUSAL is left to crossing.py."""
+    return judgement.deliveries > most and any(look.rule == "CAUSAL" for look in judgement.looks)
 
 
 def empty_tape(process: str, looks: list[Look]) -> Tape:

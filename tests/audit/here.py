@@ -7,7 +7,8 @@ from pathlib import Path
 
 from gcom.audit.account import Account
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, catalogue, scan
-from gcom.audit.closer import look
+from gcom.audit.closer import MOST, look
+from gcom.audit.crossing import PAST, PRESENT, Block, Crossing, judge_bucket, unpacked
 from gcom.audit.judging import Group, Judgement, judge
 from gcom.audit.place import Key
 from gcom.audit.reading import list_segments
@@ -17,6 +18,7 @@ from gcom.audit.stages import (
     Summary,
     chains_of,
     coverages,
+    crosses,
     empty_tape,
     outcome_of,
     summarized,
@@ -28,9 +30,10 @@ from gcom.audit.wire import pack, unpack
 SEEDS = (0x1234567, 0xABCDEF)
 
 
-def audit(folder: Path, chain_bytes: int = CHAIN_BYTES) -> Outcome:
+def audit(folder: Path, chain_bytes: int = CHAIN_BYTES, most: int = MOST) -> Outcome:
     found = catalogue(list_segments([str(folder)]))
-    accounts, summaries = _scanned(chains_of(found, chain_bytes))
+    chains = chains_of(found, chain_bytes)
+    accounts, summaries = _scanned(chains)
     again = to_repeat(summaries)
     if again:
         repeated, told = _scanned([Chain(process, tuple(found.paths[process])) for process in again])
@@ -41,7 +44,11 @@ def audit(folder: Path, chain_bytes: int = CHAIN_BYTES) -> Outcome:
     judgements = []
     for key, each in sorted(accounts.items()):
         judgement = judge(Group.of(key, unpack(pack(each)), coverage))
-        _look_closer(found, judgement, coverage)
+        _look_closer(found, judgement, coverage, most)
+        if crosses(judgement, most):
+            whole = [Chain(process, tuple(found.paths[process])) for process in again]
+            kept = [chain for chain in chains if chain.process not in again]
+            _cross(judgement, [*kept, *whole], coverage)
         judgements.append(judgement)
     return outcome_of(judgements, found, summaries, coverage)
 
@@ -57,8 +64,21 @@ def _scanned(chains: list[Chain]) -> tuple[dict[Key, list[Account]], dict[str, l
     return accounts, dict(summaries)
 
 
-def _look_closer(found: Catalogue, judgement: Judgement, coverage: dict[str, str]) -> None:
-    looks = within_reach(judgement)
+def _cross(judgement: Judgement, chains: list[Chain], coverage: dict[str, str]) -> None:
+    buckets: dict[tuple[str, int], dict[str, list[Block]]] = {}
+    for chain in chains:
+        gathered = Crossing(chain.process)
+        scan(chain, SEEDS, crossings={judgement.key: gathered})
+        for sender, bucket, kind, data in gathered.blocks:
+            buckets.setdefault((sender, bucket), {PAST: [], PRESENT: []})[kind].append(unpacked(data))
+    for (sender, _), each in sorted(buckets.items()):
+        closed = coverage.get(sender) == "closed"
+        tally = judge_bucket(sender, each[PAST], each[PRESENT], judgement.members, closed=closed)
+        judgement.tallies["CAUSAL"].add(tally)
+
+
+def _look_closer(found: Catalogue, judgement: Judgement, coverage: dict[str, str], most: int) -> None:
+    looks = within_reach(judgement, most)
     if not looks:
         return
     accounts, tapes = [], []

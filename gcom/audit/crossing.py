@@ -1,0 +1,198 @@
+"""CAUSAL over many messages: what senders had delivered, held against what receivers had settled, bucket by bucket.
+
+When p delivers message n of s, for each other member q the highest number that s had delivered of q before sending n
+must be settled at p. Both sides are columns: `Past` has s's sends with what s had heard of each q, `Present` has p's
+deliveries of s with how far p had settled each q. Both are cut at buckets of s's numbers and packed, so that one task
+compares a sender's bucket with what all receivers say of it. A run is one row on either side: what others had sent
+cannot change inside one.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from gcom.audit.hashing import BUCKET, split_at_buckets
+from gcom.audit.intervals import Intervals
+from gcom.audit.place import Place, Tally
+from gcom.audit.records import DELIVER, Ints, Rows
+
+Block = dict[str, Any]
+PAST, PRESENT = "past", "present"
+
+
+@dataclass(slots=True)
+class Crossing:
+    """Gathers the blocks of one process in one (group, instance): (sender, bucket, kind, packed columns)."""
+
+    process: str
+    blocks: list[tuple[str, int, str, bytes]] = field(default_factory=list)
+
+    def record_sends(self, rows: Rows, sends: Ints, heard: dict[str, Ints], certain: bool) -> None:
+        if not len(sends):
+            return
+        row, into, length = split_at_buckets(rows.number[sends], rows.count[sends])
+        number = rows.number[sends][row] + into
+        columns = {f"of {who}": true[row] for who, true in heard.items()}
+        about = {"certain": certain}
+        self._gather(self.process, PAST, about, {"number": number, "count": length, **columns})
+
+    def record_deliveries(self, rows: Rows, passed: Ints, place: Place, path: str) -> None:
+        """To be called before the place moves on."""
+        settled, holes = _settled_before(rows, passed, place)
+        delivered = rows.kind[passed] == DELIVER
+        for code in np.unique(rows.sender[passed][delivered]).tolist():
+            chosen = np.flatnonzero(delivered & (rows.sender[passed] == code))
+            mine = passed[chosen]
+            row, into, length = split_at_buckets(rows.number[mine], rows.count[mine])
+            columns = {f"of {who}": steps[chosen][row] for who, steps in settled.items() if who != rows.senders[code]}
+            columns |= {"number": rows.number[mine][row] + into, "count": length, "at": rows.at[mine][row] + into}
+            about = {
+                "process": self.process,
+                "view": place.view,
+                "certain": place.certain,
+                "file": path,
+                "holes": holes,
+            }
+            self._gather(rows.senders[code], PRESENT, about, {**columns, "line": mine[row] + 2})
+
+    def _gather(self, sender: str, kind: str, about: Block, columns: dict[str, Ints]) -> None:
+        bucket = columns["number"] // BUCKET
+        borders = np.flatnonzero(np.diff(bucket)) + 1
+        starts = [0, *borders.tolist()]
+        ends = [*borders.tolist(), len(bucket)]
+        for start, end in zip(starts, ends, strict=True):
+            part = {name: column[start:end] for name, column in columns.items()}
+            self.blocks.append((sender, int(bucket[start]), kind, packed(about, part)))
+
+
+def _settled_before(rows: Rows, passed: Ints, place: Place) -> tuple[dict[str, Ints], list[str]]:
+    """Of each process how far it was settled without a hole before each row, and of which there are holes."""
+    found: dict[str, Ints] = {}
+    holes = []
+    for who in sorted({*place.settled, *(rows.senders[c] for c in np.unique(rows.sender[passed]).tolist() if c >= 0)}):
+        settled = place.settled.get(who, Intervals())
+        code = rows.senders.index(who) if who in rows.senders else -2
+        of = np.flatnonzero(rows.sender[passed] == code)
+        first = rows.number[passed[of]]
+        last = first + rows.count[passed[of]] - 1
+        steps = last
+        smooth = settled.highest == settled.prefix
+        if not smooth or (len(of) and (first != np.concatenate(([settled.prefix + 1], last[:-1] + 1))).any()):
+            steps, whole = _prefixes(settled.copy(), first, last)
+            if not whole:
+                holes.append(who)
+        found[who] = np.concatenate(([settled.prefix], steps))[np.searchsorted(of, np.arange(len(passed)))]
+    return found, holes
+
+
+def _prefixes(settled: Intervals, first: Ints, last: Ints) -> tuple[Ints, bool]:
+    """How far the set is whole after each range is added, and whether it ever had a hole."""
+    steps = []
+    whole = settled.highest == settled.prefix
+    for a, b in zip(first.tolist(), last.tolist(), strict=True):
+        settled.add(a, b)
+        steps.append(settled.prefix)
+        whole &= settled.highest == settled.prefix
+    return np.array(steps, np.int64), whole
+
+
+def packed(about: Block, columns: dict[str, Ints]) -> bytes:
+    """Columns go up by little, so their differences are small and compress well."""
+    small = {name: [int(column[0]), zlib.compress(np.diff(column).tobytes(), 1)] for name, column in columns.items()}
+    data: bytes = msgpack.packb([about, small])
+    return data
+
+
+def unpacked(data: bytes) -> Block:
+    about, small = msgpack.unpackb(data)
+    block: Block = dict(about)
+    for name, (first, steps) in small.items():
+        changes = np.frombuffer(zlib.decompress(steps), np.int64)
+        block[name] = np.concatenate(([first], first + np.cumsum(changes)))
+    return block
+
+
+def judge_bucket(
+    sender: str, past: list[Block], present: list[Block], members: dict[int, list[str]], *, closed: bool
+) -> Tally:
+    """CAUSAL over one bucket of a sender's numbers; `members` by view, `closed` tells whether the log is complete."""
+    tally = Tally()
+    others = sorted({name[3:] for block in past for name in block if name.startswith("of ")})
+    sends = _Sends(past, others)
+    for block in present:
+        if block["view"] is None:
+            continue
+        number = block["number"][_each(block["count"])] + _within(block["count"])
+        place, known = sends.find(number)
+        if not known.all() and not closed:
+            missing = int((~known).sum())
+            first = int(number[~known][0])
+            tally.doubt(missing, f"the log of {sender} does not tell what it had delivered before {first}")
+        for other in others:
+            if other != sender and other in members.get(block["view"], ()):
+                _compare(tally, sender, block, other, number, sends.heard[other][place], known)
+    return tally
+
+
+def _compare(tally: Tally, sender: str, block: Block, other: str, number: Ints, needed: Ints, known: Any) -> None:
+    counts = known & (needed > 0)
+    tally.evaluated += int(counts.sum())
+    row = _each(block["count"])
+    settled = block[f"of {other}"][row] if f"of {other}" in block else np.zeros(len(number), np.int64)
+    late = np.flatnonzero(counts & (needed > settled))
+    if not len(late):
+        return
+    if other in block["holes"] or not block["certain"]:
+        why = "has holes in its deliveries" if other in block["holes"] else "has a gap"
+        tally.doubt(
+            len(late), f"{block['process']} {why} before it delivered {int(number[late[0]])} of {sender}: --exact"
+        )
+        return
+    for index in late[:8].tolist():
+        at = int(block["at"][row[index]] + _within(block["count"])[index])
+        where = {"process": block["process"], "at": at, "view": block["view"], "file": block["file"]}
+        what = {"sender": sender, "number": int(number[index]), "line": int(block["line"][row[index]])}
+        tally.violate(1, **where, **what, other=other, needed=int(needed[index]), later=True)
+    tally.violations += max(0, len(late) - 8)
+
+
+class _Sends:
+    """A sender's numbers in a bucket, each once, with what had been heard before it; the first of a number counts."""
+
+    def __init__(self, past: list[Block], others: list[str]) -> None:
+        number = [block["number"][_each(block["count"])] + _within(block["count"]) for block in past]
+        joined = np.concatenate(number) if number else np.zeros(0, np.int64)
+        self._numbers, once = np.unique(joined, return_index=True)
+        certain = [np.full(len(each), block["certain"]) for each, block in zip(number, past, strict=True)]
+        self._certain = np.concatenate(certain)[once] if certain else np.zeros(0, np.bool_)
+        self.heard = {}
+        for other in others:
+            columns = [_column(block, f"of {other}")[_each(block["count"])] for block in past]
+            self.heard[other] = np.append(np.concatenate(columns)[once], 0)
+
+    def find(self, number: Ints) -> tuple[Ints, Any]:
+        """Where each number is in `heard`, and whether it is there and certain."""
+        place = np.searchsorted(self._numbers, number)
+        inside = np.minimum(place, max(len(self._numbers) - 1, 0))
+        if not len(self._numbers):
+            return np.full(len(number), -1), np.zeros(len(number), np.bool_)
+        known = (self._numbers[inside] == number) & self._certain[inside]
+        return inside, known
+
+
+def _column(block: Block, name: str) -> Ints:
+    found: Ints = block[name] if name in block else np.zeros(len(block["number"]), np.int64)
+    return found
+
+
+def _each(count: Ints) -> Ints:
+    return np.repeat(np.arange(len(count)), count)
+
+
+def _within(count: Ints) -> Ints:
+    return np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
