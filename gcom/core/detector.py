@@ -83,22 +83,28 @@ class Detector:
             watch.silence.heard(now_ms)
             watch.spoke_ms = now_ms
             watch.failures, watch.suspects, watch.dead = 0, suspects, False
-            if watch.reason != "stuck" and (not self.sticky or not self._leaves_quorum):
+            if watch.reason != "stuck" and self._may_forgive:
                 watch.become(Trust.HEARD)
 
     def caught_up(self, peer: Process) -> None:
         """A peer has installed the view: hearing it alone would not end that suspicion."""
         watch = self._watched.get(peer)
-        if watch and watch.reason == "stuck" and not self.sticky:
+        if watch and watch.reason == "stuck" and self._may_forgive:
             watch.become(Trust.HEARD)
 
     @property
-    def _leaves_quorum(self) -> bool:
-        """Whether those whom this process does not suspect are a quorum.
+    def _may_forgive(self) -> bool:
+        """Whether a suspicion may be taken back: after a promise, only where too few for a quorum are left.
 
-        1. Of A, B and C, C dies and B is paused; A has promised and suspects both. 2. B runs again and answers. 3. If
-        A's suspicion stayed, A would wait for a quorum that it does not count, and B for A's change: for ever.
+        1. Of A, B and C, C dies and B is paused; A has promised and suspects both. 2. B runs again and answers, or
+        installs the view at last. 3. If A's suspicion stayed, A would wait for a quorum that it does not count, and B
+        for A's change: for ever.
         """
+        return not self.sticky or not self._leaves_quorum
+
+    @property
+    def _leaves_quorum(self) -> bool:
+        """Whether those whom this process does not suspect are a quorum."""
         assert self._view is not None, "only a member watches"
         return self._is_quorum(set(self._view.members) - set(self.suspects))
 
@@ -192,7 +198,9 @@ class Detector:
     def by_quorum(self, who: Process, witness: bool = False) -> bool:
         """Whether a quorum of the view suspects `who`; with the `witness`, if that may vote with them."""
         accusers = {peer for peer, watch in self._watched.items() if who in watch.suspects}
-        return self._is_quorum(accusers | ({self._process} if self.suspected(who) else set()), witness)
+        if self.suspected(who):
+            accusers.add(self._process)
+        return bool(accusers) and self._is_quorum(accusers, witness)
 
     def _is_quorum(self, present: set[Process], witness: bool = False) -> bool:
         assert self._view is not None, "only a member asks"

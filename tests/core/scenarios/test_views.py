@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -10,6 +11,7 @@ from gcom.core import frames
 from gcom.core.effects import Deliver, Effect, Installed
 from gcom.core.frames import Frame
 from gcom.core.order_log import Orders
+from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process
 from tests.core.making import A, B, C, D, E
@@ -105,3 +107,31 @@ def test_scenario_26_what_is_of_the_last_view_brings_nothing_any_more(ordering: 
         assert not [effect for effect in fresh if isinstance(effect, Deliver)]
     net.send(D, "4")
     net.until(lambda: all(net.delivered(who)[-1:] == ["4"] for who in (A, B, C, D)))
+
+
+def test_who_installs_late_counts_again_where_a_change_waits_for_it() -> None:
+    """Found by simulation (seed 1352 of its time). 1. C is in the view of A and B, and paused before it knows. 2. B is
+    paused too; A begins a change, is left alone, and gives up. 3. B runs again: C has not installed for so long that it
+    is stuck, and A's PREPARE comes, which B promises. 4. C runs again, and installs. 5. If B's suspicion stayed since
+    it has promised, B would wait for a quorum that it does not count, and C for B: for ever.
+    """
+    net = Network(Definition.parse("g", "FIFO"))
+    net.form("a", "b")
+    net.lose = lambda frame: frame.target == C and any(isinstance(item, frames.Install) for item in frame.control)
+    net.start("c")
+    net.until(lambda: net.number(A) == net.number(B) == 3)
+    net.pass_ms(50)
+    net.pause(C)
+    net.pause(B)
+    net.until(lambda: net.end(A) is not None)
+    net.kill(A)
+    net.pass_ms(limits.SILENCE_MS)
+    prepare = frames.Prepare(3, (1, 0))
+    status = replace(net.machines[B]._status(A), view=3)
+    net.resume(B)
+    net.pass_ms(20)
+    assert (C, "stuck") in net.suspected(B)
+    net.arrive(Frame("g", net.machines[B].instance, A, B, status, (prepare,)))
+    net.lose = lambda frame: False
+    net.resume(C)
+    net.until_view(B, C)
