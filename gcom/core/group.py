@@ -75,6 +75,7 @@ class GroupMachine:
         self._state_callbacks = gives_state, takes_state
         self.transfer = Transfer(process, gives_state, takes_state, lacking)
         self._links = Links()
+        self._found: Entry | None = None  # whose members were asked last
         self._member: Member | None = None
         self._effects: list[Effect] = []
         self._ticked_ms = 0
@@ -283,6 +284,7 @@ class GroupMachine:
                 case Approach(process, address):
                     self._approach(process, address, now_ms)
                 case First(entry):
+                    self._found = entry
                     members = (self.process,)
                     self._effects += self.transfer.found()
                     started = is_started(entry.definition, members, before=False)
@@ -296,7 +298,8 @@ class GroupMachine:
 
     def _approach(self, process: Process, address: Address, now_ms: int) -> None:
         assert self._entering.entry is not None, "only a group that was found has members to ask"
-        self.instance = self._entering.entry.instance
+        self._found = self._entering.entry  # what it looks up later says nothing of who admits it now
+        self.instance = self._found.instance
         self._links.open(process, address, now_ms)
         self._links.say(process, self._join)
 
@@ -321,7 +324,7 @@ class GroupMachine:
                 return self._entering.on_unreached(peer, True, now_ms)
 
     def _enter(self, install: frames.Install, now_ms: int) -> None:
-        entry = self._entering.entry
+        entry = self._found
         assert entry is not None, "a process enters a group that it found"
         self.instance = entry.instance
         self._become(Stage.MEMBER)
