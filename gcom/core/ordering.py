@@ -79,23 +79,30 @@ class Fifo(NonOrdered):
         self._lost = {member: {} for member in members}
 
     def receive(self, run: Run) -> list[Up]:
-        if run.first == self._settled[run.sender] + 1 and not self._held[run.sender]:  # the usual case, without a copy
+        nothing_waits = not self._held[run.sender] and not self._lost[run.sender]
+        if run.first == self._settled[run.sender] + 1 and nothing_waits:  # the usual case, without a copy
             self._settled[run.sender] = run.last
             return [Deliver(run, self._view)]
         self._held[run.sender][run.first] = run
         return self._release(run.sender)
 
     def pass_over(self, sender: Process, first: int, last: int) -> list[Up]:
+        """It is skipped in its place: who has dealt with it has dealt with all before it, and windows open so far."""
         self._lost[sender][first] = last
-        return [Skip(sender, first, last - first + 1, self._view), *self._release(sender)]
+        return self._release(sender)
 
     def close(self) -> list[Up]:
         """What is left waits for a message that nobody holds: the same at everyone (DESIGN 8, over RELIABLE)."""
         given_up: list[Up] = []
         for sender, held in self._held.items():
-            given_up += [Skip(sender, first, run.last - first + 1, self._view) for first, run in sorted(held.items())]
+            ranges = {**{first: run.last for first, run in held.items()}, **self._lost[sender]}
+            given_up += [self._skip(sender, first, last) for first, last in sorted(ranges.items())]
             held.clear()
+            self._lost[sender].clear()
         return given_up
+
+    def _skip(self, sender: Process, first: int, last: int) -> Skip:
+        return Skip(sender, first, last - first + 1, self._view)
 
     def _release(self, sender: Process) -> list[Up]:
         released: list[Up] = []
@@ -106,6 +113,7 @@ class Fifo(NonOrdered):
                 released.append(Deliver(run, self._view))
             elif lost := self._lost[sender].pop(following, None):
                 self._settled[sender] = lost
+                released.append(self._skip(sender, following, lost))
             else:
                 return released
 
@@ -153,6 +161,7 @@ class Causal(Fifo):
                 released.append(Deliver(run, self._view))
             elif lost := self._lost[sender].pop(following, None):
                 self._settled[sender] = lost
+                released.append(self._skip(sender, following, lost))
             else:
                 return
 

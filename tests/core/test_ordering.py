@@ -49,20 +49,21 @@ def fifo(**cut: int) -> Fifo:
 
 @given(arrivals())
 def test_fifo_delivers_what_its_twin_delivers(fates: list[tuple[int, int, bool]]) -> None:
-    machine, twin, seen = fifo(), Twin(), list[tuple[Process, int]]()
+    machine, twin, seen, given_up = fifo(), Twin(), list[tuple[Process, int]](), list[tuple[Process, int]]()
     for first, count, lost in fates:
         span = set(range(first, first + count))
         if lost:
             ups = machine.pass_over(A, first, first + count - 1)
-            assert skipped(ups) == [(A, number) for number in sorted(span)]
             twin.passed |= span
         else:
             ups = machine.receive(run(A, first, count))
             twin.here |= span
         seen += delivered(ups)
+        given_up += skipped(ups)
         twin.settle()
         assert seen == twin.delivered
     assert len(seen) == len(twin.here)
+    assert given_up == [(A, number) for number in sorted(twin.passed)]
     assert machine.close() == []  # nothing is held back
 
 
@@ -74,10 +75,11 @@ def test_fifo_holds_over_a_gap_until_it_is_filled() -> None:
     assert machine.pass_over(A, 5, 5) == [Skip(A, 5, 1, 1), Deliver(run(A, 6, 1), 1)]
 
 
-def test_a_loss_that_is_known_early_is_told_at_once_and_holds_nobody() -> None:
+def test_a_loss_that_is_known_early_is_told_in_its_place() -> None:
+    """Found by simulation: told at once, it counted as read with all before it, and a window opened too far."""
     machine = fifo()
-    assert machine.pass_over(A, 3, 4) == [Skip(A, 3, 2, 1)]
-    assert machine.receive(run(A, 1, 2)) == [Deliver(run(A, 1, 2), 1)]
+    assert machine.pass_over(A, 3, 4) == []
+    assert machine.receive(run(A, 1, 2)) == [Deliver(run(A, 1, 2), 1), Skip(A, 3, 2, 1)]
     assert machine.receive(run(A, 5, 1)) == [Deliver(run(A, 5, 1), 1)]
 
 
