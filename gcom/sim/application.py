@@ -11,9 +11,21 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from gcom.core import events
-from gcom.core.effects import AwaitState, Deliver, Ended, Installed, SetState, Skip, StateLost, TakeState
+from gcom.core.effects import (
+    AwaitState,
+    Deliver,
+    DeliverUnicast,
+    Ended,
+    Installed,
+    OfMail,
+    SetState,
+    Skip,
+    StateLost,
+    TakeState,
+)
 from gcom.core.handover import Handed, Handover
 from gcom.sim.checks.state import State
+from gcom.sim.letters import Correspondent
 from gcom.sim.plan import Fault
 from gcom.values.run import Payload
 from gcom.values.view import View
@@ -40,6 +52,7 @@ class Application:
         self._view = 0  # installed, but not reached by the reader
         self._reading = False
         self._composed = 0
+        self._mail = Correspondent(stay, Random(f"mail {rng.random()}"), lambda: self.has_state)
 
     def start(self) -> None:
         """Begin to send, once it is a member."""
@@ -75,6 +88,8 @@ class Application:
             count = self._burst()
             if count:
                 self.submit(count)
+        if not self._world.silent:
+            self._mail.write()
         self._later(self._rng.randint(5, 150), self._write)
 
     def _burst(self) -> int:
@@ -96,6 +111,13 @@ class Application:
     @property
     def _keeps(self) -> bool:
         return self._stay.node.name in self._world.plan.keepers
+
+    def posted(self, effect: OfMail | Ended) -> None:
+        """A letter, what became of one, or of a call; unicasts are read in turn with all else."""
+        if isinstance(effect, DeliverUnicast):
+            self.arrived(effect)
+        else:
+            self._mail.arrived(effect)
 
     def arrived(self, arrival: Handed | AwaitState) -> None:
         match arrival:
@@ -149,6 +171,8 @@ class Application:
                 self._call_back(starts="")
             case TakeState(view):
                 self._give(view)
+            case DeliverUnicast():
+                self._mail.read(arrival)
             case SetState(_, data):
                 self._state = State.load(data)
             case StateLost(view):

@@ -12,7 +12,8 @@ from typing import Any
 from gcom.core.effects import Deliver, Ended, Installed, Sent, Skip, Suspected
 from gcom.sim.checks.calls import Calls
 from gcom.sim.checks.delivery import Creation, Duplication, Life, SendingView
-from gcom.sim.checks.order import CausalOrder, Clocks, FifoOrder
+from gcom.sim.checks.letters import Letters
+from gcom.sim.checks.order import CausalOrder, Clocks, FifoOrder, WholePast
 from gcom.sim.checks.record import Record, Rule, Violation
 from gcom.sim.checks.state import States
 from gcom.sim.checks.synchrony import Confirmation, Safety, SameSequence, SelfDelivery, Synchrony
@@ -51,6 +52,7 @@ def rules_of(definition: Definition) -> list[type[Rule]]:
     kinds = [*_ALWAYS, *_BY_ORDERING[definition.ordering.value]]
     if definition.multicast is Multicast.RELIABLE:
         kinds += [*_RELIABLE, *([SameSequence] if "TOTAL" in definition.ordering.value else [])]
+        kinds += [WholePast] if "CAUSAL" in definition.ordering.value else []
     return [*kinds, *([Safety] if definition.safe else [])]
 
 
@@ -61,6 +63,7 @@ class Checker:
         self.record = Record(definition.static)
         self.calls = Calls(self.record)
         self.states = States(definition)
+        self.letters = Letters(self.record)
         rules = [kind(self.record) for kind in rules_of(definition)] + ([self.calls] if calls else [])
         self._installed = _told(rules, "installed")
         self._sent = _told(rules, "sent")

@@ -1,16 +1,19 @@
-"""Crashes at a chosen place: between two effects of a step, or with some peers told and others not.
+"""Crashes and pauses at a chosen place: between two effects of a step, or with some peers told and others not.
 
-A failpoint waits for the first process that comes by: whoever is leader then, or proposes, or is being admitted.
+A failpoint waits for the first process that comes by: whoever is leader then, or proposes, or is being admitted. So
+does an echo: a call of one view change comes again in the middle of the next.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gcom.core.effects import Effect
 from gcom.core.frames import Frame, Install, StateChunk
-from gcom.sim.plan import CHUNK, LATE_RUNS, RUNS, Event, Fault
+from gcom.sim.network import LATE_MS_MAX
+from gcom.sim.plan import CHUNK, HEIR, LATE_RUNS, LEAVER, RUNS, Event, Fault
 from gcom.values.names import Process
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from gcom.sim.world import World
 
 
+ECHOED = Event(Fault.SLOW_MEMBER, 0, 300, count=200)
 CHUNKS_MIN = 4  # put before the crash that interrupts a state
 
 
@@ -26,7 +30,28 @@ CHUNKS_MIN = 4  # put before the crash that interrupts a state
 class _Armed:
     event: Event
     victim: Process = ""  # of calls: the first that made one of the kind
+    cause: Process = ""  # only runs that were sent when something of it had been delivered
     told: set[Process] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Stalled:
+    """A process that is paused over a call. One that proposed waits until a rival does."""
+
+    event: Event
+    node: Node
+    rival: bool
+
+
+@dataclass(slots=True)
+class _Echo:
+    """The last call with what the event says, made in a view at a time."""
+
+    event: Event
+    view: int = 0
+    made_ms: int = 0
+    again: Callable[[], None] | None = None
+    caller: str = ""
 
 
 class Failpoints:
@@ -36,14 +61,20 @@ class Failpoints:
         self._world = world
         self._effects: list[_Armed] = []
         self._calls: list[_Armed] = []
+        self._stalled: list[_Stalled] = []
+        self._echoes: list[_Echo] = []
+        self._heirs: dict[Process, tuple[Event, set[Process]]] = {}  # by who died, who is to die after it
         self._told: dict[tuple[str, int], Process] = {}  # of each view, who first told of it
 
     def arm(self, event: Event) -> None:
-        (self._effects if event.kind is Fault.EFFECT else self._calls).append(_Armed(event))
+        if event.kind is Fault.ECHO:
+            self._echoes.append(_Echo(event))
+        else:
+            (self._effects if event.kind is Fault.EFFECT else self._calls).append(_Armed(event))
 
     def disarm(self) -> None:
-        self._effects.clear()
-        self._calls.clear()
+        for armed in (self._effects, self._calls, self._stalled, self._echoes, self._heirs):
+            armed.clear()
 
     def last_effect(self, stay: Stay, effects: list[Effect]) -> int | None:
         """Before which effect of a step its process crashes, counted from 0; None: it does not."""
@@ -54,11 +85,16 @@ class Failpoints:
                 return min(armed.event.count, len(effects))
         return None
 
-    def is_last_call(self, stay: Stay, frame: Frame) -> bool:
-        """Whether its process crashes with this frame taken and not put."""
+    def at_call(self, stay: Stay, frame: Frame) -> Event | None:
+        """Whether its process crashes, or pauses, over a frame that it has taken."""
+        self._wake(stay, frame)
         first = self._tells_first(stay, frame)
         for armed in self._calls:
             if not _carries(frame, armed.event.detail) or (armed.event.detail == "Install" and not first):
+                continue
+            if armed.event.whom == LEAVER and not frame.status.leaving:
+                continue
+            if armed.cause and not any(armed.cause in run.clock for run in frame.runs):
                 continue
             if len(armed.told) < self._count(armed, stay):
                 if not armed.victim:
@@ -67,11 +103,49 @@ class Failpoints:
                         self._world.network.hold_up(stay.node.name)
                 if armed.victim == stay.process:
                     armed.told.add(frame.target)
-            elif armed.victim in ("", stay.process) and frame.target not in armed.told and self._world.may_crash:
-                self._calls.remove(armed)
-                self._fire(stay.node, armed.event)
-                return True
-        return False
+            elif armed.victim in ("", stay.process) and frame.target not in armed.told:
+                if armed.event.kind is Fault.STALL:
+                    self._calls.remove(armed)
+                    self._world.count(Fault.STALL)
+                    rival = not any(_carries(frame, item) for item in ("Prepare", "Cut", "Install"))
+                    self._stalled.append(_Stalled(armed.event, stay.node, rival))
+                    return armed.event
+                if self._world.may_crash:
+                    self._calls.remove(armed)
+                    self._fire(stay.node, armed.event)
+                    if armed.event.whom == HEIR:  # its machine says nothing, so that there is time for the rest
+                        stay.node.refuses = False
+                        self._heirs[stay.process] = (armed.event, armed.told)
+                    return armed.event
+        return None
+
+    def arrived(self, stay: Stay, frame: Frame) -> None:
+        """A process takes a call: of one who died over telling it, it is the heir, and tells one in its turn."""
+        event, heirs = self._heirs.get(frame.source, (None, set[Process]()))
+        if event and frame.runs and stay.process in heirs:
+            heirs.remove(stay.process)
+            self._calls.append(_Armed(replace(event, whom=""), stay.process, frame.source))
+
+    def _wake(self, stay: Stay, frame: Frame) -> None:
+        """Let those run again who were to pause until now."""
+        for stalled in [stalled for stalled in self._stalled if stalled.node is not stay.node]:
+            stalled.rival = stalled.rival or _carries(frame, "Prepare")
+            if stalled.rival and _carries(frame, stalled.event.until):
+                self._stalled.remove(stalled)
+                self._world.at(0, stalled.node.resume)
+
+    def echo(self, stay: Stay, frame: Frame, again: Callable[[], None]) -> None:
+        """A frame was put to a peer; `again` puts it there once more. Calls of an earlier view come again now."""
+        now_ms, view = self._world.now_ms, frame.status.view
+        for echo in list(self._echoes):
+            in_time = now_ms - echo.made_ms < LATE_MS_MAX // 2
+            if echo.again and in_time and view > echo.view and _carries(frame, echo.event.until):
+                self._echoes.remove(echo)
+                self._world.count(Fault.ECHO)
+                self._world.network.slow(echo.caller, ECHOED)  # what it says now comes after what it said then
+                echo.again()
+            elif _carries(frame, echo.event.detail):
+                echo.view, echo.made_ms, echo.again, echo.caller = view, now_ms, again, stay.node.name
 
     def _tells_first(self, stay: Stay, frame: Frame) -> bool:
         """Whether a frame tells of a decision that nobody else has told of: its sender has made it."""
@@ -82,7 +156,7 @@ class Failpoints:
         """How many are told; fewer than there are to tell."""
         if armed.event.detail in ("Promise", "CutOk", CHUNK):
             return 0
-        least = 1 if armed.event.detail == LATE_RUNS else 0
+        least = 1 if armed.event.detail == LATE_RUNS or armed.event.whom == HEIR else 0
         return min(max(least, armed.event.count), len(stay.machine.peers) - 1)
 
     def _fire(self, node: Node, event: Event) -> None:

@@ -37,11 +37,13 @@ class Faults:
             case Fault.OUTAGE:
                 world.registry.fail(event)
             case Fault.AMNESIA:
-                world.registry.restart(event)
-            case Fault.EFFECT | Fault.FRAME:
+                world.registry.arm(event)
+            case Fault.EFFECT | Fault.FRAME | Fault.STALL | Fault.ECHO:
                 world.failpoints.arm(event)
             case Move.JOIN:
                 world.join(event.order[0])
+            case Move.INTRUDE:
+                world.intrude(event.order[0])
             case _:
                 self._happen_to_somebody(event)
 
@@ -89,6 +91,10 @@ class Faults:
 
     def _pause(self, node: Node, event: Event) -> None:
         self._world.count(Fault.PAUSE)
+        self.pause(node, event)
+
+    def pause(self, node: Node, event: Event) -> None:
+        """Let a node stand still for a while."""
         node.pause()
         self._world.at(event.for_ms, node.resume)
 

@@ -11,6 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from gcom.sim.checkers import Violation
+from gcom.sim.plan import Event, Fault
 from gcom.values.names import Process
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from gcom.sim.world import World
 
 LIVE_MS = 60_000  # all is well again by then
+STORM_MS = 300
+SILENT_MS = 15_000  # who is gone and answers nothing is in no quorum's view any more
 
 
 class Healing:
@@ -27,11 +30,13 @@ class Healing:
         self._world = world
         self._rng = rng
         self._marks: list[tuple[Process, int]] = []
+        self._stormed = False
 
     def run(self) -> None:
         """Raises Violation if the group does not come to life."""
         self._end_faults()
         end_ms = self._world.now_ms + LIVE_MS
+        self._world.at(SILENT_MS, self._bury)
         while not self._goes_on(end_ms):
             pass
 
@@ -40,6 +45,8 @@ class Healing:
         world = self._world
         if not world.until(end_ms, self._is_united):
             raise Violation(f"STUCK: those who run are not in one view: {world.describe()}")
+        if world.plan.silent:
+            self._storm()
         if world.silent and not self._settles(end_ms):
             return False
         if not world.until(end_ms, lambda: world.has_enough):
@@ -48,8 +55,10 @@ class Healing:
         self._mark()
         world.until(end_ms, lambda: self._have_arrived() or not self._are_in())
         if not self._have_arrived() and world.now_ms >= end_ms:
-            raise Violation(f"STUCK: what is sent does not arrive: {list(self._missing())}; {world.describe()}")
-        return self._have_arrived()
+            missing = [*self._missing(), *self._unanswered()]
+            raise Violation(f"STUCK: what is sent does not arrive: {missing}; {world.describe()}")
+        world.silent = self._have_arrived()
+        return world.silent
 
     @property
     def _running(self) -> list[Node]:
@@ -59,9 +68,10 @@ class Healing:
         world = self._world
         static = bool(world.plan.definition.static)  # begins anew only with all its names
         world.network.heal()
+        if world.plan.forgets:
+            world.registry.restart(Event(Fault.AMNESIA, 0))
         world.registry.heal()
         for node in world.everybody:
-            node.refuses = True
             node.reads_slowly = ""
             if node.paused:
                 node.resume()
@@ -71,6 +81,19 @@ class Healing:
         for node in dead:
             if static or len(self._running) < 2 or self._rng.random() < 0.7:
                 world.restart(node, same_port=self._rng.random() < 0.3)
+
+    def _bury(self) -> None:
+        """Machines that were gone start again. Before, only their silence told of it: to a quorum that was enough."""
+        silent = [node for node in self._world.everybody if node.crashed and not node.refuses]
+        gone = {process for node in silent for process in node.stays}
+        members = [node.stay for node in self._running if node.is_member]
+        here = {stay.process for stay in members}
+        for stay in members:
+            view = stay.machine.view
+            if view and gone & set(view.members) and 2 * len(here & set(view.members)) > len(view.members):
+                raise Violation(f"SILENCE: {stay.describe()}: {sorted(gone)} have said nothing for {SILENT_MS} ms")
+        for node in silent:
+            node.refuses = True
 
     def _is_united(self) -> bool:
         running = self._running
@@ -82,6 +105,17 @@ class Healing:
         if not all(stay.application.has_state for stay in stays):
             return False
         return len(views) == 1 and view is not None and set(view.members) == {stay.process for stay in stays}
+
+    def _storm(self) -> None:
+        """Once more many calls break, then nobody sends: what was lost last comes out, though nothing tells of it."""
+        world = self._world
+        if not self._stormed:
+            self._stormed = True
+            world.silent, world.network.stormy = False, True
+            world.until(world.now_ms + STORM_MS)
+            world.silent = True
+            world.until(world.now_ms + world.plan.delay_ms)
+            world.network.stormy = False
 
     def _settles(self, end_ms: int) -> bool:
         """Whether what was sent before all fell silent is dealt with everywhere, with nothing sent after it."""
@@ -101,8 +135,11 @@ class Healing:
         return all(stay.checker.settled_by(stay.process, *last) for stay in stays for last in sent)
 
     def _mark(self) -> None:
-        """Everybody sends one message more; it must arrive everywhere, and all that was sent before it, too."""
+        """Everybody sends one message more, and falls silent: it must arrive everywhere, and all that was sent before
+        it, though nothing follows.
+        """
         self._marks.clear()
+        self._world.silent = True
         for node in [node for node in self._running if node.is_member]:
             node.stay.application.submit(1)
             process = node.stay.process
@@ -114,7 +151,14 @@ class Healing:
         return members == {sender for sender, _ in self._marks}
 
     def _have_arrived(self) -> bool:
-        return self._is_united() and self._are_in() and next(self._missing(), None) is None
+        if not (self._is_united() and self._are_in()):
+            return False
+        return next(self._missing(), None) is None and next(self._unanswered(), None) is None
+
+    def _unanswered(self) -> Iterator[str]:
+        """Letters and calls that have not come to their end."""
+        stays = [node.stay for node in self._running]
+        return stays[0].checker.letters.waiting({stay.process for stay in stays})
 
     def _missing(self) -> Iterator[tuple[Process, Process, int]]:
         """Whoever has not yet what somebody's application sent, up to its last message."""

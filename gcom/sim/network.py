@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CALL_TIMEOUT_MS = 2_500  # of the caller's clock, as gcom/shell/link.py
 LATE_MS_MAX = 4_000  # no call arrives later than this after it was made, a pause of the callee not counted
+STORM_RATE = 0.4
 HELD_UP_MS = (10, 400)  # from, to
 RESENT_MS = (200, 600, 1_400, 3_000)  # a packet that is not acknowledged is sent again so long after the first time
 
@@ -41,6 +42,7 @@ class Network:
 
     def __init__(self, world: World, plan: Plan, rng: Random) -> None:
         self.healed = True  # until faults begin, and after they end
+        self.stormy = False  # for a moment calls break much oftener than usual
         self._world = world
         self._plan = plan
         self._rng = rng
@@ -112,9 +114,16 @@ class Network:
         self._made += 1
         _Call(self._world, self, caller, address, data, end, self._made).begin()
 
+    def echo(self, caller: Node, address: Address, data: bytes) -> None:
+        """A call that was made before comes again."""
+        call = _Call(self._world, self, caller, address, data, lambda reply, refused: None, self._made)
+        self._world.at(self.leg_ms(), call.arrive_late)
+
     def draws(self, kind: Fault) -> bool:
         """Whether a fault with a rate is to hit the call at hand."""
         rate = 0.0 if self.healed else self._plan.rates.get(kind, 0.0)
+        if self.stormy and kind is Fault.LOSS:
+            rate = STORM_RATE
         return rate > 0 and self._rng.random() < rate
 
     def carry(self, one: str, other: str, action: Callable[[], None], on_broken: Callable[[], None]) -> None:
@@ -192,13 +201,13 @@ class _Call:
                 return
         elif network.draws(Fault.REORDERING):  # counted if it is overtaken
             world.at(network.leg_ms(), self._break)
-            world.at(network.late_ms(LATE_MS_MAX), self._arrive_late)
+            world.at(network.late_ms(LATE_MS_MAX), self.arrive_late)
             return
         network.carry(caller.name, callee.name, self._arrive, self._break)
         if network.happens(Fault.DUPLICATION):
-            world.at(network.late_ms(LATE_MS_MAX), self._arrive_late)
+            world.at(network.late_ms(LATE_MS_MAX), self.arrive_late)
 
-    def _arrive_late(self) -> None:
+    def arrive_late(self) -> None:
         """What a broken connection had carried, or a second copy."""
         callee = self._world.nodes[self._address]
         if self._network.blocked(self._caller.name, callee.name) is None:

@@ -34,6 +34,7 @@ class Node:
         self.refuses = True  # once it has crashed; a machine that is gone answers nothing
         self.paused = False
         self.away = False
+        self.intrudes = False  # another process has its name
         self.reads_slowly = ""  # how: stalls or crawls
         self.stays: dict[Process, Stay] = {}
         self._rng = rng
@@ -87,6 +88,8 @@ class Node:
     def resume(self) -> None:
         """Run again; what has come meanwhile is met by several threads, in no certain order."""
         self.paused = False
+        for stay in self.stays.values():
+            stay.forgive()
         held, self._held = self._held, []
         self._rng.shuffle(held)
         for action in held:
@@ -104,8 +107,16 @@ class Node:
     # what its stays need
 
     def on_failed(self) -> None:
-        """It could not get in: try again soon."""
+        """It could not get in: try again soon, unless the name is another's."""
+        if self.intrudes:
+            return
         self._enter_again(self._rng.randint(100, 800))
+
+    def on_entered(self) -> None:
+        """It is in; whose name it took is no more, and its machine, if not the group, knows that."""
+        if self.intrudes:
+            self.intrudes = False
+            self.world.replace(self)
 
     def on_ended(self, reason: str) -> None:
         """A stay is over; unless its application wants it so, another begins."""

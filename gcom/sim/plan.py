@@ -11,15 +11,21 @@ from enum import StrEnum
 from itertools import pairwise
 from random import Random
 
-from gcom.errors import BadValue
 from gcom.values import limits
-from gcom.values.definition import Definition, Multicast, Netsplit, Ordering
+from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
 
 GROUP = "sim"
 MEMBERS = (2, 9)  # from, to
 MESSAGES_MIN = 500
 KINDS_MIN = 3
 REGISTRY = "registry"  # where it stands in a partition; no member has this name
+PIECES_LOAD_BYTES = 240  # of a frame in a run where a part of the messages travels in pieces
+# In turn, seed by seed: every ordering over BASIC, RELIABLE, and RELIABLE that is safe.
+SCHEMES = tuple(
+    (ordering, multicast, safe)
+    for multicast, safe in ((Multicast.RELIABLE, False), (Multicast.RELIABLE, True), (Multicast.BASIC, False))
+    for ordering in Ordering
+)
 
 
 class Fault(StrEnum):
@@ -34,6 +40,8 @@ class Fault(StrEnum):
     CRASH = "crash"
     EFFECT = "crash between effects"
     FRAME = "crash between calls"  # some peers were told, others not
+    STALL = "pause over a call"  # in the middle of a view change; it goes on in the middle of another's
+    ECHO = "echo of an earlier view"  # a call of its change comes again in the next change
     RESTART = "restart"
     PAUSE = "pause"
     DRIFT = "drifting clock"
@@ -48,6 +56,7 @@ class Move(StrEnum):
 
     JOIN = "join"
     LEAVE = "leave"
+    INTRUDE = "intrusion"  # a second process comes under a member's name
 
 
 # Sure to happen where they are drawn; each other kind waits for an occasion, or follows a crash.
@@ -63,13 +72,27 @@ TIMED = (
     Fault.AMNESIA,
     Fault.EFFECT,
     Fault.FRAME,
+    Fault.STALL,
+    Fault.ECHO,
 )
+OCCASIONAL = {Fault.EFFECT, Fault.FRAME, Fault.STALL, Fault.ECHO}  # may find no occasion
 EFFECTS = ("Sent", "Deliver", "Installed", "Suspected")  # a step with one of these may be cut short
 RUNS = "runs"
 LATE_RUNS = "late runs"  # those who are told hear of it when the sender's end is long known
 OF_A_CHANGE = ("Prepare", "Promise", "Cut", "CutOk", "Install", "Install", "Install")
 ITEMS = (RUNS, LATE_RUNS, *OF_A_CHANGE)  # a frame with one of these may be a process's last
 CHUNK = "StateChunk"  # or one in the middle of a state
+STALLS = ("Prepare", "Promise", "Cut", "Cut", "CutOk", "Install")  # a process pauses over a frame with one of these
+ENDS = (
+    "Prepare",
+    "Promise",
+    "Cut",
+    "CutOk",
+    "CutOk",
+    "Install",
+)  # and runs again when a rival's change has come so far
+LEAVER, HEIR = "leaver", "heir"
+ORDER, VOTE = "order", "vote"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +100,9 @@ class Event:
     """Something that happens at `at_ms` of the faulty phase. What a field means is the kind's to say.
 
     `order`: all names, the first that it can happen to is the one it happens to. `sides` of a partition: the registry
-    may be on one, or on none, and then all reach it.
+    may be on one, or on none, and then all reach it. A stall ends when another puts an item of the kind `until`; an
+    echo comes beside one. `last`: the call goes out, and then its process crashes or pauses. `whom`: LEAVER, only one
+    that leaves; HEIR, after it those whom it told, when they have told one more.
     """
 
     kind: Fault | Move
@@ -87,6 +112,9 @@ class Event:
     detail: str = ""
     count: int = 0
     sides: tuple[tuple[str, ...], ...] = ()
+    until: str = ""
+    last: bool = False
+    whom: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +138,9 @@ class Plan:
     keepers: tuple[str, ...]  # whose applications keep a state, give it and take it
     refusing: float  # how often a get_state fails
     silent: bool  # applications fall silent before the heal: what was lost last must come out without a later message
+    posting: float  # how often an application writes a letter, or calls, when it may write
+    load_bytes: int  # most of what a frame carries
+    forgets: bool  # the registry starts again at the heal
     events: tuple[Event, ...]
 
     @property
@@ -122,7 +153,7 @@ class Plan:
         drawn = {event.kind for event in self.events if isinstance(event.kind, Fault)}
         drawn |= {kind for kind, rate in self.rates.items() if rate}
         drawn |= {Fault.DRIFT} if any(rate != 1000 for rate, _ in self.drift) else set()
-        return {str(kind) for kind in drawn - {Fault.EFFECT, Fault.FRAME}}
+        return {str(kind) for kind in drawn - OCCASIONAL}
 
     def describe(self) -> dict[str, object]:
         """For people and for --json."""
@@ -138,8 +169,8 @@ def draw(seed: int) -> Plan:
     """The plan of a seed."""
     rng = Random(seed)
     members = rng.choice((2, 3, 3, 4, 4, 5, 5, 5, 6, 7, 8, 9))
-    definition = _definition(rng, members)
-    fault_ms = rng.randint(5_000, 9_000)
+    definition = _definition(rng, seed, members)
+    fault_ms = rng.randint(5_000, 10_000)
     cold = not definition.static and rng.random() < 0.3
     names = [f"m{index}" for index in range(members)]
     late = 0 if definition.static else rng.randint(0, max(0, members - 3))
@@ -147,7 +178,9 @@ def draw(seed: int) -> Plan:
     for kind in rng.sample(RATES, 2):  # so that no seed is without
         rates.setdefault(kind, _RATES[kind][0])
     drifting = rng.random() < 0.4
-    keeping = Random(f"state {seed}")
+    delay_ms = rng.choice((2, 5, 20, 60, 120))
+    pieces = delay_ms <= 20  # else a small frame would carry too little in a run's time
+    keeping, more = Random(f"state {seed}"), Random(f"more {seed}")
     return Plan(
         seed=seed,
         definition=definition,
@@ -157,7 +190,7 @@ def draw(seed: int) -> Plan:
         messages=MESSAGES_MIN + rng.randint(50, 300),
         window=rng.choice((48, 100, 400, limits.WINDOW_MESSAGES_MAX)),
         fault_ms=fault_ms,
-        delay_ms=rng.choice((2, 5, 20, 60, 120)),
+        delay_ms=delay_ms,
         rates=rates,
         drift=tuple(
             (rng.randint(900, 1100) if drifting else 1000, rng.randint(0, 5_000_000) if drifting else 0) for _ in names
@@ -168,6 +201,9 @@ def draw(seed: int) -> Plan:
         keepers=tuple(keeping.sample(names, keeping.choice((members, members, members, members // 2, 0)))),
         refusing=keeping.choice((0.0, 0.0, 0.2, 0.6)),
         silent=Random(f"silence {seed}").random() < 0.5,
+        posting=more.choice((0.0, 0.05, 0.2)),
+        load_bytes=PIECES_LOAD_BYTES if more.random() < 0.4 and pieces else limits.LOAD_BYTES_MAX,
+        forgets=more.random() < 0.25,
         events=_with_state(keeping, _events(rng, names, late, fault_ms)),
     )
 
@@ -181,24 +217,23 @@ _RATES: dict[Fault, tuple[float, ...]] = {
 }
 
 
-def _definition(rng: Random, members: int) -> Definition:
-    """What the group promises: one of everything that a definition may be."""
+def _definition(rng: Random, seed: int, members: int) -> Definition:
+    """What the group promises: every ordering and multicast in turn, and one of everything else."""
+    ordering, multicast, safe = SCHEMES[seed % len(SCHEMES)]
     static = tuple(f"m{index}" for index in range(members)) if rng.random() < 0.2 else ()
-    ordering = rng.choice(list(Ordering))
-    multicast = rng.choice((Multicast.RELIABLE, Multicast.RELIABLE, Multicast.BASIC))
-    safe = multicast is Multicast.RELIABLE and rng.random() < 0.3
     netsplit = rng.choice(list(Netsplit)) if rng.random() < 0.4 else Netsplit.PRIMARY
-    try:
-        return Definition(GROUP, ordering, multicast, static, safe, netsplit)
-    except BadValue:  # a version that does not know `safe`
-        return Definition(GROUP, ordering, multicast, static, False, netsplit)
+    tie_breaker = TieBreaker.REGISTRY if rng.random() < 0.4 else TieBreaker.LEADER
+    return Definition(GROUP, ordering, multicast, static, safe, netsplit, tie_breaker)
 
 
 def _events(rng: Random, names: list[str], late: int, fault_ms: int) -> list[Event]:
     """What happens when: one thing after the other in some seeds, in others all together."""
     last_ms = fault_ms - 1_500  # so that each still has time to do harm
-    draw_events = _episodes if len(names) > 2 and rng.random() < 0.4 else _turmoil
+    style = rng.random() if len(names) > 2 else 1.0
+    draw_events = _episodes if style < 0.3 else _ambushes if style < 0.6 else _turmoil
     found = draw_events(rng, names, last_ms)
+    if rng.random() < 0.2:
+        found.append(Event(Move.INTRUDE, rng.randint(200, last_ms), order=_order(rng, names)))
     found += [Event(Move.JOIN, rng.randint(100, last_ms), order=(name,)) for name in names[len(names) - late :]]
     return sorted(found, key=lambda event: event.at_ms)
 
@@ -229,6 +264,90 @@ def _episodes(rng: Random, names: list[str], last_ms: int) -> list[Event]:
     return found
 
 
+def _ambushes(rng: Random, names: list[str], last_ms: int) -> list[Event]:
+    """Trouble that broke sketches of the protocols (docs/protocols, the traces), and somebody who leaves in it."""
+    found = [_EVENTS[rng.choice((Fault.PAUSE, Fault.SLOW_MEMBER, Fault.AMNESIA))](rng, last_ms, _order(rng, names))]
+    at_ms = 200
+    while at_ms < last_ms:
+        order = _order(rng, names)
+        found += rng.choice(_AMBUSHES)(rng, at_ms, order)
+        found.append(Event(Move.LEAVE, at_ms + rng.randint(10, 100), rng.randint(50, 800), order[::-1]))
+        at_ms += rng.randint(1_000, 4_000)
+    return [event for event in found if event.at_ms <= last_ms]
+
+
+def _over_a_call(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+    """Traces 2 and 3: who proposes, or promises, pauses, and goes on in the middle of another's change."""
+    return [_stall(rng, at_ms, order)]
+
+
+def _leaver_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+    """One that leaves pauses before its promise is out, and wakes when the view goes on without it."""
+    return [Event(Fault.STALL, at_ms, 4_000, order, "Promise", until="Install", whom=LEAVER, last=rng.random() < 0.2)]
+
+
+def _without_a_past(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+    """Trace 9: a message reaches one, who answers it and tells one; both die."""
+    return [replace(_frame(rng, at_ms, order), detail=RUNS, count=1, whom=HEIR)]
+
+
+def _supplier_dies(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+    """Somebody promises what only it holds, and dies."""
+    return [replace(_frame(rng, at_ms, order), detail="Promise", last=True)]
+
+
+def _lags_behind(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+    """Somebody promises and pauses; who installs without it dies as soon as it has said so."""
+    stall = Event(Fault.STALL, at_ms, 6_000, order, "Promise", until="Install", last=True)
+    return [stall, replace(_frame(rng, at_ms + 1_500, order), detail="Install", count=9, last=True)]
+
+
+def _told_one(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+    """Trace 3: of a decision only one has heard when the proposer dies."""
+    return [replace(_frame(rng, at_ms, order), detail="Install", count=1, last=False)]
+
+
+def _one_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+    """Trace 10: one is paused, is put out, and wakes when those who did so are dead."""
+    others = [Event(Fault.CRASH, at_ms + rng.randint(3_000, 5_000), 0, (name,), "refuses") for name in order[1:]]
+    return [Event(Fault.PAUSE, at_ms, rng.randint(5_000, 6_000), order[:1]), *others]
+
+
+def _halves(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+    """Trace 1: two halves that both reach the registry, which starts again between their questions."""
+    sides = order[: len(order) // 2], order[len(order) // 2 :]
+    split = Event(Fault.PARTITION, at_ms, rng.randint(3_000, 6_000), order, "silent", sides=sides)
+    return [split, Event(Fault.AMNESIA, at_ms, rng.choice((0, 0, 200)), detail=VOTE)]
+
+
+def _new_sequencer(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+    """Trace 5: the registry starts again when it has given serials that one, perhaps the leader, knows nothing of."""
+    split = Event(Fault.PARTITION, at_ms, rng.randint(600, 1_500), order, "silent", sides=(order[:1], order[1:]))
+    return [split, Event(Fault.AMNESIA, at_ms + rng.randint(20, 200), detail=ORDER)]
+
+
+def _echoes(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+    """Something of one change comes again in the next: a promise, say, that says less than is true now."""
+    echo = _echo(rng, at_ms, order)
+    if rng.random() < 0.5:
+        echo = replace(echo, detail="Promise", until="Prepare")
+    return [echo, Event(Move.LEAVE, at_ms + rng.randint(150, 600), rng.randint(50, 300), order)]
+
+
+_AMBUSHES = (
+    _over_a_call,
+    _leaver_sleeps,
+    _without_a_past,
+    _supplier_dies,
+    _lags_behind,
+    _told_one,
+    _one_sleeps,
+    _halves,
+    _new_sequencer,
+    _echoes,
+)
+
+
 def _turmoil(rng: Random, names: list[str], last_ms: int) -> list[Event]:
     """Several kinds of trouble; most gather at a few moments, so that one meets another's handling."""
     moments = [rng.randint(200, last_ms) for _ in range(rng.randint(1, 3))]
@@ -238,7 +357,7 @@ def _turmoil(rng: Random, names: list[str], last_ms: int) -> list[Event]:
         return min(last_ms, near) if rng.random() < 0.6 else rng.randint(200, last_ms)
 
     kinds = rng.sample(TIMED, rng.randint(2, 5))
-    if not set(kinds) - {Fault.EFFECT, Fault.FRAME}:
+    if not set(kinds) - OCCASIONAL:
         kinds.append(Fault.PAUSE)
     found = [_EVENTS[kind](rng, at_ms(), _order(rng, names)) for kind in kinds for _ in range(rng.randint(1, 3))]
     if len(names) > 2:
@@ -273,7 +392,7 @@ def _partition(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
     sides = tuple(side for side in sides if side != (REGISTRY,))
     how = rng.choice(("silent", "unreachable"))
     return Event(
-        Fault.PARTITION, at_ms, rng.choice((rng.randint(300, 2_000), rng.randint(2_000, 6_000))), order, how, 0, sides
+        Fault.PARTITION, at_ms, rng.choice((rng.randint(300, 2_000), rng.randint(2_000, 9_000))), order, how, 0, sides
     )
 
 
@@ -304,7 +423,8 @@ def _outage(rng: Random, at_ms: int, _: tuple[str, ...]) -> Event:
 
 
 def _amnesia(rng: Random, at_ms: int, _: tuple[str, ...]) -> Event:
-    return Event(Fault.AMNESIA, at_ms, rng.choice((0, rng.randint(50, 3_000))))
+    how = rng.choice(("", "", ORDER, VOTE))
+    return Event(Fault.AMNESIA, at_ms, rng.choice((0, rng.randint(50, 3_000))), detail=how)
 
 
 def _effect(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
@@ -313,7 +433,27 @@ def _effect(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
 
 def _frame(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
     told = rng.choice((0, 0, 0, 1, 2, 3))
-    return Event(Fault.FRAME, at_ms, _down_ms(rng), order, rng.choice(ITEMS), told)
+    return Event(Fault.FRAME, at_ms, _down_ms(rng), order, rng.choice(ITEMS), told, last=rng.random() < 0.2)
+
+
+def _stall(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+    whom, last = rng.choice(("", "", LEAVER)), rng.random() < 0.3
+    told = rng.choice((0, 0, 1, 2))
+    return Event(
+        Fault.STALL,
+        at_ms,
+        rng.randint(2_500, 5_000),
+        order,
+        rng.choice(STALLS),
+        told,
+        until=rng.choice(ENDS),
+        last=last,
+        whom=whom,
+    )
+
+
+def _echo(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+    return Event(Fault.ECHO, at_ms, 0, order, rng.choice(STALLS), until=rng.choice(("Prepare", *STALLS)))
 
 
 _EVENTS = {
@@ -327,4 +467,6 @@ _EVENTS = {
     Fault.AMNESIA: _amnesia,
     Fault.EFFECT: _effect,
     Fault.FRAME: _frame,
+    Fault.STALL: _stall,
+    Fault.ECHO: _echo,
 }

@@ -1,4 +1,6 @@
-"""The registry's process: directory behind its codec. It may be out of reach, and it forgets all when it restarts."""
+"""The registry's process: directory behind its codec. It may be out of reach, and when it starts again it knows only
+what is on its disk: its votes as the witness of ties.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,12 @@ from typing import TYPE_CHECKING
 from gcom.core import sequencer_codec
 from gcom.core.directory import Directory
 from gcom.core.directory_codec import decode_answer, decode_request, encode_answer, encode_request
+from gcom.core.order_log import Orders
 from gcom.core.requests import Answer, Request
 from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest
+from gcom.core.witness import Record, Witness, WitnessDecided
 from gcom.sim.network import LATE_MS_MAX
-from gcom.sim.plan import REGISTRY, Event, Fault
+from gcom.sim.plan import ORDER, REGISTRY, VOTE, Event, Fault
 
 if TYPE_CHECKING:
     from gcom.sim.node import Node
@@ -29,10 +33,15 @@ class Registry:
         self._down = ""  # how it is out of reach; empty while it is not
         self._downs = 0
         self._outage = False
+        self._disk: dict[str, Record] = {}
+        self._doomed: list[Event] = []  # restarts that wait for an answer of a kind
         self._live()
 
     def _live(self) -> None:
-        self.directory = Directory(self._mint)
+        def save(record: Record) -> None:
+            self._disk[record.instance] = record
+
+        self.directory = Directory(self._mint, Witness(self._disk.values(), save))
         self.sequencer = Sequencer()
 
     def _mint(self) -> str:
@@ -46,8 +55,24 @@ class Registry:
         self._outage = True
         self._go_down(event.detail, event.for_ms)
 
+    def arm(self, event: Event) -> None:
+        """Restart at once, or just after an answer of the kind that the event names."""
+        if event.detail == VOTE or (event.detail == ORDER and self._world.plan.definition.total):
+            self._doomed.append(event)
+        else:
+            self.restart(event)
+
+    def disarm(self) -> None:
+        self._doomed.clear()
+
+    def _answered(self, kind: str) -> None:
+        event = next((event for event in self._doomed if event.detail == kind), None)
+        if event:
+            self._doomed.remove(event)
+            self._world.at(0, lambda event=event: self.restart(event))  # type: ignore[misc]
+
     def restart(self, event: Event) -> None:
-        """Be gone for a while, then come back with nothing."""
+        """Be gone for a while, then come back with what is on the disk."""
         self._world.count(Fault.AMNESIA)
         self._outage = False
         self._live()
@@ -74,7 +99,10 @@ class Registry:
         _Question(self._world, self, node, encode_request(request), self._answer, finish).begin(again=True)
 
     def _answer(self, data: bytes) -> bytes:
-        return encode_answer(self.directory.ask(decode_request(data), self._world.now_ms))
+        answer = self.directory.ask(decode_request(data), self._world.now_ms)
+        if isinstance(answer, WitnessDecided):
+            self._answered(VOTE)
+        return encode_answer(answer)
 
     def ask_sequencer(
         self, node: Node, request: SequencerRequest, done: Callable[[SequencerAnswer | None], None]
@@ -85,7 +113,10 @@ class Registry:
         def answer(data: bytes) -> bytes | None:
             if self.sequencer is not sequencer:
                 return None
-            return sequencer_codec.encode_answer(sequencer.ask(sequencer_codec.decode_request(data)))
+            answer = sequencer.ask(sequencer_codec.decode_request(data))
+            if isinstance(answer, Orders) and answer.spans:
+                self._answered(ORDER)
+            return sequencer_codec.encode_answer(answer)
 
         def finish(answer: bytes | None) -> None:
             done(sequencer_codec.decode_answer(answer) if answer else None)

@@ -7,20 +7,26 @@ from typing import TYPE_CHECKING
 
 from gcom.core import codec, events
 from gcom.core.effects import (
+    Answered,
     AskRegistry,
     AskSequencer,
     AwaitState,
     Deliver,
+    DeliverUnicast,
     Effect,
     Ended,
     EntryFailed,
+    GroupCallOver,
     Installed,
+    OfMail,
     Sent,
+    Serve,
     SetState,
     Skip,
     StateLost,
     Suspected,
     TakeState,
+    Undelivered,
 )
 from gcom.core.frames import Frame, Reply
 from gcom.core.group import GroupMachine, Stage
@@ -28,14 +34,16 @@ from gcom.core.requests import Answer, Request
 from gcom.core.sequencer import SequencerAnswer, SequencerRequest
 from gcom.errors import GComError
 from gcom.sim.application import Application
-from gcom.sim.checkers import Checker
+from gcom.sim.checkers import Checker, Violation
+from gcom.sim.plan import Fault
 from gcom.trace.writer import DeliveryLog
-from gcom.values.names import Process
+from gcom.values.names import Address, Process
 
 if TYPE_CHECKING:
     from gcom.sim.node import Node
     from gcom.sim.world import World
 
+QUORUM_LOST_MS = 6_000  # a member that has heard no quorum for so long has given up (SILENCE_MAX_MS, 1 s, and slack)
 _WALL_NS = 1_700_000_000_000_000_000
 
 
@@ -54,6 +62,8 @@ class Stay:
         )
         self.application = Application(self, rng)
         self._in_flight: set[Process] = set()
+        self._heard_ms: dict[Process, int] = {}  # when something last came from a peer
+        self._since_ms = 0  # it runs, or is in its view, since then
         self._armed_ms: int | None = None  # when the timer fires, by the node's clock
         self._timer = 0
         self._log: DeliveryLog | None = None
@@ -95,6 +105,8 @@ class Stay:
 
     def receive(self, frame: Frame) -> Reply:
         """The exposed endpoint; the node may have crashed when it returns."""
+        self.world.failpoints.arrived(self, frame)
+        self._heard(frame.source)
         reply, effects = self.machine.receive(frame, self.node.clock.now_ms)
         self._carry_out(effects)
         self._log_before_frame()
@@ -115,6 +127,9 @@ class Stay:
         self._arm()
 
     def _perform(self, effect: Effect) -> None:
+        if isinstance(effect, Installed):
+            self.forgive()
+            self.node.on_entered()
         match effect:
             case AskRegistry(request):
                 self.node.ask_registry(self, request)
@@ -122,10 +137,13 @@ class Stay:
                 self._ask_sequencer(question)
             case Deliver() | Skip() | Installed() | TakeState() | AwaitState() | SetState() | StateLost():
                 self.application.arrived(effect)
+            case DeliverUnicast() | Undelivered() | Serve() | Answered() | GroupCallOver():
+                self.application.posted(effect)
             case EntryFailed(error):
                 self.failure = error
                 self.node.on_failed()
             case Ended(_, reason):
+                self.application.posted(effect)
                 self.node.on_ended(reason)
             case _:
                 pass
@@ -138,6 +156,25 @@ class Stay:
 
     def on_registry(self, request: Request, answer: Answer | None) -> None:
         self.handle(events.RegistryAnswered(request, answer))
+
+    # whom it hears
+
+    def _heard(self, peer: Process) -> None:
+        self._heard_ms[peer] = self.node.clock.now_ms
+
+    def forgive(self) -> None:
+        """It did not run, or has come to another view: nobody was silent before."""
+        self._since_ms = self.node.clock.now_ms
+
+    def _must_have_quorum(self) -> None:
+        """QUORUM: a member that has not heard half of its view for so long goes on no more as if it were in it."""
+        view = self.machine.view
+        since_ms = self.node.clock.now_ms - QUORUM_LOST_MS
+        if not self.is_member or view is None or self._since_ms > since_ms:
+            return
+        heard = [peer for peer in view.members if self._heard_ms.get(peer, self._since_ms) > since_ms]
+        if 2 * (len(heard) + 1) < len(view.members):
+            raise Violation(f"QUORUM: {self.process} goes on in view {view.number} and hears only {heard}")
 
     # its timer
 
@@ -165,6 +202,7 @@ class Stay:
         deadline_ms = self.machine.deadline_ms
         if deadline_ms is not None and deadline_ms <= now_ms:
             self.handle(events.Tick())
+            self._must_have_quorum()
         for peer in self.machine.peers:
             due_ms = self.machine.due_ms(peer)
             if due_ms is not None and due_ms <= now_ms:
@@ -175,6 +213,9 @@ class Stay:
     # its calls
 
     def _call(self, peer: Process) -> None:
+        if self.node.paused:
+            self.node.run(lambda: self._call(peer))
+            return
         if self.node.crashed or peer in self._in_flight or self.machine.due_ms(peer) is None:
             return
         address = self.machine.address_of(peer)
@@ -185,26 +226,44 @@ class Stay:
             self._carry_out(effects)
         if frame is None or self.node.crashed:
             return
-        if self.world.failpoints.is_last_call(self, frame):
-            self.node.crash()
+        if self.node.paused:  # over an effect's call: the frame is in its hands
+            self.node.run(lambda: self._put(frame, address))
             return
+        event = self.world.failpoints.at_call(self, frame)
+        if event is None or event.last:
+            self._put(frame, address)
+        if event is None:
+            return
+        if event.kind is Fault.STALL:
+            self.world.faults.pause(self.node, event)
+            if not event.last:
+                self.node.run(lambda: self._put(frame, address))
+        else:
+            self.node.crash()
+
+    def _put(self, frame: Frame, address: Address) -> None:
+        network, data, peer = self.world.network, codec.encode(frame), frame.target
         self._log_before_frame()
-        self.world.network.call(
-            self.node, address, codec.encode(frame), lambda data, refused: self._on_end(peer, data, refused)
-        )
+        network.call(self.node, address, data, lambda reply, refused: self._on_end(peer, reply, refused))
+        self.world.failpoints.echo(self, frame, lambda: network.echo(self.node, address, data))
 
     def _on_end(self, peer: Process, data: bytes | None, refused: bool) -> None:
         self._in_flight.discard(peer)
         if data is None:
             self.handle(events.CallFailed(peer, refused))
         else:
-            self.handle(events.Replied(peer, codec.decode_reply(data)))
+            reply = codec.decode_reply(data)
+            if isinstance(reply, Frame):
+                self._heard(peer)
+            self.handle(events.Replied(peer, reply))
 
     # its log
 
     def _record(self, effect: Effect) -> None:
         self.world.note(self.process, effect)
-        if isinstance(effect, Sent | Deliver | Skip | Installed | Suspected | Ended):
+        if isinstance(effect, OfMail):
+            self.checker.letters.see(self.process, effect, self.node.clock.now_ms)
+        elif isinstance(effect, Sent | Deliver | Skip | Installed | Suspected | Ended):
             self.checker.see(self.process, effect)
             definition = self.machine.definition
             if self.world.log_dir and definition:

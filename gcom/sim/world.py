@@ -176,21 +176,41 @@ class World:
 
     def start(self, name: str, address: Address | None = None) -> None:
         """Start a process under a name."""
+        node = self._by_name[name] = self._new(name, address)
+        self.network.let_go(name)
+        node.enter()
+
+    def _new(self, name: str, address: Address | None = None) -> Node:
         rate, offset_ms = self.plan.drift[self.plan.names.index(name)]
         if rate != 1000:
             self.count_once(Fault.DRIFT, name)
         place = address or f"{name}-{len(self._everybody)}:1"
         node = Node(self, name, place, Clock(lambda: self.now_ms, rate, offset_ms), Random(f"{self._rng.random()}"))
-        self.nodes[place] = self._by_name[name] = node
+        self.nodes[place] = node
         self._everybody.append(node)
-        self.network.let_go(name)
-        node.enter()
+        return node
 
     def join(self, name: str) -> None:
         """Start somebody who was not there from the beginning."""
         if self.node(name) is None:
             self.count_move(Move.JOIN)
             self.start(name)
+
+    def intrude(self, name: str) -> None:
+        """Start a second process under the name of a member: it gets in only if that one is found to be gone."""
+        holder = self.node(name)
+        if holder and holder.is_member:
+            node = self._new(name)
+            node.intrudes = True
+            self.count_move(Move.INTRUDE)
+            node.enter()
+
+    def replace(self, node: Node) -> None:
+        """A second process under a name is in: the first one is started no more."""
+        holder = self._by_name[node.name]
+        self._by_name[node.name] = node
+        if not holder.crashed:
+            holder.crash()
 
     def restart(self, node: Node, same_port: bool = False) -> None:
         """Start a crashed process again, unless somebody did."""
@@ -222,7 +242,7 @@ class World:
 
     def run(self) -> None:
         """Everything that the plan says, then the healed phase."""
-        with _bounds(self.plan.window):
+        with _bounds(self.plan):
             try:
                 self._form()
                 self._suffer()
@@ -265,6 +285,7 @@ class World:
             self.until(self.now_ms + SILENT_MS)
         self.faults.over = True
         self.failpoints.disarm()
+        self.registry.disarm()
 
     def describe(self) -> str:
         return "; ".join(node.describe() for node in self._by_name.values())
@@ -278,11 +299,20 @@ class World:
 
 
 @contextmanager
-def _bounds(messages: int) -> Iterator[None]:
-    """A smaller window, so that it fills, and smaller chunks, so that a state has many: both are put back."""
-    usual = limits.WINDOW_MESSAGES_MAX, limits.STATE_CHUNK_BYTES
-    limits.WINDOW_MESSAGES_MAX, limits.STATE_CHUNK_BYTES = messages, STATE_CHUNK_BYTES
+def _bounds(plan: Plan) -> Iterator[None]:
+    """A smaller window, so that it fills, smaller chunks, so that a state has many, and smaller frames, so that
+    messages go in pieces: all are put back.
+    """
+    usual = limits.WINDOW_MESSAGES_MAX, limits.STATE_CHUNK_BYTES, limits.LOAD_BYTES_MAX, limits.RUN_BYTES_MAX
+    limits.WINDOW_MESSAGES_MAX, limits.STATE_CHUNK_BYTES = plan.window, STATE_CHUNK_BYTES
+    limits.LOAD_BYTES_MAX = min(plan.load_bytes, limits.LOAD_BYTES_MAX)
+    limits.RUN_BYTES_MAX = min(limits.LOAD_BYTES_MAX - 64, limits.RUN_BYTES_MAX)
     try:
         yield
     finally:
-        limits.WINDOW_MESSAGES_MAX, limits.STATE_CHUNK_BYTES = usual
+        (
+            limits.WINDOW_MESSAGES_MAX,
+            limits.STATE_CHUNK_BYTES,
+            limits.LOAD_BYTES_MAX,
+            limits.RUN_BYTES_MAX,
+        ) = usual

@@ -12,9 +12,13 @@ from multiprocessing import get_context
 import pytest
 
 from tests.sim.mutants import AT_LARGE, MUTANTS
-from tests.sim.mutants.table import SEEDS, hunt
+from tests.sim.mutants.table import TRIES, hunt
 
-QUICK = ("who_is_slow_is_put_out_unsuspected", "what_only_the_cut_brought_is_not_delivered")
+QUICK = (
+    "who_is_slow_is_put_out_unsuspected",
+    "what_only_the_cut_brought_is_not_delivered",
+    "an_answer_counts_after_the_end_of_its_call",
+)
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -24,16 +28,18 @@ def test_a_quick_mutant_is_caught(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_every_mutant_but_those_at_large_is_caught() -> None:
+def test_every_mutant_is_caught_but_those_at_large() -> None:
+    """Those too are hunted: one that is caught at last is at large no more, and the list is to say so."""
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         table = list(pool.map(hunt, MUTANTS))
     print()
     for catch in table:
         print(catch.row())
-    assert [catch.name for catch in table if not catch.said and catch.name not in AT_LARGE] == []
+    assert {catch.name for catch in table if not catch.said} == AT_LARGE
 
 
 def test_the_table_is_as_long_as_promised() -> None:
     assert len(set(MUTANTS) - AT_LARGE) >= 30
     assert set(MUTANTS) >= AT_LARGE
-    assert len(SEEDS) <= 50
+    assert TRIES <= 50
+    assert all(len(mutant.seeds()) >= 10 for mutant in MUTANTS.values())

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gcom.sim.plan import EFFECTS, ITEMS, KINDS_MIN, MEMBERS, MESSAGES_MIN, REGISTRY, Fault, Move, draw
-from gcom.values.definition import Multicast, Netsplit, Ordering
+from gcom.sim.plan import (
+    EFFECTS,
+    ITEMS,
+    KINDS_MIN,
+    MEMBERS,
+    MESSAGES_MIN,
+    ORDER,
+    REGISTRY,
+    SCHEMES,
+    STALLS,
+    VOTE,
+    Fault,
+    Move,
+    draw,
+)
+from gcom.values import limits
+from gcom.values.definition import Multicast, Netsplit, Ordering, TieBreaker
 
 PLANS = [draw(seed) for seed in range(1, 501)]
 
@@ -30,11 +45,16 @@ def test_all_seeds_draw_every_definition() -> None:
     drawn = Counter((it.ordering, it.multicast) for it in definitions)
     assert set(drawn) == {(ordering, multicast) for ordering in Ordering for multicast in Multicast}
     assert min(drawn.values()) >= 5
+    assert [(it.ordering, it.multicast, it.safe) for it in definitions[: len(SCHEMES)]] == [*SCHEMES[1:], SCHEMES[0]]
+    assert sum(it.tie_breaker is TieBreaker.REGISTRY for it in definitions) >= 100
     assert {it.netsplit for it in definitions} == set(Netsplit)
     assert sum(bool(it.static) for it in definitions) >= 50
     assert {plan.members for plan in PLANS} == set(range(MEMBERS[0], MEMBERS[1] + 1))
     assert sum(plan.cold for plan in PLANS) >= 50
     assert sum(plan.late > 0 for plan in PLANS) >= 50
+    assert {plan.posting > 0 for plan in PLANS} == {plan.silent for plan in PLANS} == {True, False}
+    assert sum(plan.forgets for plan in PLANS) >= 50
+    assert sum(plan.load_bytes < limits.LOAD_BYTES_MAX for plan in PLANS) >= 50
 
 
 def test_all_seeds_draw_every_fault() -> None:
@@ -45,7 +65,19 @@ def test_all_seeds_draw_every_fault() -> None:
     assert {*Fault, *Move} - follows <= set(drawn)
     assert min(drawn[kind] for kind in (set(Fault) - follows)) >= 50
     details = Counter(event.detail for plan in PLANS for event in plan.events)
-    assert set(details) >= {*EFFECTS, *ITEMS, "one way", "both ways", "same port", "machine", "stalls", "crawls"}
+    assert set(details) >= {
+        *EFFECTS,
+        *ITEMS,
+        *STALLS,
+        ORDER,
+        VOTE,
+        "one way",
+        "both ways",
+        "same port",
+        "machine",
+        "stalls",
+        "crawls",
+    }
 
 
 def test_partitions_have_two_sides_or_three_and_the_registry_anywhere() -> None:

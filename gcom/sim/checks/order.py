@@ -36,6 +36,24 @@ class CausalOrder(Rule):
                     )
 
 
+class WholePast(Rule):
+    """CAUSAL, over RELIABLE: what its sender had delivered last of another was not given up here either.
+
+    A message whose past nobody holds is given up with it, the same everywhere.
+    """
+
+    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+        run = delivery.run
+        for send in self.record.stream(run.sender).of(run.first, run.last):
+            for other, skipped in witness.skipped.items():
+                needed = send.needs.get(other, 0)
+                if other != run.sender and needed and needed in skipped:
+                    raise Violation(
+                        f"CAUSAL: {witness.process} delivers {run.sender}, {send.first} and has given up {other}, "
+                        f"{needed}, which {run.sender} had delivered when it sent that"
+                    )
+
+
 class Clocks(Rule):
     """CLOCK: a run's clock, changes applied, is the highest number delivered from each other member, or in the base."""
 

@@ -145,6 +145,26 @@ def test_trace_09_what_is_in_the_cut_without_its_past_is_discarded_by_all() -> N
         assert net.of(who, Skip) == [Skip(A, 1, 1, 5), Skip(A, 2, 1, 5)]
 
 
+def test_trace_09_a_serial_whose_past_nobody_has_is_skipped_by_all() -> None:
+    """1. e1 reaches only A, its serial all. 2. A delivers it; its a1 reaches C. 3. A and E die. 4. The order has e1,
+    a no-op, then a1, without its past: B, C and D skip both.
+    """
+    net = Network(Definition.parse("g", "CAUSALTOTAL"))
+    net.form("a", "b", "c", "d", "e")
+    net.lose = lambda frame: bool(frame.runs) and (frame.source, frame.target) not in {(E, A), (A, C)}
+    net.send(E, "e1")
+    net.until(lambda: net.delivered(A) == ["e1"])
+    net.send(A, "a1")
+    net.pass_ms(100)
+    net.kill(A)
+    net.kill(E)
+    net.lose = lambda frame: False
+    net.until_view(B, C, D)
+    net.send(B, "b1")
+    net.until(lambda: all(net.delivered(who) == ["b1"] for who in (B, C, D)))
+    assert [net.serials(who)[3] for who in (B, C, D)] == [(B, 1)] * 3
+
+
 @pytest.mark.parametrize("ordering", ["TOTAL", "CAUSALTOTAL"])
 @pytest.mark.parametrize("at_leader", [False, True], ids=["at registry", "at leader"])
 @pytest.mark.parametrize("without", [A, B, C])

@@ -13,9 +13,10 @@ from gcom.core.obtain import Obtaining
 from gcom.core.passage import Passage
 from gcom.core.proposing import Grounds
 from gcom.core.streams import Streams
+from gcom.sim.plan import LEAVER
 from gcom.values.names import Process
 from gcom.values.view import View
-from tests.sim.mutants.table import Patch, even, mutant, of_three, reliable
+from tests.sim.mutants.table import Patch, dies_over, echoes, even, mutant, of_at_most, of_three, reliable, stalls
 
 QUORUM = "is_quorum"
 
@@ -84,7 +85,7 @@ def _record(self: ViewChange, cut: frames.Cut) -> None:
     self.state = State.CUTTING
 
 
-@mutant(of_three)
+@mutant(of_three, of_at_most(5), stalls("Cut", until=("Cut", "CutOk"), most=0))
 def a_promise_does_not_bind(patch: Patch) -> None:
     """A value is accepted below the ballot that was promised."""
     on_cut = ViewChange.on_cut
@@ -98,7 +99,7 @@ def a_promise_does_not_bind(patch: Patch) -> None:
     patch.setattr(ViewChange, "_record", _record)
 
 
-@mutant(of_three)
+@mutant(of_three, stalls("Prepare", until=("Prepare", "Promise")))
 def trace_02_ballots_name_no_proposer(patch: Patch) -> None:
     """Two proposers of one attempt have one ballot: a promise to either is a promise to both."""
     on_prepare, on_cut, give_way = ViewChange.on_prepare, ViewChange.on_cut, ViewChange._give_way
@@ -108,9 +109,9 @@ def trace_02_ballots_name_no_proposer(patch: Patch) -> None:
         if owned and ballot != self.promised and ballot[0] == self.promised[0] and self.state is not State.NORMAL:
             self.promised, self.state = ballot, State.PROMISED
 
-    def prepare(self: ViewChange, source: Process, ballot: Ballot, permitted: bool, held: dict[Process, int]) -> Any:
+    def prepare(self: ViewChange, source: Process, ballot: Ballot, *given: Any) -> Any:
         same(self, source, ballot)
-        return on_prepare(self, source, ballot, permitted, held)
+        return on_prepare(self, source, ballot, *given)
 
     def cut(self: ViewChange, source: Process, item: frames.Cut) -> list[Out]:
         same(self, source, item.ballot)
@@ -165,12 +166,12 @@ def the_cut_is_what_the_proposer_holds(patch: Patch) -> None:
     patch.setattr(Grounds, "fresh", own)
 
 
-@mutant(reliable)
+@mutant(reliable, stalls("Promise", whom=LEAVER))
 def a_member_installs_though_the_cut_leaves_out_what_it_delivered(patch: Patch) -> None:
     patch.setattr(Streams, "within", lambda self, cut: True)
 
 
-@mutant()
+@mutant(reliable, of_three, echoes("Promise"))
 def items_of_another_view_s_change_count(patch: Patch) -> None:
     """The fence of the change: late PREPAREs, PROMISEs and CUT_OKs of the last one are taken for this one's."""
     on_item = Passage.on_item
@@ -202,7 +203,7 @@ def a_stalled_change_is_never_superseded(patch: Patch) -> None:
     patch.setattr(Passage, "_may_supersede", lambda self, now_ms: False)
 
 
-@mutant(reliable)
+@mutant(reliable, of_three, dies_over("Promise", last=True))
 def a_value_is_kept_though_who_held_its_cut_is_gone(patch: Patch) -> None:
     patch.setattr(ViewChange, "is_stale", lambda self, live: False)
 
@@ -223,20 +224,7 @@ def trace_16_anybody_may_propose_at_any_time(patch: Patch) -> None:
     patch.setattr(Passage, "_retry_ms", property(lambda self: 0, lambda self, value: None), raising=False)
 
 
-@mutant()
-def who_is_behind_is_not_waited_for(patch: Patch) -> None:
-    proposes = Passage._should_propose
-
-    def at_once(self: Passage, now_ms: int) -> bool:
-        behind, self._behind = self._behind, set()
-        found = proposes(self, now_ms)
-        self._behind = behind
-        return found
-
-    patch.setattr(Passage, "_should_propose", at_once)
-
-
-@mutant()
+@mutant(of_three, of_at_most(4), dies_over("Install", 1))
 def who_is_behind_is_not_told(patch: Patch) -> None:
     patch.setattr(Passage, "tell", lambda self, peer: None)
 
@@ -246,7 +234,7 @@ def a_suspicion_never_yields_in_a_change(patch: Patch) -> None:
     patch.setattr(Detector, "_leaves_quorum", True)
 
 
-@mutant(of_three)
+@mutant(of_three, dies_over("Install", 0))
 def a_proposer_does_not_wait_for_a_quorum_to_accept(patch: Patch) -> None:
     """It installs what it has proposed as soon as it holds the cut itself."""
 

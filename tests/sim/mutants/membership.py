@@ -20,7 +20,20 @@ from gcom.core.streams import Streams
 from gcom.sim.plan import Fault
 from gcom.sim.world import World
 from gcom.values.names import Process
-from tests.sim.mutants.table import Patch, hit_by, leaving, mutant, of_three, reliable, static
+from tests.sim.mutants.table import (
+    Patch,
+    gone_silently,
+    hit_by,
+    intruded,
+    leaving,
+    mutant,
+    of_at_most,
+    of_three,
+    one_sleeps,
+    reliable,
+    split_for_long,
+    static,
+)
 
 forgetful = hit_by(Fault.AMNESIA)
 crashing = hit_by(Fault.CRASH, Fault.EFFECT, Fault.FRAME)
@@ -31,9 +44,9 @@ def nobody_is_ever_suspected(patch: Patch) -> None:
     patch.setattr(Detector, "suspect", lambda self, peer, reason: False)
 
 
-@mutant()
+@mutant(gone_silently)
 def silence_is_no_evidence(patch: Patch) -> None:
-    patch.setattr(Detector, "tick", lambda self, now_ms: [])
+    patch.setattr(Detector, "tick", lambda self, now_ms: ([], {}))
 
 
 @mutant()
@@ -49,13 +62,13 @@ def who_is_slow_is_put_out_unsuspected(patch: Patch) -> None:
     patch.setattr(Grounds, "fresh", hasty)
 
 
-@mutant()
+@mutant(of_three, split_for_long)
 def trace_15_who_has_no_quorum_stays(patch: Patch) -> None:
     """It goes on for ever as if it were in the group, and its name stays taken."""
     patch.setattr(Detector, "has_quorum", lambda self, now_ms: True)
 
 
-@mutant(crashing)
+@mutant(of_three, of_at_most(4), one_sleeps)
 def trace_10_the_quorum_is_of_those_whose_machines_do_not_refuse(patch: Patch) -> None:
     """Who is proved dead does not count; who is paused meanwhile wakes up and counts likewise."""
     from gcom.core.quorum import is_quorum
@@ -89,7 +102,7 @@ def trace_10_a_dead_instance_keeps_its_name(patch: Patch) -> None:
 @mutant()
 def trace_11_a_group_made_again_is_the_same_instance(patch: Patch) -> None:
     begin = Directory.__init__
-    patch.setattr(Directory, "__init__", lambda self, mint: begin(self, lambda: "i1"))
+    patch.setattr(Directory, "__init__", lambda self, mint, *more: begin(self, lambda: "i1", *more))
 
 
 @mutant(hit_by(Fault.CRASH, Fault.EFFECT, Fault.FRAME, Fault.PARTITION, Fault.PAUSE))
@@ -135,7 +148,7 @@ def trace_12_a_joiners_base_is_less_than_what_the_others_have(patch: Patch) -> N
     patch.setattr(Member, "__init__", lagging)
 
 
-@mutant()
+@mutant(intruded)
 def a_name_is_given_to_whoever_asks(patch: Patch) -> None:
     patch.setattr(Admission, "_taken", lambda self, *given: None)
 

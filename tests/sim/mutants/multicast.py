@@ -12,10 +12,24 @@ from gcom.core.ordering import Fifo, NonOrdered, Up
 from gcom.core.passage import Passage
 from gcom.core.streams import Streams
 from gcom.core.window import Outgoing, Peer, RunStore
+from gcom.sim.plan import Fault
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Run
-from tests.sim.mutants.table import Patch, basic, fifo, mutant, reliable, safe, small_window
+from tests.sim.mutants.table import (
+    Patch,
+    basic,
+    dies_over,
+    fifo,
+    hit_by,
+    mutant,
+    of_at_most,
+    of_five,
+    quiet,
+    reliable,
+    safe,
+    small_window,
+)
 
 
 @mutant(fifo, basic)
@@ -44,7 +58,7 @@ def gaps_are_never_given_up(patch: Patch) -> None:
     patch.setattr(Basic, "overdue", lambda self, now_ms: [])
 
 
-@mutant(basic)
+@mutant(basic, quiet)
 def trace_14_nothing_tells_of_a_lost_last_message(patch: Patch) -> None:
     """A gap is known from a later run only, and not from how far the sender says to have sent."""
     patch.setattr(Basic, "on_sent", lambda self, sender, sent, now_ms: None)
@@ -104,7 +118,7 @@ def what_only_the_cut_brought_is_not_delivered(patch: Patch) -> None:
     patch.setattr(Reliable, "close", close)
 
 
-@mutant(reliable)
+@mutant(reliable, of_at_most(4), dies_over("Install", 9, last=True))
 def the_last_views_payloads_are_dropped_with_the_view(patch: Patch) -> None:
     """Whoever is still in it can fetch them nowhere."""
     install = Streams.install
@@ -116,7 +130,7 @@ def the_last_views_payloads_are_dropped_with_the_view(patch: Patch) -> None:
     patch.setattr(Streams, "install", forget)
 
 
-@mutant(reliable)
+@mutant(reliable, of_at_most(4), dies_over("Install", 9, last=True))
 def the_last_views_payloads_are_dropped_though_a_suspect_lacks_them(patch: Patch) -> None:
     installed_by = Passage.installed_by
 
@@ -278,12 +292,12 @@ def safe_is_delivered_at_once(patch: Patch) -> None:
     patch.setattr("gcom.core.safe.Safe.rise", rise)
 
 
-@mutant(safe)
+@mutant(safe, of_five, hit_by(Fault.PARTITION))
 def safe_is_delivered_on_one_ack(patch: Patch) -> None:
     patch.setattr("gcom.core.safe.held_by_majority", lambda view, held: sorted(held.values())[-2:][0])
 
 
-@mutant(safe)
+@mutant(safe, of_five, hit_by(Fault.PARTITION))
 def a_receiver_takes_itself_and_the_sender_for_a_majority(patch: Patch) -> None:
     from gcom.core.safe import Safe
 

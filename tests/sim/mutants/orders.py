@@ -13,7 +13,7 @@ from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest, Un
 from gcom.core.serials import Serials
 from gcom.core.streams import Streams
 from gcom.core.total import Total
-from gcom.sim.plan import Fault
+from gcom.sim.plan import HEIR, Fault
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Payload, Run
@@ -22,10 +22,15 @@ from tests.sim.mutants.table import (
     basic,
     causal,
     causal_total,
+    dies_over,
+    forgets,
     hit_by,
+    lossy,
     mutant,
+    of_at_most,
     of_three,
     reliable,
+    restarts_when_asked,
     total,
 )
 
@@ -52,7 +57,7 @@ def causal_forgets_who_waits(patch: Patch) -> None:
     patch.setattr(Causal, "_freed_by", lambda self, stream: [])
 
 
-@mutant(causal, of_three, reliable)
+@mutant(causal, of_three, reliable, dies_over("runs", whom=HEIR))
 def trace_09_the_cut_is_delivered_though_nobody_has_its_past(patch: Patch) -> None:
     def close(self: Causal) -> list[Up]:
         ups: list[Up] = []
@@ -64,12 +69,12 @@ def trace_09_the_cut_is_delivered_though_nobody_has_its_past(patch: Patch) -> No
     patch.setattr(Fifo, "close", close)
 
 
-@mutant(causal_total)
+@mutant(causal_total, of_three, reliable, dies_over("runs", whom=HEIR))
 def trace_09_a_serial_is_delivered_though_nobody_has_its_past(patch: Patch) -> None:
     patch.setattr(Total, "_lacks_past", lambda self, run: False)
 
 
-@mutant(causal, basic, of_three)
+@mutant(causal, basic, of_three, lossy)
 def trace_14_a_lost_run_takes_its_clock_along(patch: Patch) -> None:
     """Over BASIC only what changed since the last run is told, as over RELIABLE."""
     begin = Streams.__init__
@@ -193,7 +198,7 @@ def a_no_op_takes_no_serial(patch: Patch) -> None:
     patch.setattr(Total, "_next", left_out)
 
 
-@mutant(total, forgetful)
+@mutant(total, forgets)
 def trace_05_a_sequencer_that_starts_again_goes_on_by_what_it_is_asked(patch: Patch) -> None:
     """It takes the last serial from the question, and does not know the last number of each sender."""
     want = Sequencer._on_want
@@ -208,7 +213,7 @@ def trace_05_a_sequencer_that_starts_again_goes_on_by_what_it_is_asked(patch: Pa
     patch.setattr(Sequencer, "_on_want", go_on)
 
 
-@mutant(total, forgetful)
+@mutant(total, of_three, of_at_most(4), restarts_when_asked)
 def serials_are_reused_since_a_view_is_opened_again(patch: Patch) -> None:
     """The leader opens a sequencer that has forgotten the view with what it knows; another member knows more."""
     unserved = Serials._on_unserved
@@ -239,7 +244,7 @@ def the_sequencer_serves_whichever_view_asks(patch: Patch) -> None:
     patch.setattr(Sequencer, "_on_want", serve)
 
 
-@mutant(total, forgetful)
+@mutant(total, forgets)
 def trace_06_who_is_cut_off_from_the_sequencer_does_not_say_so(patch: Patch) -> None:
     def wait(self: Serials, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> None:
         self._retry_ms = now_ms + limits.JOIN_GATHER_MS

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from itertools import islice
 
 import pytest
 
 from gcom.sim.checkers import Violation
-from gcom.sim.plan import Fault, Plan, draw
+from gcom.sim.plan import ENDS, ORDER, Fault, Move, Plan, draw
+from gcom.sim.runs import run_seed
 from gcom.sim.world import World
-from gcom.values.definition import Multicast, Ordering
+from gcom.values.definition import Multicast, Ordering, TieBreaker
 
-# The seeds of the table: the whole core passes all of them, and each mutant fails at least one.
-SEEDS = tuple(range(1, 51))
+# A mutant is hunted with the first 50 of these seeds whose groups use what it breaks. The whole core passes them all.
+SEEDS = range(1, 3001)
+TRIES = 50
 
 Patch = pytest.MonkeyPatch
 When = Callable[[Plan], bool]
@@ -21,21 +25,19 @@ When = Callable[[Plan], bool]
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A core broken by `mutate`, in groups for which all of `when` holds; seeds `first` are tried first."""
+    """A core broken by `mutate`, in groups for which all of `when` holds."""
 
     name: str
     mutate: Callable[[Patch], None]
     when: tuple[When, ...]
-    first: tuple[int, ...]
 
     def matters_in(self, plan: Plan) -> bool:
         """Whether what is broken is used in such a group at all."""
         return all(holds(plan) for holds in self.when)
 
-    def seeds(self, among: tuple[int, ...] = SEEDS) -> list[int]:
+    def seeds(self) -> list[int]:
         """Which seeds to try, in this order."""
-        found = [seed for seed in among if self.matters_in(draw(seed))]
-        return sorted(found, key=lambda seed: self.first.index(seed) if seed in self.first else len(self.first))
+        return list(islice((seed for seed in SEEDS if self.matters_in(_plan(seed))), TRIES))
 
     def run(self, seed: int) -> str:
         """What the checkers or the healed phase say of a seed; empty if nothing.
@@ -45,12 +47,23 @@ class Mutant:
         with Patch.context() as patch:
             self.mutate(patch)
             try:
-                World(draw(seed)).run()
+                World(_plan(seed)).run()
             except Violation as violation:
                 return "" if str(violation).startswith("VACUOUS") else str(violation)
             except Exception:  # outermost: of a run of a broken core
                 return ""
         return ""
+
+
+@cache
+def _plan(seed: int) -> Plan:
+    return draw(seed)
+
+
+@cache
+def is_clean(seed: int) -> bool:
+    """Whether the whole core passes a seed."""
+    return not run_seed(seed).violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +84,23 @@ class Catch:
 MUTANTS: dict[str, Mutant] = {}
 
 
-def mutant(*when: When, first: tuple[int, ...] = ()) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
+def mutant(*when: When) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
     """Put a function that breaks the core into the table, under its own name."""
 
     def put(mutate: Callable[[Patch], None]) -> Callable[[Patch], None]:
-        MUTANTS[mutate.__name__] = Mutant(mutate.__name__, mutate, when, first)
+        MUTANTS[mutate.__name__] = Mutant(mutate.__name__, mutate, when)
         return mutate
 
     return put
 
 
-def hunt(name: str, among: tuple[int, ...] = SEEDS) -> Catch:
-    """Try seeds until one catches a mutant."""
+def hunt(name: str) -> Catch:
+    """Try seeds until one catches a mutant; one that the whole core fails catches nothing."""
     found = MUTANTS[name]
     tried = 0
-    for tried, seed in enumerate(found.seeds(among), 1):
+    for tried, seed in enumerate(found.seeds(), 1):
         said = found.run(seed)
-        if said:
+        if said and is_clean(seed):
             return Catch(name, tried, seed, said)
     return Catch(name, tried)
 
@@ -147,9 +160,86 @@ def small_window(plan: Plan) -> bool:
     return plan.window <= 100
 
 
+def posting(plan: Plan) -> bool:
+    return plan.posting > 0
+
+
+def witnessed(plan: Plan) -> bool:
+    return plan.definition.tie_breaker is TieBreaker.REGISTRY
+
+
 def hit_by(*kinds: Fault) -> When:
     """Groups whose plan has an event of one of these kinds."""
     return lambda plan: any(event.kind in kinds for event in plan.events)
+
+
+def stalls(*details: str, until: tuple[str, ...] = ENDS, whom: str = "", most: int = 9) -> When:
+    """Groups in which somebody pauses over a call with one of these, when at most so many have had one."""
+    return lambda plan: any(
+        event.kind is Fault.STALL
+        and (event.detail in details and event.until in until and event.whom == whom)
+        and event.count <= most
+        for event in plan.events
+    )
+
+
+def dies_over(detail: str, *counts: int, last: bool = False, whom: str = "") -> When:
+    """Groups in which somebody crashes over a call with this, so many having had one."""
+    return lambda plan: any(
+        (event.kind, event.detail, event.last, event.whom) == (Fault.FRAME, detail, last, whom)
+        and (not counts or event.count in counts)
+        for event in plan.events
+    )
+
+
+def echoes(*details: str) -> When:
+    """Groups in which such a call of one change comes again as soon as the next begins."""
+    return lambda plan: any(
+        event.kind is Fault.ECHO and event.detail in details and event.until == "Prepare" for event in plan.events
+    )
+
+
+def quiet(plan: Plan) -> bool:
+    return plan.silent
+
+
+def forgets(plan: Plan) -> bool:
+    """The registry starts again at the heal."""
+    return plan.forgets
+
+
+def lossy(plan: Plan) -> bool:
+    return bool(plan.rates.get(Fault.LOSS))
+
+
+def split_for_long(plan: Plan) -> bool:
+    """A side without a quorum has time to find that out, and to be found out."""
+    return any(event.kind is Fault.PARTITION and event.for_ms > 6_500 and event.at_ms < 2_500 for event in plan.events)
+
+
+def one_sleeps(plan: Plan) -> bool:
+    """One is paused while all others die."""
+    crashes = [event for event in plan.events if event.kind is Fault.CRASH and len(event.order) == 1]
+    return len(crashes) >= plan.members - 1 == plan.crashed_max
+
+
+def restarts_when_asked(plan: Plan) -> bool:
+    """The registry starts again when one, perhaps the leader, is cut off from those who have its serials."""
+    doomed = [event for event in plan.events if event.kind is Fault.AMNESIA and event.detail == ORDER]
+    alone = [event for event in plan.events if event.kind is Fault.PARTITION and len(event.sides[0]) == 1]
+    return any(0 <= event.at_ms - split.at_ms <= 200 for event in doomed for split in alone)
+
+
+def gone_silently(plan: Plan) -> bool:
+    return any(event.kind is Fault.CRASH and event.detail == "machine" and not event.for_ms for event in plan.events)
+
+
+def intruded(plan: Plan) -> bool:
+    return any(event.kind is Move.INTRUDE for event in plan.events)
+
+
+def of_at_most(count: int) -> When:
+    return lambda plan: plan.members <= count
 
 
 def leaving(plan: Plan) -> bool:

@@ -1,0 +1,136 @@
+"""What members say to each other singly: unicasts in order and once, calls that end with a result for each one asked.
+
+Checked from what applications post, call and answer, and from what they are handed (docs/protocols/letters.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gcom.core.effects import Answered, DeliverUnicast, GroupCallOver, OfMail, Serve, Undelivered
+from gcom.sim.checks.record import Record, Violation
+from gcom.values.answers import Outcome
+from gcom.values.names import Process
+from gcom.values.run import Payload
+
+
+@dataclass(slots=True)
+class _Pair:
+    """One process's unicasts to another, and its requests."""
+
+    posted: list[Payload] = field(default_factory=list)
+    delivered: int = 0
+    doubtful: list[Payload] = field(default_factory=list)  # reported as undelivered, no more among those posted
+    served: int = 0  # the last call whose request was handed over
+
+
+@dataclass(slots=True)
+class _Call:
+    payload: Payload
+    pending: set[Process]
+    deadline_ms: int | None
+
+
+class Letters:
+    """LETTER: of one sender in the order posted, each once, none left out, or reported. CALL: one true result each."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._pairs: dict[tuple[Process, Process], _Pair] = {}  # sender and receiver
+        self._calls: dict[tuple[Process, int], _Call] = {}  # open ones
+        self._asked: dict[tuple[Process, int], Payload] = {}
+        self._answers: dict[tuple[Process, int, Process], tuple[Outcome, Payload]] = {}
+
+    def _pair(self, sender: Process, receiver: Process) -> _Pair:
+        return self._pairs.setdefault((sender, receiver), _Pair())
+
+    # what applications do
+
+    def post(self, who: Process, target: Process, payload: Payload) -> None:
+        self._pair(who, target).posted.append(payload)
+
+    def call(self, who: Process, call: int, targets: tuple[Process, ...], payload: Payload, until: int | None) -> None:
+        self._calls[who, call] = _Call(payload, set(targets), until)
+        self._asked[who, call] = payload
+
+    def answer(self, who: Process, caller: Process, call: int, payload: Payload, failed: bool) -> None:
+        self._answers[caller, call, who] = (Outcome.ERROR if failed else Outcome.VALUE, payload)
+
+    def end(self, who: Process) -> None:
+        """Its stay is over, and its calls with it."""
+        self._calls = {key: call for key, call in self._calls.items() if key[0] != who}
+
+    # what becomes of it
+
+    def see(self, who: Process, effect: OfMail, now_ms: int) -> None:
+        """Something is handed to an application, whose clock shows so much; raises Violation."""
+        match effect:
+            case DeliverUnicast(sender, payload):
+                self._deliver(who, sender, payload)
+            case Undelivered(target, payloads):
+                self._report(who, target, payloads)
+            case Serve(caller, call, payload):
+                self._serve(who, caller, call, payload)
+            case Answered():
+                self._result(who, effect)
+            case GroupCallOver(call):
+                found = self._calls.pop((who, call), None)
+                if found is None or found.deadline_ms is None or now_ms < found.deadline_ms:
+                    raise Violation(f"CALL: the time of {who}'s call {call} is over before it is")
+
+    def _deliver(self, who: Process, sender: Process, payload: Payload) -> None:
+        pair = self._pair(sender, who)
+        if payload in pair.doubtful:  # it was under way
+            del pair.doubtful[: pair.doubtful.index(payload) + 1]
+        elif pair.posted[pair.delivered : pair.delivered + 1] == [payload]:
+            pair.delivered += 1
+        else:
+            raise Violation(f"LETTER: {who} is handed {payload!r} of {sender}, not its letter {pair.delivered + 1}")
+
+    def _report(self, who: Process, target: Process, payloads: tuple[Payload, ...]) -> None:
+        pair = self._pair(who, target)
+        first = len(pair.posted) - len(payloads)
+        if self._is_in_view_of(who, target) or tuple(pair.posted[first:]) != payloads:
+            raise Violation(f"LETTER: {who} is told that {payloads} did not reach {target}, in vain")
+        if pair.delivered < first:
+            raise Violation(f"LETTER: {who} is not told that letter {pair.delivered + 1} never reached {target}")
+        pair.doubtful += pair.posted[pair.delivered :]
+        del pair.posted[pair.delivered :]
+
+    def _serve(self, who: Process, caller: Process, call: int, payload: Payload) -> None:
+        pair = self._pair(caller, who)
+        if call <= pair.served or self._asked.get((caller, call)) != payload:
+            raise Violation(f"CALL: {who} is asked {payload!r} in {caller}'s call {call}, after {pair.served}")
+        pair.served = call
+
+    def _result(self, who: Process, answered: Answered) -> None:
+        call, member = self._calls.get((who, answered.call)), answered.member
+        if call is None or member not in call.pending:
+            raise Violation(f"CALL: {who} has a result of {member} for call {answered.call}, which awaits none")
+        said = self._answers.get((who, answered.call, member))
+        if answered.outcome is Outcome.DEPARTED:
+            true = not self._is_in_view_of(who, member)
+        else:
+            true = said == (answered.outcome, answered.payload)
+        if not true:
+            raise Violation(f"CALL: {who} has {answered} where {member} said {said}")
+        call.pending.remove(member)
+        if not call.pending:
+            del self._calls[who, answered.call]
+
+    def _is_in_view_of(self, who: Process, other: Process) -> bool:
+        return other in self._record.witness(who).section.view.members
+
+    # what must still come
+
+    def waiting(self, members: set[Process]) -> Iterator[str]:
+        """What has not come yet between members that are all in one view."""
+        for (sender, receiver), pair in self._pairs.items():
+            if {sender, receiver} <= members and pair.delivered < len(pair.posted):
+                yield f"{receiver} has {pair.delivered} of {len(pair.posted)} letters of {sender}"
+            elif sender in members and pair.delivered < len(pair.posted):
+                yield f"{sender} is not told that {receiver} has {pair.delivered} of {len(pair.posted)} letters"
+        for (who, number), call in self._calls.items():
+            if who in members:
+                yield f"call {number} of {who} waits for {sorted(call.pending)}"

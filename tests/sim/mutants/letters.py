@@ -1,0 +1,85 @@
+"""Mutants of letters and group calls, and of the witness of a tie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gcom.core.calls import Calls
+from gcom.core.letters import Inbox, Letters, Outbox
+from gcom.core.witness import Record, Vote, Witness
+from gcom.sim.plan import Fault
+from gcom.values.letter import Letter
+from gcom.values.names import Process
+from tests.sim.mutants.table import Patch, even, hit_by, mutant, posting, witnessed
+
+
+@mutant(posting)
+def a_letter_is_taken_each_time_it_comes(patch: Patch) -> None:
+    add = Inbox.add
+
+    def once_more(self: Inbox, letter: Letter) -> None:
+        held = self.held
+        add(self, letter)
+        self.held = max(held, self.held)
+
+    patch.setattr(Inbox, "takes", lambda self, letter, served: letter.number <= self.held + 1)
+    patch.setattr(Inbox, "add", once_more)
+
+
+@mutant(posting)
+def letters_beyond_a_gap_are_taken(patch: Patch) -> None:
+    """And what is put does not begin with what is not acknowledged."""
+    patch.setattr(Inbox, "takes", lambda self, letter, served: letter.number > self.held)
+    patch.setattr(Outbox, "on_failed", lambda self: None)
+    patch.setattr(Outbox, "on_replied", lambda self: None)
+
+
+@mutant(posting)
+def letters_are_not_put_again(patch: Patch) -> None:
+    patch.setattr(Outbox, "on_failed", lambda self: None)
+    patch.setattr(Outbox, "on_replied", lambda self: None)
+
+
+@mutant(posting)
+def nobody_is_told_of_letters_to_who_departed(patch: Patch) -> None:
+    install = Letters.install
+
+    def quietly(self: Letters, members: tuple[Process, ...]) -> list[Any]:
+        install(self, members)
+        return []
+
+    patch.setattr(Letters, "install", quietly)
+
+
+@mutant(posting)
+def a_call_waits_for_who_departed(patch: Patch) -> None:
+    patch.setattr(Calls, "on_departed", lambda self, gone: [])
+
+
+@mutant(posting)
+def an_answer_counts_after_the_end_of_its_call(patch: Patch) -> None:
+    on_answer = Calls.on_answer
+    patch.setattr(Calls, "on_answer", lambda self, member, call: on_answer(self, member, call) or True)
+
+
+@mutant(witnessed, even, hit_by(Fault.PARTITION), hit_by(Fault.AMNESIA))
+def trace_01_the_witness_forgets_its_votes_when_it_starts_again(patch: Patch) -> None:
+    begin = Witness.__init__
+
+    def forget(self: Witness, records: Iterable[Record], save: Any) -> None:
+        begin(self, (), save)
+
+    patch.setattr(Witness, "__init__", forget)
+
+
+@mutant(witnessed, even, hit_by(Fault.PARTITION))
+def trace_01_the_witness_votes_for_whoever_asks(patch: Patch) -> None:
+    become = Witness._become
+
+    def forget(self: Witness, vote: Vote, record: Record) -> None:
+        become(self, vote, record)
+        if record.decided:
+            del self._records[record.instance]
+
+    patch.setattr(Witness, "_become", forget)
