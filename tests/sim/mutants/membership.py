@@ -22,6 +22,7 @@ from gcom.sim.world import World
 from gcom.values.names import Process
 from tests.sim.mutants.table import (
     Patch,
+    doubling,
     gone_silently,
     hit_by,
     intruded,
@@ -210,7 +211,7 @@ def whoever_lags_leaves_with_the_leaver(patch: Patch) -> None:
     patch.setattr(Grounds, "fresh", politely)
 
 
-@mutant()
+@mutant(doubling, hit_by(Fault.CRASH))
 def who_was_in_and_went_is_let_in_again(patch: Patch) -> None:
     patch.setattr(Farewells, "is_gone", lambda self, process: False)
 

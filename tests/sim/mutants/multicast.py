@@ -20,11 +20,13 @@ from tests.sim.mutants.table import (
     Patch,
     basic,
     dies_over,
+    far,
     fifo,
     hit_by,
     mutant,
     of_at_most,
     of_five,
+    of_three,
     quiet,
     reliable,
     safe,
@@ -70,7 +72,7 @@ def a_sender_never_goes_back(patch: Patch) -> None:
     patch.setattr(Reliable, "on_replied", lambda self, peer: None)
 
 
-@mutant(reliable)
+@mutant(reliable, of_three, far)
 def runs_are_stored_and_delivered_after_the_promise(patch: Patch) -> None:
     receive = Reliable.receive
 

@@ -212,6 +212,16 @@ def lossy(plan: Plan) -> bool:
     return bool(plan.rates.get(Fault.LOSS))
 
 
+def doubling(plan: Plan) -> bool:
+    """Many calls come a second time, some seconds later."""
+    return plan.rates.get(Fault.DUPLICATION, 0.0) >= 0.2
+
+
+def far(plan: Plan) -> bool:
+    """A change takes so long that much is under way when it begins."""
+    return plan.delay_ms >= 60
+
+
 def split_for_long(plan: Plan) -> bool:
     """A side without a quorum has time to find that out, and to be found out."""
     return any(event.kind is Fault.PARTITION and event.for_ms > 6_500 and event.at_ms < 2_500 for event in plan.events)
