@@ -1,0 +1,109 @@
+"""`gcom audit` as a user meets it: a process, its first line, its exit status, its JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.audit.damage import read, write
+from tests.oracle.build import life
+from tests.oracle.build import write as write_life
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+GCOM = (sys.executable, "-m", "gcom.cli")
+
+
+def _audit(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*GCOM, "audit", *map(str, words)], capture_output=True, text=True, check=False)
+
+
+def _broken(folder: Path) -> Path:
+    """A life in which c delivered two messages in the wrong order, and says that their serials are right."""
+    write_life(folder, life())
+    path = folder / "c" / "1" / "000000.jsonl"
+    records = read(path)
+    places = [index for index, record in enumerate(records) if record["type"] == "deliver"]
+    one, other = (records[index] for index in places)
+    one["serial"], other["serial"] = other["serial"], one["serial"]
+    records[places[0]], records[places[1]] = other, one
+    write(path, records)
+    return folder
+
+
+def test_a_kept_promise(tmp_path: Path) -> None:
+    done = _audit(write_life(tmp_path / "logs", life()), "--json", tmp_path / "audit.json")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0].startswith("PASS: every promise held")
+    assert done.stderr == ""
+    told = json.loads((tmp_path / "audit.json").read_text())
+    assert (told["version"], told["verdict"], told["incidents"]) == (1, "PASS", [])
+    assert {each["state"] for each in told["coverage"]} == {"closed"}
+
+
+def test_a_broken_promise(tmp_path: Path) -> None:
+    done = _audit(_broken(tmp_path / "logs"), "--json", tmp_path / "audit.json")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.splitlines()[0].startswith("FAIL: ")
+    told = json.loads((tmp_path / "audit.json").read_text())
+    (group,) = told["groups"]
+    failed = {rule["rule"] for rule in group["rules"] if rule["verdict"] == "FAIL" and rule["expected"]}
+    assert {"TOTAL", "TOTAL_GAP_FREE", "SERIAL_UNIQUE"} <= failed
+    for incident in told["incidents"]:
+        _check_incident(incident)
+
+
+def _check_incident(incident: dict[str, Any]) -> None:
+    assert incident["sentence"].endswith(".")
+    assert incident["processes"]
+    assert incident["messages"]
+    for place in incident["files"]:
+        line = Path(place["file"]).read_text().splitlines()[place["line"] - 1]
+        assert json.loads(line)["type"] in ("deliver", "send", "view", "skip")
+
+
+def test_what_cannot_be_judged(tmp_path: Path) -> None:
+    folder = write_life(tmp_path / "logs", life())
+    (folder / "b" / "1" / "000000.jsonl").unlink()
+    done = _audit(folder)
+    assert done.returncode == 2
+    assert done.stdout.splitlines()[0].startswith("UNKNOWN: ")
+    assert "there is no log of b#1" in done.stdout
+    assert _audit(folder, "--allow-unknown").returncode == 0
+
+
+def test_what_is_no_log(tmp_path: Path) -> None:
+    done = _audit(tmp_path)
+    assert done.returncode == 3
+    assert "no delivery logs in" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_ends_it_cleanly(tmp_path: Path) -> None:
+    folder = write_life(tmp_path / "logs", life())
+    words = [*GCOM, "audit", str(folder)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        _wait_for_java(child.pid)
+        os.killpg(child.pid, signal.SIGINT)
+        _, said = child.communicate()
+    assert child.returncode == 130
+    assert "Traceback" not in said
+
+
+def _wait_for_java(parent: int) -> None:
+    """Until it has started Java, and so is in the middle of its work."""
+    import psutil
+
+    while not any(each.name() == "java" for each in psutil.Process(parent).children(recursive=True)):
+        psutil.Process(parent).status()
