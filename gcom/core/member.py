@@ -304,8 +304,10 @@ class Member:
                 self._grounds.detector.vouched(heard, now_ms)
             case frames.Vouch():
                 pass
-            case frames.GiveWay():
+            case frames.GiveWay() if source == self.view.leader:  # nobody else has the registry's word for it
                 self._give_way(self._merging.on_told(item, self.view, now_ms), now_ms)
+            case frames.GiveWay():
+                pass
             case frames.Fetch() | frames.Join() | frames.Redirect() | frames.JoinRefused():
                 pass  # a fetch is relayed for the whole frame; the others are late: that process is in already
             case _:
@@ -376,7 +378,6 @@ class Member:
         """Another instance is known; whether to leave for it `now`."""
         self._grounds.gives_way = self._merging.rival is not None
         if now and not self.leaving:
-            self._merging.tell(self.view)  # who sees this process leave is to know why
             self.leave(now_ms, "merge")
 
     def end(self, reason: str) -> None:

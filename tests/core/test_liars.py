@@ -12,7 +12,18 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from gcom.core import codec, events, frames, sequencer_codec
-from gcom.core.effects import AskSequencer, Deliver, DeliverUnicast, Effect, Installed, Serve, SetState, Skip, TakeState
+from gcom.core.effects import (
+    AskSequencer,
+    Deliver,
+    DeliverUnicast,
+    Effect,
+    Ended,
+    Installed,
+    Serve,
+    SetState,
+    Skip,
+    TakeState,
+)
 from gcom.core.frames import Ballot, Control, Decision, Frame, Keeping, Refused, Reply, Source, Standing, Status
 from gcom.core.group import GroupMachine, Stage
 from gcom.core.order_log import Orders
@@ -389,3 +400,25 @@ def test_whoever_asks_for_an_order_that_is_not_there_is_called_for_it_no_more_th
         calls += 1
         assert calls <= 1, frame
         machine.handle(events.Replied(b, net.machines[b].receive(frame, net.now_ms)[0]), net.now_ms)
+
+
+@pytest.mark.parametrize("rival", ["x#1", "b#2"])
+def test_whom_an_ordinary_member_sends_away_stays(rival: Process) -> None:
+    net = Network()
+    a, b, c = net.form("a", "b", "c")
+    for victim in (a, c):
+        status = net.machines[b]._status(victim)
+        lie = Frame("g", net.machines[b].instance, b, victim, status, (frames.GiveWay(rival, address(rival)),))
+        net.arrive(codec.decode(codec.encode(lie)))
+    net.pass_ms(5_000)
+    assert net.members(a) == net.members(b) == net.members(c) == {a, b, c}
+    assert rival not in {frame.target for frame in net.carried}
+
+
+def test_whom_the_leader_sends_away_leaves_in_good_order() -> None:
+    net = Network()
+    a, b, c = net.form("a", "b", "c")
+    told = Frame("g", net.machines[a].instance, a, c, net.machines[a]._status(c), (frames.GiveWay("x#1", "x:1"),))
+    net.arrive(codec.decode(codec.encode(told)))
+    net.until_view(a, b)
+    assert net.end(c) == Ended(3, "merge", 4)
