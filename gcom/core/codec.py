@@ -20,7 +20,7 @@ from gcom.errors import MalformedFrame
 from gcom.values import limits, names
 from gcom.values.letter import Kind, Letter, Receipt, size_of
 from gcom.values.names import Process
-from gcom.values.run import Payload, Piece, Run
+from gcom.values.run import Brought, Payload, Piece, Run
 from gcom.values.view import View
 
 _CODES = ("unknown", "expelled", "version")
@@ -29,8 +29,9 @@ _BOUNDS = {
     "max_bin_len": limits.MESSAGE_BYTES_MAX,
     "max_array_len": limits.RUN_MESSAGES_MAX,
     "max_map_len": limits.RUN_MESSAGES_MAX,
-    "max_ext_len": 0,
+    "max_ext_len": limits.MESSAGE_BYTES_MAX,
 }
+_BROUGHT = 1  # the extension type of a state that a member brings
 _NOT_OURS = (
     ValueError,
     TypeError,
@@ -43,6 +44,8 @@ _NOT_OURS = (
 
 
 def encode_run(sender: Process, view: int, first: int, clock: dict[Process, int], payloads: list[Payload]) -> bytes:
+    if type(payloads[0]) is Brought:
+        return _pack((sender, view, first, clock, msgpack.ExtType(_BROUGHT, payloads[0])))
     return _pack((sender, view, first, clock, payloads))
 
 
@@ -178,7 +181,9 @@ def _piece(fields: list[Any]) -> Piece:
 
 def _run(encoded: bytes) -> Run:
     sender, view, first, clock, payloads = msgpack.unpackb(encoded, **_BOUNDS)
-    if not payloads or type(payloads) is not list or not set(map(type, payloads)) <= {bytes, str}:
+    if type(payloads) is msgpack.ExtType and payloads.code == _BROUGHT:
+        payloads = [Brought(payloads.data)]
+    elif not payloads or type(payloads) is not list or not set(map(type, payloads)) <= {bytes, str}:
         raise MalformedFrame("a run's payloads are not bytes or text")
     if max(map(len, payloads)) > limits.MESSAGE_BYTES_MAX:
         raise MalformedFrame("a message over the limit")
@@ -329,6 +334,10 @@ _DECODERS: dict[int, Callable[[list[Any]], Control]] = {
     11: _chunk,
     12: lambda f: frames.StateRefused(checked.number(f[0]), checked.text(f[1], 1000)),
     20: lambda f: frames.GiveWay(checked.process(f[0]), names.address(f[1])),
+    23: lambda f: frames.Hail(checked.number(f[0]), checked.number(f[1]), names.address(f[2])),
+    24: lambda f: frames.Presence(
+        checked.number(f[0]), checked.number(f[1]), checked.process(f[2]), names.address(f[3])
+    ),
     21: lambda f: frames.Probe(checked.number(f[0]), checked.processes(f[1])),
     22: lambda f: frames.Vouch(checked.number(f[0]), checked.processes(f[1])),
 }
@@ -369,6 +378,10 @@ def _encode_control(item: Control) -> tuple[Any, ...]:
             return (12, view, text[:1000])
         case frames.GiveWay(process, address):
             return (20, process, address)
+        case frames.Hail(view, rank, address):
+            return (23, view, rank, address)
+        case frames.Presence(view, members, process, address):
+            return (24, view, members, process, address)
         case frames.Probe(view, silent):
             return (21, view, silent)
         case frames.Vouch(view, heard):

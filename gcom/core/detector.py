@@ -214,6 +214,11 @@ class Detector:
         """When the peer was last heard."""
         return self._watched[peer].spoke_ms
 
+    def hears_quorum(self, now_ms: int) -> bool:
+        """Whether a quorum of the view, this process included, was heard just now."""
+        heard = {peer for peer in self._watched if self._hears(peer, now_ms, VOUCH_MS)}
+        return self._is_quorum(heard | {self._process})
+
     def has_quorum(self, now_ms: int) -> bool:
         """Whether a quorum of the view, this process included, was heard within DETACH_MS.
 

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
+from gcom.core.merging import standing
 from gcom.core.requests import (
     Answer,
     Claim,
@@ -37,7 +38,7 @@ from gcom.core.requests import (
 )
 from gcom.core.witness import Witness, WitnessAccept, WitnessPrepare
 from gcom.values import limits, names
-from gcom.values.definition import Definition, TieBreaker
+from gcom.values.definition import Definition, Netsplit, TieBreaker
 from gcom.values.view import View
 
 # What the entries of one answer may weigh, roughly in bytes, so that the answer fits a frame.
@@ -168,7 +169,10 @@ class Directory:
             fresh = _Row(request.definition, request.instance, request.view, now_ms)
             return self._full(request.definition.group) or self._put(fresh, now_ms)
         if row.instance != request.instance and row.alive(now_ms) and row.definition == request.definition:
-            if request.instance in row.replaced or not _weighs_more(request, row):
+            merges = (
+                request.definition.netsplit is Netsplit.PARTITIONABLE
+            )  # as their leaders compare, who may meet first
+            if (request.instance in row.replaced and not merges) or not _stands_above(request, row):
                 return row.entry(now_ms)
             return self._put(row.replace(request.instance, request.view, now_ms), now_ms)
         refusal = _unregistrable(row, request, now_ms)
@@ -255,11 +259,10 @@ def _unregistrable(row: _Row, request: Register, now_ms: int) -> Refusal | None:
     return None
 
 
-def _weighs_more(request: Register, row: _Row) -> bool:
+def _stands_above(request: Register, row: _Row) -> bool:
     """Of two living instances of one name: more members, then more views, then the smaller id."""
-    mine = (-len(request.view.members), -request.view.number, request.instance)
-    theirs = (-len(row.view.members) if row.view else 0, -row.number, row.instance)
-    return mine < theirs
+    mine = standing(len(request.view.members), request.view.number, request.instance)
+    return mine < standing(len(row.view.members) if row.view else 0, row.number, row.instance)
 
 
 def _unknown(group: str) -> Refusal:

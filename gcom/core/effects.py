@@ -134,6 +134,15 @@ class StateLost:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeState:
+    """At the barrier of `view`: the state with which `sender` left another instance, for the application to merge."""
+
+    view: int
+    sender: Process
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class DeliverUnicast:
     """Hand a unicast to the application; once read, it comes back as the event UnicastRead."""
 
@@ -175,7 +184,7 @@ class GroupCallOver:
     call: int
 
 
-OfState = TakeState | AwaitState | SetState | StateLost
+OfState = TakeState | AwaitState | SetState | StateLost | MergeState
 OfMail = DeliverUnicast | Undelivered | Serve | Answered | GroupCallOver
 Asked = AskRegistry | AskSequencer
 Effect = Sent | Deliver | Skip | Installed | Suspected | Ended | EntryFailed | Asked | OfState | OfMail

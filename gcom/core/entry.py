@@ -7,7 +7,8 @@
 
 Every question is asked again until the caller gives up; the machine keeps the last reason why it is not in. A process
 that was in before and lost its group (`Former`) never gives up by itself: what ends another's entry makes it try again
-later, and without a registry it asks those whom it knew.
+later, and without a registry it asks those whom it knew. In a PARTITIONABLE group it looks for any instance, and begins
+one if there is none (gcom/core/seeking.py).
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gcom import errors
-from gcom.core.frames import JoinRefused, Redirect
+from gcom.core.frames import Hail, JoinRefused, Presence, Redirect
 from gcom.core.requests import Answer, Claim, Create, Entry, Lookup, Refusal, Request
+from gcom.core.seeking import Seeking
 from gcom.errors import GComError, GroupExists, NotInvited, PeerError, RegistryUnavailable, VersionMismatch
 from gcom.values import limits, names
-from gcom.values.definition import Definition
+from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Address, Process
 
 TARGETS_MAX = 3  # members asked at the same time
@@ -27,10 +29,20 @@ TARGETS_MAX = 3  # members asked at the same time
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """What a process that enters again knows of its last stay: who it was, and the group as it was then."""
+    """What a process that enters again knows of its last stay: who it was, and the group as it was then.
+
+    `started` is of the last view; `away` were in the group, and may be in another instance.
+    """
 
     process: Process
     entry: Entry
+    started: bool = True
+    away: tuple[tuple[Process, Address], ...] = ()
+
+    @property
+    def seats(self) -> list[tuple[Process, Address]]:
+        """Everybody whom it knew, and where."""
+        return [*self.away, *zip(self.entry.members, self.entry.addresses, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +61,20 @@ class Approach:
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """Call this process, and everybody else who was known, for an instance to enter."""
+
+    process: Process
+    address: Address
+    hail: Hail
+
+
+@dataclass(frozen=True, slots=True)
 class First:
-    """The claim was granted: this process is the only member of view 1."""
+    """This process is the only member of view 1; `started`: it goes on from a view that had started."""
 
     entry: Entry
+    started: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +82,7 @@ class Failed:
     error: GComError
 
 
-Out = Ask | Approach | First | Failed
+Out = Ask | Approach | Look | First | Failed
 
 
 class Entering:
@@ -84,9 +106,62 @@ class Entering:
         self._again_ms: int | None = None
         self._rounds = 0  # without success
         self._unknown_since_ms: int | None = None  # the registry answers that there is no such group
+        self._seeking = _seeking(process, address, former) if former else None
 
-    def start(self) -> list[Out]:
-        return [Ask(Create(self._create) if self._create else Lookup(self._group))]
+    def start(self, now_ms: int) -> list[Out]:
+        return [Ask(Create(self._create) if self._create else Lookup(self._group)), *self._seek(now_ms)]
+
+    # looking for any instance
+
+    @property
+    def called(self) -> set[Process]:
+        """Whom this process calls now."""
+        return {*self.targets, *(self._seeking.called if self._seeking else ())}
+
+    @property
+    def hail(self) -> Hail | None:
+        """What it says to others who look for an instance; None: it does not look."""
+        return self._seeking.hail if self._seeking else None
+
+    def hail_for(self, peer: Process) -> Hail | None:
+        """What to say to one that is called, unless it is asked to admit this process."""
+        return self.hail if peer not in self.targets else None
+
+    def _seek(self, now_ms: int) -> list[Out]:
+        """Begin to look, or look anew."""
+        if self._seeking is None or self._former is None:
+            return []
+        self.waits_for = "others of the group, or to begin it anew"
+        self._seeking.begin(now_ms)
+        return self._look(*self._former.seats)
+
+    def _look(self, *seats: tuple[Process, Address]) -> list[Out]:
+        seeking = self._seeking
+        return [Look(*seat, seeking.hail) for seat in seats if seeking and seeking.know(*seat)]
+
+    def on_found(self, source: Process, instance: str, item: Hail | Presence, now_ms: int) -> list[Out]:
+        """Somebody says which instance it is in, or that it looks, too."""
+        if self._seeking is None:
+            return []
+        outs = self._look((source, item.address)) if isinstance(item, Hail) else []
+        self._seeking.found(source, instance, item, now_ms)
+        return outs
+
+    def _decide(self, seeking: Seeking, now_ms: int) -> list[Out]:
+        """Enter an instance that was found, or begin one."""
+        assert self._former is not None, "a newcomer does not look"
+        found = seeking.instance(now_ms)
+        if found:
+            self.entry = found
+            self._unreached, self._refused = {self._process}, set()
+            self._candidates = list(zip(found.members, found.addresses, strict=True))
+            return self._approach_next(now_ms)
+        if not seeking.may_begin(now_ms):
+            return []
+        self.entry = seeking.begun()
+        return [First(self.entry, self._former.started)]
+
+    # the registry
 
     def on_answer(self, request: Request, answer: Answer | None, now_ms: int) -> list[Out]:
         """The registry's answer, or that there was none."""
@@ -102,7 +177,8 @@ class Entering:
         if self._former and answer.definition != self._former.entry.definition:
             there = self._former.entry.definition.differences(answer.definition)
             return self._fail(GroupExists(f"group {self._group!r} is another one now: {there}"), now_ms)
-        self.entry = answer
+        if not self._seeking:
+            self.entry = answer
         if isinstance(request, Claim) and answer.members == (self._process,):
             return [First(answer)]
         return self._on_entry(answer, now_ms)
@@ -115,6 +191,8 @@ class Entering:
 
     def _ask_those_known(self, now_ms: int) -> list[Out]:
         assert self._former is not None, "a newcomer knows nobody"
+        if self._seeking:
+            return []
         if self.entry is None or not self.entry.members:
             self.entry = self._former.entry
         return self._on_entry(self.entry, now_ms)
@@ -128,7 +206,7 @@ class Entering:
         if refusal.code == "Stale":  # somebody else was faster: look again
             return [Ask(Lookup(self._group))]
         if refusal.code == "UnknownGroup" and self._create:  # its last member took it along: make it again
-            return self.start()
+            return [Ask(Create(self._create))]
         if refusal.code == "UnknownGroup" and self._former:  # so it is, or the registry has forgotten
             if self._unknown_since_ms is None:
                 self._unknown_since_ms = now_ms
@@ -154,6 +232,8 @@ class Entering:
         mine = names.name_of(self._process)
         if entry.definition.static and mine not in entry.definition.static:
             return self._fail(NotInvited(uninvited(entry.definition, mine)), now_ms)
+        if self._seeking:
+            return self._look(*zip(entry.members, entry.addresses, strict=True))
         if not entry.members:
             self.waits_for = "the registry to grant the first place"
             return [Ask(Claim(entry.definition.group, entry.instance, 0, self._process, self._address))]
@@ -180,7 +260,7 @@ class Entering:
         left = [found for found in self._candidates if found[0] not in self._unreached and found[0] not in self.targets]
         if left:
             return self._approach(*left[0], now_ms)
-        if self.entry and self._survives(self.entry):
+        if self.entry and not self._seeking and self._survives(self.entry):
             return [self._claim(self.entry, dead=True)]
         if not self.targets:
             self._give_up_round("any member of the group to answer", now_ms)
@@ -205,6 +285,8 @@ class Entering:
 
     def on_unreached(self, peer: Process, refused: bool, now_ms: int) -> list[Out]:
         """A member did not answer twice; `refused`: nobody listens there, or not that process."""
+        if self._seeking:
+            self._seeking.gone(peer)
         if peer not in self.targets:
             return []
         del self.targets[peer]
@@ -213,8 +295,10 @@ class Entering:
             self._refused.add(peer)
         return self._approach_next(now_ms)
 
-    def on_heard(self, source: Process) -> None:
+    def on_heard(self, source: Process, now_ms: int) -> None:
         """A member answered; it may take its time to admit."""
+        if self._seeking:
+            self._seeking.heard(source, now_ms)
         if source in self.targets:
             self.targets[source], self._rounds = True, 0
 
@@ -244,6 +328,10 @@ class Entering:
 
     def tick(self, now_ms: int) -> list[Out]:
         """Who does not answer soon is not waited for; nobody could be reached: claim a dead group, else look again."""
+        if self._seeking and not self.targets and self._again_ms is None:
+            return self._decide(self._seeking, now_ms)
+        if self._seeking and self.targets and now_ms - self._approached_ms >= limits.LINGER_MS:
+            self._give_up_round("the members that it found to admit it", now_ms)
         if self._again_ms is None:
             silent = bool(self.targets) and not any(self.targets.values())
             patient = now_ms - self._approached_ms < limits.JOIN_STAGGER_MS or len(self.targets) >= TARGETS_MAX
@@ -251,6 +339,8 @@ class Entering:
         if now_ms < self._again_ms:
             return []
         self._again_ms = None
+        if self._seeking:
+            return [Ask(Lookup(self._group)), *self._seek(now_ms)]
         entry = self.entry
         if entry is None or entry.alive or not self._all_dead:
             return [Ask(Lookup(self._group))]
@@ -259,6 +349,14 @@ class Entering:
             forgotten = now_ms - self._unknown_since_ms >= limits.LEASE_MS
             return [Ask(Create(entry.definition) if forgotten else Lookup(self._group))]
         return [self._claim(entry, dead=True)]
+
+
+def _seeking(process: Process, address: Address, former: Former) -> Seeking | None:
+    """The search of a process that lost its instance of a PARTITIONABLE group."""
+    entry = former.entry
+    if entry.definition.netsplit is not Netsplit.PARTITIONABLE:
+        return None
+    return Seeking(process, entry.definition, Hail(entry.view, entry.members.index(former.process), address))
 
 
 def error_of(code: str, text: str) -> GComError:

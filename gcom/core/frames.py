@@ -2,9 +2,9 @@
 
 A call is `receive(frame) -> reply`. A frame brings the caller's status, control items, runs or a piece of one, a
 piece of the order, and letters; the reply brings the callee's status. A reply may be lost without the callee noticing,
-so it holds only what can be said again: no item of a queue travels in one, but the answer to a Join, which is asked
-again (docs/protocols/link.md). Control items are at least once and in any order: every handler is idempotent and fenced
-by the view and the ballot.
+so it holds only what can be said again: no item of a queue travels in one, but the answer to a Join or a Hail, which
+is asked again (docs/protocols/link.md). Control items are at least once and in any order: every handler is idempotent
+and fenced by the view and the ballot.
 """
 
 from __future__ import annotations
@@ -204,6 +204,28 @@ class GiveWay:
 
 
 @dataclass(frozen=True, slots=True)
+class Hail:
+    """The source, at `address`, looks for an instance; it had that `rank` in view `view` of its last one.
+
+    As every hail it is for whoever has the target's name now.
+    """
+
+    view: int
+    rank: int
+    address: Address
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """The source is in the frame's instance: so many `members` in view `view`, led by `process` at `address`."""
+
+    view: int
+    members: int
+    process: Process
+    address: Address
+
+
+@dataclass(frozen=True, slots=True)
 class Probe:
     """The source hears nothing from these: does the target?"""
 
@@ -220,13 +242,14 @@ class Vouch:
 
 
 OfState = StateChunk | StateRefused
+OfHail = Hail | Presence
 OfChange = Prepare | Promise | Nack | Cut | CutOk
-Control = Join | Redirect | JoinRefused | OfChange | Install | Fetch | OfState | GiveWay | Probe | Vouch
+Control = Join | Redirect | JoinRefused | OfChange | Install | Fetch | OfState | GiveWay | OfHail | Probe | Vouch
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One call, or the reply to one (which has no runs, pieces or letters, and control only in answer to a Join)."""
+    """One call, or the reply to one (which has no runs, pieces or letters, and control to a Join or a hail only)."""
 
     group: str
     instance: str
@@ -238,6 +261,11 @@ class Frame:
     pieces: tuple[Piece, ...] = ()
     orders: Orders | None = None
     letters: tuple[Letter, ...] = ()
+
+    @property
+    def hail(self) -> Hail | Presence | None:
+        """What makes this frame one for whoever has the target's name now, of whatever instance."""
+        return next((item for item in self.control if isinstance(item, Hail | Presence)), None)
 
 
 @dataclass(frozen=True, slots=True)

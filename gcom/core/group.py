@@ -13,19 +13,18 @@ from enum import Enum
 from typing import assert_never
 
 from gcom.core import events, frames
-from gcom.core.effects import AskRegistry, Effect, Ended, EntryFailed
-from gcom.core.entry import Approach, Ask, Entering, Failed, First, Former
-from gcom.core.entry import Out as EntryOut
-from gcom.core.frames import Decision, Frame, Refused, Reply, Status
+from gcom.core.arrival import Arrival
+from gcom.core.effects import Effect, Ended
+from gcom.core.entry import Former
+from gcom.core.frames import Frame, Refused, Reply, Status
 from gcom.core.links import Links
 from gcom.core.member import Member
-from gcom.core.proposing import is_started
 from gcom.core.requests import Entry
 from gcom.core.transfer import Transfer
 from gcom.core.window import Load
 from gcom.values import limits
 from gcom.values.definition import Definition
-from gcom.values.names import Address, Process
+from gcom.values.names import Address, Process, name_of
 from gcom.values.view import View
 
 
@@ -70,12 +69,10 @@ class GroupMachine:
         self.instance = ""
         self._address = address
         self._former = former
-        self._entering = Entering(group, process, address, create, former)
-        self._join = frames.Join(address, takes_state)
         self._state_callbacks = gives_state, takes_state
         self.transfer = Transfer(process, gives_state, takes_state, lacking)
         self._links = Links()
-        self._found: Entry | None = None  # whose members were asked last
+        self._arrival = Arrival(group, process, address, create, former, self.transfer, self._links)
         self._member: Member | None = None
         self._effects: list[Effect] = []
         self._ticked_ms = 0
@@ -90,11 +87,16 @@ class GroupMachine:
         if self._member:
             view = self._member.view
             entry = Entry(self._member.definition, self.instance, view.number, view.members, view.addresses, False)
-            former = Former(self.process, entry)
+            former = Former(self.process, entry, view.started, self._member.away)
         assert former is not None, "who was never in does not come again"
         gives, takes = self._state_callbacks
         lacking = self.transfer.lacking
         return GroupMachine(self.group, process, self._address, None, former, gives, takes, lacking)
+
+    @property
+    def returns(self) -> bool:
+        """Whether this process was in the group before."""
+        return self._former is not None
 
     # the driver's side
 
@@ -125,13 +127,13 @@ class GroupMachine:
         member = self._member if self.stage is Stage.MEMBER else None
         if self._links[peer].fills_frame:
             member = None
-        state = member.state_for(peer, now_ms) if member else None
+        state = member.outgoing.state_for(peer, member.view.number, now_ms) if member else None
         due = bool(state) or self._due(peer, now_ms)
-        load, letters = member.load_for(peer, due, state) if member else (Load(), [])
+        load, letters = member.outgoing.load_for(peer, due, state) if member else (Load(), [])
         if not (due or load or letters):
             return None, self._settle(now_ms)
         control = (*self._links.begin(peer), *([state] if state else []))
-        orders = member.orders_for(peer) if member else None
+        orders = member.outgoing.orders_for(peer) if member else None
         head = (self.group, self.instance, self.process, peer, self._status(peer))
         frame = Frame(*head, control, load.runs, load.pieces, orders, tuple(letters))
         return frame, self._settle(now_ms)
@@ -218,7 +220,7 @@ class GroupMachine:
     def waits_for(self) -> str:
         """Whose answer an entering process awaits, or which member holds up a full window; in words."""
         if self._member is None:
-            return self._entering.waits_for
+            return self._arrival.waits_for
         return self._member.streams.waits_for
 
     def _settle(self, now_ms: int) -> list[Effect]:
@@ -252,83 +254,29 @@ class GroupMachine:
     # entering
 
     def _handle_entering(self, event: events.Event, now_ms: int) -> None:
-        match event:
-            case events.Start():
-                self._entry(self._entering.start(), now_ms)
-            case events.RegistryAnswered(request, answer):
-                self._entry(self._entering.on_answer(request, answer, now_ms), now_ms)
-            case events.Replied(peer, reply):
-                self._links.replied(peer, now_ms)
-                self._on_entering_reply(peer, reply, now_ms)
-            case events.CallFailed(peer, refused):
-                self._links.failed(peer, now_ms)
-                if peer in self._links and self._links[peer].failures > 1:
-                    self._entry(self._entering.on_unreached(peer, refused, now_ms), now_ms)
-            case events.Tick():
-                self._entry(self._entering.tick(now_ms), now_ms)
-            case events.Leave() | events.Exit():
-                self._become_ended()
-            case events.SequencerAnswered():
-                pass
-            case _:
-                raise AssertionError(f"a driver tells {type(event).__name__} only to a member")
-
-    def _entry(self, outs: list[EntryOut], now_ms: int) -> None:
-        for peer in self._links.peers:
-            if peer not in self._entering.targets:
-                self._links.close(peer)
-        for out in outs:
-            match out:
-                case Ask(request):
-                    self._effects.append(AskRegistry(request))
-                case Approach(process, address):
-                    self._approach(process, address, now_ms)
-                case First(entry):
-                    self._found = entry
-                    members = (self.process,)
-                    self._effects += self.transfer.found()
-                    started = is_started(entry.definition, members, before=False)
-                    first = Decision(View(1, members, (self._address,), started), members, {}, {})
-                    self._enter(frames.Install(first), now_ms)
-                case Failed(error):
-                    self._effects.append(EntryFailed(error))
-                    self._become_ended()
-                case _:
-                    assert_never(out)
-
-    def _approach(self, process: Process, address: Address, now_ms: int) -> None:
-        assert self._entering.entry is not None, "only a group that was found has members to ask"
-        self._found = self._entering.entry  # what it looks up later says nothing of who admits it now
-        self.instance = self._found.instance
-        self._links.open(process, address, now_ms)
-        self._links.say(process, self._join)
-
-    def _on_entering_reply(self, peer: Process, reply: Reply, now_ms: int) -> None:
-        if isinstance(reply, Refused):
-            self._entry(self._on_refused(peer, reply, now_ms), now_ms)
+        if isinstance(event, events.Leave | events.Exit):
+            self._become_ended()
             return
-        self._entering.on_heard(peer)
-        for item in reply.control:
-            if self.stage is Stage.ENTERING and isinstance(item, frames.Redirect | frames.JoinRefused):
-                self._entry(self._entering.on_reply(peer, item, now_ms), now_ms)
-        if peer in self._links:  # the leader may die with the Join: every heartbeat repeats it
-            self._links.say_later(peer, self._join)
+        self._arrival.handle(event, now_ms)
+        self._arrive(now_ms)
 
-    def _on_refused(self, peer: Process, reply: Refused, now_ms: int) -> list[EntryOut]:
-        match reply.code:
-            case "version":
-                return self._entering.on_version(reply.text, now_ms)
-            case "expelled":
-                return self._entering.on_gone(peer, reply.text)
-            case _:
-                return self._entering.on_unreached(peer, True, now_ms)
+    def _arrive(self, now_ms: int) -> None:
+        """What came of a step on the way in."""
+        arrival = self._arrival
+        self.instance = arrival.instance
+        self._effects += arrival.effects
+        arrival.effects.clear()
+        if arrival.failed:
+            self._become_ended()
+        elif arrival.entered:
+            self._enter(arrival.entered, now_ms)
 
     def _enter(self, install: frames.Install, now_ms: int) -> None:
-        entry = self._found
-        assert entry is not None, "a process enters a group that it found"
+        entry = self._arrival.found
         self.instance = entry.instance
         self._become(Stage.MEMBER)
-        self._member = Member(entry, self.process, self._links, self.transfer, install, now_ms)
+        away = self._former.seats if self._former else ()
+        self._member = Member(entry, self.process, self._links, self.transfer, install, now_ms, away)
 
     # members
 
@@ -381,6 +329,8 @@ class GroupMachine:
                 pass  # the application's stay is over
 
     def _on_frame(self, frame: Frame, now_ms: int) -> Reply:
+        if frame.hail and frame.group == self.group and name_of(frame.target) == name_of(self.process):
+            return self._on_hail(frame, frame.hail, now_ms)
         mine = frame.target == self.process != frame.source and frame.group == self.group
         if not mine or self.stage is Stage.ENDED:
             return Refused("unknown", f"{frame.target} is not in group {frame.group!r} here")
@@ -395,6 +345,20 @@ class GroupMachine:
         if self.stage is not Stage.MEMBER and any(isinstance(item, frames.Join) for item in frame.control):
             return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")
         return Frame(self.group, self.instance, self.process, frame.source, self._status(frame.source))
+
+    def _on_hail(self, frame: Frame, hail: frames.OfHail, now_ms: int) -> Reply:
+        """Somebody of the group, in another instance or in none, calls whoever has this process's name now."""
+        answer: frames.OfHail | None = None
+        if self._member and self.stage is Stage.MEMBER:
+            answer = self._member.on_hail(frame, hail, now_ms)
+        elif self.stage is Stage.ENTERING and self._arrival.hail:
+            self._arrival.on_hail(frame.source, frame.instance, hail, now_ms)
+            self._arrive(now_ms)
+            answer = self._arrival.hail
+        else:
+            return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")
+        head = (self.group, self.instance, self.process, frame.source)
+        return Frame(*head, Status(self.view.number if self.view else 0), (answer,) if answer else ())
 
     def _status(self, peer: Process) -> Status:
         return self._member.status(peer) if self._member else Status(0)

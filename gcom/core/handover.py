@@ -13,6 +13,7 @@ from gcom.core.effects import (
     Deliver,
     DeliverUnicast,
     Installed,
+    MergeState,
     SetState,
     Skip,
     StateLost,
@@ -21,7 +22,8 @@ from gcom.core.effects import (
     Undelivered,
 )
 
-Handed = Deliver | Skip | Installed | Suspected | DeliverUnicast | Undelivered | TakeState | SetState | StateLost
+OfState = TakeState | SetState | StateLost | MergeState
+Handed = Deliver | Skip | Installed | Suspected | DeliverUnicast | Undelivered | OfState
 Own = TypeVar("Own")  # what a driver adds
 
 
@@ -78,5 +80,5 @@ def _since(held: list[Handed | Own], view: int) -> tuple[list[Deliver | Skip], l
     barriers = [place for place, it in enumerate(held) if isinstance(it, Installed) and it.view.number >= view]
     barrier = barriers[0] if barriers else len(held)
     covered = [it for it in held[:barrier] if isinstance(it, Deliver | Skip)]
-    kept = [it for it in held[:barrier] if not isinstance(it, Deliver | Skip | Installed | Suspected)]
+    kept = [it for it in held[:barrier] if not isinstance(it, Deliver | Skip | Installed | Suspected | MergeState)]
     return covered, [*held[barrier : barrier + 1], *kept, *held[barrier + 1 :]]

@@ -6,27 +6,25 @@ is owed to whom).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from gcom.core import events, frames
 from gcom.core.effects import AskRegistry, AskSequencer, Effect, Ended, Installed
-from gcom.core.frames import Control, Frame, Install, OfState, Refused, Reply, Status
+from gcom.core.frames import Control, Frame, Install, Refused, Reply, Status
 from gcom.core.links import Links
 from gcom.core.mail import Mail
 from gcom.core.merging import Merging
-from gcom.core.obtain import relay
-from gcom.core.order_log import Orders
+from gcom.core.outgoing import Outgoing
 from gcom.core.passage import Passage
 from gcom.core.registering import Registering
 from gcom.core.requests import Answer, Entry, Request, Unregister
 from gcom.core.sequencer import Close, SequencerAnswer, SequencerRequest
 from gcom.core.streams import Streams
 from gcom.core.transfer import Transfer
-from gcom.core.window import Load
 from gcom.core.witness import WitnessAccept, WitnessPrepare
 from gcom.values import limits
-from gcom.values.letter import Letter
-from gcom.values.names import Process
+from gcom.values.names import Address, Process
 from gcom.values.view import View
 
 
@@ -34,7 +32,14 @@ class Member:
     """A process in the view. `ended` is set when its stay is over; nothing is to be called after that."""
 
     def __init__(
-        self, found: Entry, process: Process, links: Links, transfer: Transfer, entry: Install, now_ms: int
+        self,
+        found: Entry,
+        process: Process,
+        links: Links,
+        transfer: Transfer,
+        entry: Install,
+        now_ms: int,
+        away: Iterable[tuple[Process, Address]] = (),
     ) -> None:
         self.group, self.instance, self.definition = found.definition.group, found.instance, found.definition
         self.process = process
@@ -47,8 +52,9 @@ class Member:
         self._grounds = self._passage.grounds
         self.mail = Mail(process, made.view.members)
         self.effects: list[Effect] = self._passage.effects  # one list, so that their order is that of the steps
+        self.outgoing = Outgoing(links, self.streams, self.mail, transfer, self.effects)
         self._registering = Registering(process, found.definition, found.instance)
-        self._merging = Merging(found.definition.netsplit, links)
+        self._merging = Merging(process, found.instance, found.definition.netsplit, links, away)
         self._view = made.view
         self.effects += transfer.enter(made, now_ms)
         base = {sender: number for sender, number in made.cut.items() if number and sender != frames.ORDER}
@@ -73,6 +79,7 @@ class Member:
         self._passage.advance(now_ms)
         if self.ended or self._view is self.view:
             return
+        self._merging.install(self._view, self._passage.decision)
         self._view = self.view
         self.effects += self.mail.install(self.view.members)
         if self.leaving and not self._passage.others:
@@ -99,66 +106,6 @@ class Member:
         if self.streams.may_form:
             self._links.wake_all()
             self._form_alone()
-
-    def state_for(self, peer: Process, now_ms: int) -> OfState | None:
-        """What to put to a peer now of the state that it is given; before its install it could make nothing of it."""
-        multicast = self.streams.multicast
-        known = multicast.out.peers.get(peer)
-        if known is None or known.view != self.view.number or self._links[peer].relays:
-            return None
-        data_waits = multicast.open_to(peer) and (self.streams.may_form or multicast.has_for(peer))
-        return self.transfer.item_for(peer, data_waits or self.mail.has_for(peer), now_ms)
-
-    def load_for(self, peer: Process, due: bool, beside: OfState | None) -> tuple[Load, list[Letter]]:
-        """What to put to a peer now; `due`: a frame goes anyway.
-
-        Streams and letters take turns at being first, so that neither starves the other.
-        """
-        link = self._links[peer]
-        budget = limits.LOAD_BYTES_MAX
-        if isinstance(beside, frames.StateChunk):
-            budget -= len(beside.data)
-        if link.letters_first and not link.relays and self.mail.has_for(peer):
-            letters = self.mail.take(peer, budget)
-            load = self._whole_runs_for(peer, budget - sum(letter.taken for letter in letters))
-            link.letters_first = False
-            return load, letters
-        load = self._load_for(peer, budget)
-        wanted = due or load or self.mail.has_for(peer)
-        letters = self.mail.take(peer, budget - load.size) if wanted else []
-        link.letters_first = bool(load) and self.mail.has_for(peer)
-        return load, letters
-
-    def _whole_runs_for(self, peer: Process, bytes_max: int) -> Load:
-        """What of this process's stream fits beside letters."""
-        multicast = self.streams.multicast
-        return multicast.take(peer, bytes_max, whole=True) if multicast.has_for(peer) else Load()
-
-    def _load_for(self, peer: Process, budget: int) -> Load:
-        """What a peer asked for, else what follows in this process's stream."""
-        multicast = self.streams.multicast
-        relayed = relay(self._links[peer].relays, multicast, budget)
-        if relayed or not multicast.open_to(peer):
-            return relayed
-        if self.streams.may_form and not multicast.has_for(peer):
-            self.effects += self.streams.form(limits.RUN_BYTES_MAX)
-            self._links.wake_all()
-        return multicast.take(peer, budget)
-
-    def orders_for(self, peer: Process) -> Orders | None:
-        """The piece of the order to put to a peer with a frame: what it asked for, else what it lacks."""
-        serials = self.streams.serials
-        asked = self._links[peer].relays.get(frames.ORDER)
-        if serials is None:
-            self._links[peer].relays.pop(frames.ORDER, None)  # a peer's mistake
-            return None
-        if asked is None:
-            return serials.put_to(peer) if self.streams.multicast.open_to(peer) else None
-        orders = serials.fetched(asked.view, asked.after)
-        asked.after = orders.end if orders else asked.last
-        if asked.after >= asked.last:
-            del self._links[peer].relays[frames.ORDER]
-        return orders
 
     def on_sequencer(
         self, request: SequencerRequest, answer: SequencerAnswer | None, refused: bool, now_ms: int
@@ -304,10 +251,10 @@ class Member:
                 self._grounds.detector.vouched(heard, now_ms)
             case frames.Vouch():
                 pass
-            case frames.GiveWay() if source == self.view.leader:  # nobody else has the registry's word for it
-                self._give_way(self._merging.on_told(item, self.view, now_ms), now_ms)
             case frames.GiveWay():
-                pass
+                self._give_way(self._merging.on_told(source, item, self.view, now_ms), now_ms)
+            case frames.Hail() | frames.Presence():
+                pass  # for whoever has a name: answered before it is looked whose instance the frame is of
             case frames.Fetch() | frames.Join() | frames.Redirect() | frames.JoinRefused():
                 pass  # a fetch is relayed for the whole frame; the others are late: that process is in already
             case _:
@@ -316,9 +263,7 @@ class Member:
     def on_replied(self, peer: Process, reply: Reply, now_ms: int) -> None:
         """A call to a peer was answered."""
         if peer not in self.view.members:
-            self._give_way(self._merging.on_reached(peer), now_ms)
-            if isinstance(reply, Refused):
-                self._links.close(peer)  # it left, and knows that
+            self._give_way(self._merging.on_reply(peer, reply, self.view, now_ms), now_ms)
             return
         if isinstance(reply, Frame):
             self._on_status(peer, reply.status, now_ms)
@@ -338,8 +283,8 @@ class Member:
             self.transfer.on_failed(peer)
             self._passage.suspected([peer] if self._grounds.detector.failed(peer, refused) else [])
             self._proceed(now_ms)
-        elif refused:
-            self._links.close(peer)  # it left, and is gone
+        else:
+            self._merging.on_failed(peer, refused)
 
     # leaving, and time
 
@@ -374,6 +319,18 @@ class Member:
         if rival:
             self._give_way(self._merging.on_registered(rival, self.view, now_ms), now_ms)
 
+    def on_hail(self, frame: Frame, hail: frames.OfHail, now_ms: int) -> frames.OfHail | None:
+        """Somebody of the group that is elsewhere calls; what to say, nothing where this instance may be over soon."""
+        if isinstance(hail, frames.Presence):
+            self._give_way(self._merging.on_presence(frame.instance, hail, self.view, now_ms), now_ms)
+        hears = self._grounds.partitionable and self._grounds.detector.hears_quorum(now_ms)
+        return self._merging.presence(self.view) if hears else None
+
+    @property
+    def away(self) -> tuple[tuple[Process, Address], ...]:
+        """Who is not in the view, and may be in another instance."""
+        return tuple(self._merging.away)
+
     def _give_way(self, now: bool, now_ms: int) -> None:
         """Another instance is known; whether to leave for it `now`."""
         self._grounds.gives_way = self._merging.rival is not None
@@ -392,6 +349,7 @@ class Member:
         if self.ended:
             return
         self._merging.look(now_ms)
+        self._merging.hail(self.view, now_ms)
         self.effects += self.streams.give_up_overdue(now_ms)
         self.effects += self.mail.tick(now_ms)
         self._register(now_ms)

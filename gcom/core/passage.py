@@ -10,7 +10,7 @@ from typing import assert_never
 
 from gcom.core import frames
 from gcom.core.change import AskWitness, Freeze, Obtain, Out, Say, State, ViewChange
-from gcom.core.effects import AskRegistry, Effect, Ended, Installed, Suspected
+from gcom.core.effects import AskRegistry, Effect, Ended, Installed, MergeState, Suspected
 from gcom.core.farewells import Farewells
 from gcom.core.frames import Decision, Install, OfChange
 from gcom.core.links import Links
@@ -65,6 +65,11 @@ class Passage:
     def busy(self) -> bool:
         """Whether a change is under way or wanted."""
         return self._change.state is not State.NORMAL or self.grounds.any
+
+    @property
+    def decision(self) -> Decision:
+        """What made the view."""
+        return self._entry.decision
 
     @property
     def live_others(self) -> list[Process]:
@@ -171,6 +176,7 @@ class Passage:
 
     def advance(self, now_ms: int) -> None:
         """Whatever this process can do as a proposer by now."""
+        self.grounds.brought = bool(self._streams.brought)
         while not self.ended and self._step(now_ms):
             pass
 
@@ -264,6 +270,8 @@ class Passage:
         if self.process not in decision.view.members:
             self.finish(Ended(self.view.number, self.leaves_for, decision.view.number))
             return
+        number = decision.view.number
+        self.effects += [MergeState(number, sender, state) for sender, state in self._streams.take_brought()]
         self.farewells.left_view(decision, self._behind)
         self._streams.install(decision, serial)
         self.effects += self._transfer.install(decision, now_ms)
@@ -308,7 +316,7 @@ class Passage:
         if self._transfer.seeking:
             self.seek(self.process)
         if not self.grounds.detector.has_quorum(now_ms):
-            self.end("quorum")
+            self.end("fork" if self.grounds.partitionable else "quorum")
             return
         if self.grounds.detector.alone:
             self.end("fork")  # the rest may begin anew (docs/protocols/netsplit.md)

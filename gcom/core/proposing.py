@@ -8,7 +8,7 @@ from gcom.core.frames import ORDER, Decision, Promise
 from gcom.core.quorum import is_quorum
 from gcom.core.transfer import sources
 from gcom.values import names
-from gcom.values.definition import Definition
+from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Process
 from gcom.values.view import View
 
@@ -20,7 +20,7 @@ def is_started(definition: Definition, members: tuple[Process, ...], before: boo
 
 class Grounds:
     """What speaks for a change of the view, as far as this process knows: suspects, leavers, joiners, frozen members,
-    and who waits for state that its donor cannot give.
+    who waits for state that its donor cannot give, and states that were brought.
 
     `frozen`: a member has promised to a change that this process may know nothing of.
     """
@@ -31,6 +31,7 @@ class Grounds:
         self.leavers: dict[Process, None] = {}  # in the order in which they were heard
         self.seekers: dict[Process, None] = {}
         self.frozen = False
+        self.brought = False  # a state waits for the next view's barrier, to be merged
         self.gives_way = False  # to another instance, for which members leave
         self.at_registry = True  # the view's sequencer
         self.unserved: dict[Process, None] = {}  # members that the registry's sequencer does not serve
@@ -78,7 +79,12 @@ class Grounds:
     def urgent(self) -> bool:
         """Whether a change is wanted for more than joins."""
         asked = self.frozen or self.leavers or self.unserved or self._may_return
-        return bool(asked or self.seekers or self.detector.suspects or self._accused)
+        return bool(asked or self.seekers or self.brought or self.detector.suspects or self._accused)
+
+    @property
+    def partitionable(self) -> bool:
+        """Whether a side without a quorum goes on as an instance of its own."""
+        return self._definition.netsplit is Netsplit.PARTITIONABLE
 
     @property
     def any(self) -> bool:

@@ -19,9 +19,9 @@ from gcom.core.ordering import Up, orderer
 from gcom.core.safe import Safe
 from gcom.core.serials import Serials
 from gcom.values import limits
-from gcom.values.definition import Definition, Multicast
+from gcom.values.definition import Definition, Multicast, Netsplit
 from gcom.values.names import Process
-from gcom.values.run import Payload, Piece, Run
+from gcom.values.run import Brought, Payload, Piece, Run
 
 
 class Streams:
@@ -34,7 +34,9 @@ class Streams:
         self.process = process
         self.multicast = _multicast(definition, process)
         self.serials = Serials(process, group, instance) if definition.total else None
+        self.brought: list[tuple[Process, int, Brought]] = []  # delivered in this view: by whom, its number
         self.news = False  # something that the others wait for is to be told them
+        self._merges = definition.netsplit is Netsplit.PARTITIONABLE
         self._basic = definition.multicast is Multicast.BASIC
         self._ordering = orderer(definition.ordering)
         self._view = view
@@ -96,6 +98,8 @@ class Streams:
     def _count(self, bytes_max: int) -> int:
         """How many pending messages to try: bounded by run, window, and bytes with their msgpack headers."""
         count = min(len(self._pending), limits.RUN_MESSAGES_MAX, self.multicast.out.flow.room)
+        if Brought in set(map(type, self._pending[:count])):  # it is alone in its run
+            count = max(1, next(at for at, it in enumerate(self._pending) if type(it) is Brought))
         lengths = list(accumulate(map(len, self._pending[:count])))
         budget = bytes_max - 5 * count - 64 * (len(self._clock) + len(self._told) + 2)
         return max(1, bisect_right(lengths, budget))
@@ -147,6 +151,8 @@ class Streams:
                 sender, last = up.run.sender, up.run.last
                 if last > self._highest.get(sender, 0):
                     self._highest[sender] = self._clock[sender] = last
+            if isinstance(up, Deliver) and isinstance(state := up.run.payloads[0], Brought) and self._merges:
+                self.brought.append((up.run.sender, up.run.first, state))
         return list(ups)
 
     # the order of the view
@@ -210,6 +216,14 @@ class Streams:
         if self.serials:
             effects += self._hand_over(self._ordering.order(self.serials.close(decision)))
         return effects + self._hand_over(self._ordering.close())
+
+    def take_brought(self) -> list[tuple[Process, Brought]]:
+        """The states that were brought in the view that is closed, in an order that all share; none twice."""
+        first: dict[Brought, Process] = {}
+        for sender, _, state in sorted(self.brought):
+            first.setdefault(state, sender)
+        self.brought = []
+        return [(sender, state) for state, sender in first.items()]
 
     def install(self, decision: Decision, serial: int) -> None:
         """Go on in the next view, after `serial`."""

@@ -101,6 +101,7 @@ class Transfer:
 
     def __init__(self, process: Process, gives: bool, takes: bool, lacking: bool = False) -> None:
         self.process = process
+        self.takes = takes
         self.keeping = Keeping.AWAITED if takes else Keeping.LATER if gives else Keeping.NOTHING
         self._gives = gives
         self._lacking = lacking

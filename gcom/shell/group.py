@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from loguru import logger
 
 from gcom.core import effects, events
-from gcom.core.effects import Deliver, DeliverUnicast, Installed, SetState, Skip, Suspected, TakeState
+from gcom.core.effects import Deliver, DeliverUnicast, Installed, MergeState, SetState, Skip, Suspected, TakeState
 from gcom.core.group import Stage
 from gcom.errors import (
     AlreadyReceiving,
@@ -49,7 +49,7 @@ from gcom.shell.stay import Stay
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast
 from gcom.values.names import Process
-from gcom.values.run import Payload
+from gcom.values.run import Brought, Payload
 from gcom.values.view import View
 
 if TYPE_CHECKING:
@@ -320,6 +320,10 @@ class Group(Calling, Stateful):
                     self._take_state(view)
                 case SetState(_, data):
                     self._set_state(data)
+                case MergeState(_, _, data):
+                    self._merge_state(data)
+                case Deliver(run) if isinstance(run.payloads[0], Brought):  # for MergeState, at the next barrier
+                    self._reading = arrival
                 case None:
                     return None
                 case _:
@@ -347,12 +351,15 @@ class Group(Calling, Stateful):
             case effects.StateLost(view, reason):
                 return StateLost(view, reason)
             case Gone(ended, returning):
+                if returning:
+                    self._keep_state()
                 with self._node.lock:
                     unsent, undelivered = self._source.unnumbered, self._source.machine.undelivered
                     reason = "state" if self._membership.state_failure else ended.reason
                     return Departure(reason, ended.unconfirmed, unsent, returning, undelivered)
-            case Entered(stay):
+            case Entered(stay, first):
                 self._source = stay
+                self._bring_state(first)
                 return Returned(stay.machine.process, stay.machine.instance)
 
     def _arrival(self, deadline: float | None) -> Arrival | None:

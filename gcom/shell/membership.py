@@ -12,6 +12,7 @@ from threading import Condition
 from typing import TYPE_CHECKING
 
 from gcom.core import events
+from gcom.core.bringing import Bringing
 from gcom.core.effects import Ended
 from gcom.core.group import RETURNS, GroupMachine
 from gcom.core.handover import Handed, Handover
@@ -34,9 +35,10 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """The process is in again: what follows in the queue is of this stay."""
+    """The process is in again: what follows in the queue is of this stay; `first`: it began the instance."""
 
     stay: Stay
+    first: bool
 
 
 Arrival = Handed | Gone | Entered
@@ -57,6 +59,7 @@ class Membership:
         self.changed = Condition(node.lock)  # an arrival, room to send, a view, the end
         self.uses = uses
         self.state_failure = ""  # how the application's set_state failed
+        self.bringing = Bringing()  # of the stay before, until it is merged where the process is now
         self.listened_by: int | None = None  # the listener's thread
         self.following = None
         self.answering = Answering(node)  # the application's handler of group calls stays what it is
@@ -102,7 +105,8 @@ class Membership:
         if stay is self.following:
             self.stay, self.following = stay, None
             if self.uses.receive:
-                self.handover.tell(Entered(stay))
+                view = stay.machine.view
+                self.handover.tell(Entered(stay, view is not None and view.members == (stay.machine.process,)))
 
     def give_up(self) -> bool:
         """Leave while on the way back; whether it was."""

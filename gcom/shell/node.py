@@ -32,7 +32,7 @@ from gcom.shell.group import Group
 from gcom.shell.link import Link
 from gcom.shell.membership import Membership
 from gcom.shell.sequencing import SequencerLink
-from gcom.shell.state import GetState, SetStateCallback, Uses
+from gcom.shell.state import GetState, MergeStates, SetStateCallback, Uses
 from gcom.shell.stay import Stay
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits, names
@@ -143,6 +143,7 @@ class Node:
         rejoin: bool = True,
         get_state: GetState | None = None,
         set_state: SetStateCallback | None = None,
+        merge_states: MergeStates | None = None,
         timeout_s: float | None = None,
     ) -> Group:
         """Become a member; with `create`, make the group first if it is not there.
@@ -152,10 +153,13 @@ class Node:
         `set_state(data)` is called before the first event, with what a member's `get_state()` returned: the state that
         came of all messages before, which replaces what the application has. Both are called by the thread that
         receives, `get_state` when somebody joins. A state that nobody can give is a StateLost event.
+        `merge_states(mine, theirs)`, in a PARTITIONABLE group, returns one state for two: when instances have met, all
+        members call it at one place of their histories, with `theirs` of a member that came from the other instance.
+        It must be a function of the two, the same at all members, and may be given what `mine` has already.
         Raises UnknownGroup, GroupExists, NameTaken, NotInvited, VersionMismatch, RegistryUnavailable, GComTimeout.
         """
         names.group_name(group)
-        uses = Uses(receive, rejoin, get_state, set_state)
+        uses = Uses(receive, rejoin, get_state, set_state, merge_states)
         if create is not None and create.group != group:
             raise LocalError(f"the definition is of group {create.group!r}, not {group!r}")
         with self.lock:
@@ -317,6 +321,8 @@ class Node:
             return self._answer(Refused("version", str(error)))
         with self.lock:
             stay = self._stays.get((frame.group, frame.target))
+            if frame.hail and names.name_of(frame.target) == self.name:
+                stay = self._present(frame.group)
         if stay is None:
             return self._answer(Refused("unknown", f"{frame.target} is not in group {frame.group!r} here"))
         try:
@@ -324,6 +330,10 @@ class Node:
         except Exception:  # outermost: of what is ours in the worker's thread; the server logs it
             self.on_defect()
             raise
+
+    def _present(self, group: str) -> Stay | None:
+        """The latest stay in a group: a hail is for whoever has the name now. Holds the lock."""
+        return next((stay for stay in reversed(self._stays.values()) if stay.machine.group == group), None)
 
     def _answer(self, reply: Reply) -> bytes:
         if isinstance(reply, Refused):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock, get_ident
 from time import monotonic
@@ -20,6 +21,7 @@ from gcom.core.effects import SetState
 from gcom.errors import BadValue, GComTimeout, StateFailed
 from gcom.shell.answering import words
 from gcom.values import limits
+from gcom.values.definition import Netsplit
 
 if TYPE_CHECKING:
     from gcom.shell.membership import Membership
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 GetState = Callable[[], bytes]
 SetStateCallback = Callable[[bytes], object]
+MergeStates = Callable[[bytes, bytes], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,14 @@ class Uses:
     rejoin: bool = True
     get_state: GetState | None = None
     set_state: SetStateCallback | None = None
+    merge_states: MergeStates | None = None
 
     def __post_init__(self) -> None:
         """Raises BadValue for callbacks that nobody would call."""
+        if self.merge_states and not (self.get_state and self.set_state):
+            raise BadValue(
+                "merge_states is given what get_state returns, and set_state what it returns: give all three"
+            )
         if not self.receive and (self.get_state or self.set_state):
             raise BadValue("get_state and set_state are called by the thread that receives: leave out receive=False")
 
@@ -117,15 +125,58 @@ class Stateful(ABC):
     def _set_state(self, data: bytes) -> None:
         set_state = self._membership.uses.set_state
         assert set_state is not None, "state comes for an application that takes it"
-        try:
+        with self._leaving_at_failure("set_state"):
             set_state(data)
+        with self._node.lock:
+            self._source.on_state_set()
+
+    @contextmanager
+    def _leaving_at_failure(self, what: str) -> Iterator[None]:
+        try:
+            yield
         except Exception as error:  # outermost: of the application's callback; whoever reads sees StateFailed
-            text = f"set_state failed in group {self._source.machine.group!r}, which is left: {words(error)}"
+            text = f"{what} failed in group {self._source.machine.group!r}, which is left: {words(error)}"
             with self._node.lock:
                 self._membership.fail_state(text)
             raise StateFailed(text) from error
+
+    # two states become one: docs/protocols/netsplit.md says why everywhere the same
+
+    def _merge_state(self, data: bytes) -> None:
+        """The barrier of a view before which a state was brought: all members merge it here."""
+        uses = self._membership.uses
+        if uses.merge_states is None or uses.get_state is None or uses.set_state is None:
+            return
+        with self._leaving_at_failure("merge_states"):
+            uses.set_state(_checked(uses.merge_states(_checked(uses.get_state()), data)))
+
+    def _keep_state(self) -> None:
+        """A stay is over: all that it had is dealt with. Keep the state for the instance that is entered next."""
+        uses, machine = self._membership.uses, self._source.machine
+        definition = machine.definition
+        if uses.merge_states is None or definition is None or definition.netsplit is not Netsplit.PARTITIONABLE:
+            return
+        assert uses.get_state is not None, "who merges gives state, too"
+        merge_states = uses.merge_states
+        data, _ = _taken(uses.get_state)
+        if data is not None:
+            with self._leaving_at_failure("merge_states"):
+                self._membership.bringing.leave(
+                    machine.instance, data, lambda mine, theirs: _checked(merge_states(mine, theirs))
+                )
+
+    def _bring_state(self, first: bool) -> None:
+        """The process is in an instance: bring what it had, unless that goes on here."""
+        stay = self._source
+        brought = self._membership.bringing.enter(stay.machine.instance, first)
+        if brought is None:
+            return
+        if len(brought) > limits.MESSAGE_BYTES_MAX:
+            logger.error("a state of {:,} bytes is more than a message may have: it is not merged", len(brought))
+            return
         with self._node.lock:
-            self._source.on_state_set()
+            if stay.ended is None and not stay.leaving:
+                stay.put(brought)
 
 
 def _taken(get_state: GetState) -> tuple[bytes | None, str]:
@@ -142,3 +193,10 @@ def _taken(get_state: GetState) -> tuple[bytes | None, str]:
     if len(data) > limits.STATE_BYTES_MAX:
         logger.error("get_state returned {:,} bytes, more than {:,}", len(data), limits.STATE_BYTES_MAX)
     return data, ""
+
+
+def _checked(state: object) -> bytes:
+    """Raises TypeError for what is no state."""
+    if not isinstance(state, bytes | bytearray | memoryview):
+        raise TypeError(f"{type(state).__name__} is not bytes")
+    return bytes(state)

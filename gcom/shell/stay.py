@@ -26,6 +26,7 @@ from gcom.core.effects import (
     EntryFailed,
     GroupCallOver,
     Installed,
+    MergeState,
     OfMail,
     OfState,
     Sent,
@@ -255,7 +256,7 @@ class Stay:
                     self._node.ask_registry(self, request)
                 case AskSequencer(question):
                     self._node.ask_sequencer(self, question)
-                case TakeState() | AwaitState() | SetState() | StateLost():
+                case TakeState() | AwaitState() | SetState() | StateLost() | MergeState():
                     done += self._on_state(effect)
                 case DeliverUnicast() | Undelivered() | Serve() | Answered() | GroupCallOver():
                     follows += self._on_mail(effect)
@@ -308,6 +309,8 @@ class Stay:
                 self.state_awaited = True
             case StateLost():
                 self.state_awaited, self.state_lost = False, True
+            case MergeState(_, sender, data):
+                self.membership.bringing.merged(self.machine.process, sender, data)
             case TakeState() | SetState():
                 pass
             case _:

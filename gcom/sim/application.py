@@ -11,12 +11,14 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from gcom.core import events
+from gcom.core.bringing import Bringing
 from gcom.core.effects import (
     AwaitState,
     Deliver,
     DeliverUnicast,
     Ended,
     Installed,
+    MergeState,
     OfMail,
     SetState,
     Skip,
@@ -27,7 +29,7 @@ from gcom.core.handover import Handed, Handover
 from gcom.sim.checks.state import State
 from gcom.sim.letters import Correspondent
 from gcom.sim.plan import Fault
-from gcom.values.run import Payload
+from gcom.values.run import Brought, Payload
 from gcom.values.view import View
 
 if TYPE_CHECKING:
@@ -37,6 +39,11 @@ PENDING_MAX = 64  # sent and not yet numbered; at the bound `send` would block, 
 BURST_MAX = 60
 STALL_POLL_MS = 50
 _WORDS = ("ask", "build", "cut", "deliver", "election", "fetch", "größe", "hold", "install", "join")
+
+
+def merged(mine: bytes, theirs: bytes) -> bytes:
+    """As an application's merge_states."""
+    return State.load(mine).merged(State.load(theirs)).dump()
 
 
 class Application:
@@ -53,6 +60,16 @@ class Application:
         self._reading = False
         self._composed = 0
         self._mail = Correspondent(stay, Random(f"mail {rng.random()}"), lambda: self.has_state)
+        self._entered = False
+        self._bringing = Bringing()
+
+    def go_on_from(self, former: Application) -> None:
+        """The process image goes on, with what it had; it had time to read all that was handed over."""
+        for arrival in former._handover.arrivals:
+            former._take_in(arrival)
+        self._state, self._bringing = former._state, former._bringing
+        if self._keeps:
+            self._bringing.leave(former._stay.machine.instance, self._state.dump(), merged)
 
     def start(self) -> None:
         """Begin to send, once it is a member."""
@@ -122,11 +139,14 @@ class Application:
     def arrived(self, arrival: Handed | AwaitState) -> None:
         match arrival:
             case Installed(view):
+                self._enter(view)
                 if self._keeps and view.number == 1 and not self._handover.arrivals:  # and no loss
                     self._stay.checker.states.on_given(self._stay.process, 0)
                 self._view = view.number
             case SetState():
                 self._stay.checker.states.on_given(self._stay.process, self._view)
+            case MergeState(_, sender, data):
+                self._bringing.merged(self._stay.process, sender, data)
             case _:
                 pass
         for covered in self._handover.put(arrival):
@@ -134,6 +154,28 @@ class Application:
         if self._handover.arrivals and not self._reading:
             self._reading = True
             self._later(self._patience_ms(), self._read)
+
+    def _enter(self, view: View) -> None:
+        """Bring, with the first view, what was left of the last stay."""
+        if self._entered:
+            return
+        self._entered = True
+        first = view.members == (self._stay.process,)
+        brought = self._bringing.enter(self._stay.machine.instance, first)
+        if first:
+            self._state.origin = 0  # of this instance
+        if brought is not None:
+            self._later(0, partial(self._bring, brought))
+
+    def _bring(self, brought: Brought) -> None:
+        if self._stay.is_member:
+            self._stay.checker.calls.submit(self._stay.process, [brought])
+            self._stay.handle(events.Submit([brought]))
+
+    @property
+    def has_brought_all(self) -> bool:
+        """Whether nothing of an earlier instance waits to be merged."""
+        return self._bringing.done
 
     def _patience_ms(self) -> int:
         slow = self._stay.node.reads_slowly
@@ -161,7 +203,7 @@ class Application:
     def _consume(self, arrival: Handed | Ended) -> None:
         match arrival:
             case Deliver(run):
-                self._state.add(arrival)
+                self._take_in(arrival)
                 self._call_back(starts=str(run.payloads[0])[:3])
                 self._credit(arrival)
             case Skip():
@@ -173,10 +215,23 @@ class Application:
                 self._give(view)
             case DeliverUnicast():
                 self._mail.read(arrival)
+            case StateLost():
+                self._take_in(arrival)
+                self._lost = arrival
+            case _:
+                self._take_in(arrival)
+
+    def _take_in(self, arrival: Handed | Ended) -> None:
+        """What an arrival makes of the state."""
+        match arrival:
+            case Deliver(run) if not isinstance(run.payloads[0], Brought):
+                self._state.add(arrival)
             case SetState(_, data):
                 self._state = State.load(data)
             case StateLost(view):
-                self._state, self._lost = State(view), arrival
+                self._state = State(view)
+            case MergeState(_, _, data) if self._keeps:
+                self._state = self._state.merged(State.load(data))
             case _:
                 pass
 

@@ -19,7 +19,7 @@ from gcom.sim.checks.state import States
 from gcom.sim.checks.synchrony import Confirmation, Safety, SameSequence, SelfDelivery, Synchrony
 from gcom.sim.checks.total import Serials, TotalOrder
 from gcom.sim.checks.views import Expulsion, OneLeader, StaticStart, Succession, ViewAgreement
-from gcom.values.definition import Definition, Multicast
+from gcom.values.definition import Definition, Multicast, Netsplit
 from gcom.values.names import Process
 
 __all__ = ["Checker", "Violation"]
@@ -60,7 +60,7 @@ class Checker:
     """Watches every process of one group instance. With `calls`, it is told what applications call, and checks that."""
 
     def __init__(self, definition: Definition, calls: bool = False) -> None:
-        self.record = Record(definition.static)
+        self.record = Record(definition.static, definition.netsplit is Netsplit.PARTITIONABLE)
         self.calls = Calls(self.record)
         self.states = States(definition)
         self.letters = Letters(self.record)

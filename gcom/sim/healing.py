@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gcom.sim.checkers import Violation
 from gcom.sim.plan import Event, Fault
+from gcom.values.definition import Multicast
 from gcom.values.names import Process
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Healing:
         if world.plan.silent:
             self._storm()
         if world.silent and not self._settles(end_ms):
+            return False
+        if not self._merges(end_ms):
             return False
         if not world.until(end_ms, lambda: world.has_enough):
             sent, delivered = world.messages, world.deliveries
@@ -116,6 +119,19 @@ class Healing:
             world.silent = True
             world.until(world.now_ms + world.plan.delay_ms)
             world.network.stormy = False
+
+    def _merges(self, end_ms: int) -> bool:
+        """Whether all that the sides of a split had is one state; STATE says that it is the same everywhere."""
+        world = self._world
+        if world.plan.definition.multicast is not Multicast.RELIABLE:
+            return True
+        world.until(end_ms, lambda: self._has_merged() or not self._is_united())
+        if not self._has_merged() and world.now_ms >= end_ms:
+            raise Violation(f"STUCK: what an instance had is not merged: {world.describe()}")
+        return self._has_merged()
+
+    def _has_merged(self) -> bool:
+        return self._is_united() and all(node.stay.application.has_brought_all for node in self._running)
 
     def _settles(self, end_ms: int) -> bool:
         """Whether what was sent before all fell silent is dealt with everywhere, with nothing sent after it."""

@@ -16,6 +16,7 @@ from gcom.core.frames import Refused
 from gcom.core.requests import Answer, Request
 from gcom.sim.clock import Clock
 from gcom.sim.stay import Stay
+from gcom.values.definition import Netsplit
 from gcom.values.names import Address, Process
 
 if TYPE_CHECKING:
@@ -70,8 +71,14 @@ class Node:
     def enter(self) -> None:
         """Enter the group, as a new incarnation."""
         process = self.world.next_process(self.name)
-        stay = self.stays[process] = Stay(self, process, Random(self._rng.random()))
+        stay = self.stays[process] = Stay(self, process, Random(self._rng.random()), self._former)
         stay.start()
+
+    @property
+    def _former(self) -> Stay | None:
+        """The stay that a process of a PARTITIONABLE group goes on from: one that it lost."""
+        merges = self.world.plan.definition.netsplit is Netsplit.PARTITIONABLE
+        return self.stay if merges and self.stays and self.stay.lost else None
 
     def crash(self) -> None:
         self.crashed = True
@@ -98,7 +105,7 @@ class Node:
     def receive(self, data: bytes) -> bytes | None:
         """The exposed endpoint; None: it crashed over the call."""
         frame = codec.decode(data)
-        stay = self.stays.get(frame.target)
+        stay = self.stay if frame.hail and self.stays else self.stays.get(frame.target)
         if stay is None:
             return codec.encode(Refused("unknown", f"{frame.target} is not in group {frame.group!r} here"))
         reply = stay.receive(frame)

@@ -18,6 +18,7 @@ from gcom.core.effects import (
     EntryFailed,
     GroupCallOver,
     Installed,
+    MergeState,
     OfMail,
     Sent,
     Serve,
@@ -29,7 +30,7 @@ from gcom.core.effects import (
     Undelivered,
 )
 from gcom.core.frames import Frame, Reply
-from gcom.core.group import GroupMachine, Stage
+from gcom.core.group import RETURNS, GroupMachine, Stage
 from gcom.core.requests import Answer, Request
 from gcom.core.sequencer import SequencerAnswer, SequencerRequest
 from gcom.errors import GComError
@@ -50,7 +51,7 @@ _WALL_NS = 1_700_000_000_000_000_000
 class Stay:
     """A machine, its timer, its calls, its application and its log."""
 
-    def __init__(self, node: Node, process: Process, rng: Random) -> None:
+    def __init__(self, node: Node, process: Process, rng: Random, former: Stay | None = None) -> None:
         self.node = node
         self.process = process
         self.world: World = node.world
@@ -61,6 +62,10 @@ class Stay:
             definition.group, process, node.address, definition, gives_state=keeps, takes_state=keeps
         )
         self.application = Application(self, rng)
+        self.lost = False  # it was in the group, or on its way back, and did not want to be out
+        if former:
+            self.machine = former.machine.again(process)
+            self.application.go_on_from(former.application)
         self._in_flight: set[Process] = set()
         self._heard_ms: dict[Process, int] = {}  # when something last came from a peer
         self._since_ms = 0  # it runs, or is in its view, since then
@@ -135,14 +140,18 @@ class Stay:
                 self.node.ask_registry(self, request)
             case AskSequencer(question):
                 self._ask_sequencer(question)
-            case Deliver() | Skip() | Installed() | TakeState() | AwaitState() | SetState() | StateLost():
+            case (
+                Deliver() | Skip() | Installed() | TakeState() | AwaitState() | SetState() | StateLost() | MergeState()
+            ):
                 self.application.arrived(effect)
             case DeliverUnicast() | Undelivered() | Serve() | Answered() | GroupCallOver():
                 self.application.posted(effect)
             case EntryFailed(error):
                 self.failure = error
+                self.lost = self.machine.returns
                 self.node.on_failed()
             case Ended(_, reason):
+                self.lost = reason in RETURNS
                 self.application.posted(effect)
                 self.node.on_ended(reason)
             case _:

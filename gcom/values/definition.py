@@ -34,6 +34,7 @@ class Netsplit(StrEnum):
     """What a side of a split network may do."""
 
     PRIMARY = "PRIMARY"  # only a side with a quorum of the last view goes on
+    PARTITIONABLE = "PARTITIONABLE"  # every side goes on, as an instance of its own; when they meet they merge
 
 
 class TieBreaker(StrEnum):

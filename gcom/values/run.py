@@ -9,6 +9,13 @@ from gcom.values.names import Process
 Payload = bytes | str
 
 
+class Brought(bytes):
+    """The state that a member's last instance left it with, which it brings into this one; a message alone in its run.
+
+    It has a number and a place in the group's order as every message, and is handed to no application as one.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """Messages `first … last` of `sender`, sent in `view`.

@@ -336,12 +336,13 @@ class Network:
         elif peer not in self.machines or not self.alive(peer):
             self.handle(who, events.CallFailed(peer, refused=True))
         else:
-            self._arrive(who, peer, codec.decode(codec.encode(frame)))
+            to = self.latest(peer) if frame.hail else peer
+            self._arrive(who, peer, codec.decode(codec.encode(frame)), to)
 
-    def _arrive(self, who: Process, peer: Process, frame: Frame) -> None:
+    def _arrive(self, who: Process, peer: Process, frame: Frame, to: Process) -> None:
         self.carried.append(frame)
-        reply, effects = self.machines[peer].receive(frame, self.now_ms)
-        self._see(peer, effects)
+        reply, effects = self.machines[to].receive(frame, self.now_ms)
+        self._see(to, effects)
         self._count_down(frame)
         if not self._reaches(name_of(peer), name_of(who)):
             self.handle(who, events.CallFailed(peer, refused=False))

@@ -100,6 +100,8 @@ KINDS: dict[type[Control], st.SearchStrategy[Control]] = {
     frames.Probe: st.builds(frames.Probe, numbers, process_lists),
     frames.Vouch: st.builds(frames.Vouch, numbers, process_lists),
     frames.GiveWay: st.builds(frames.GiveWay, processes, addresses),
+    frames.Hail: st.builds(frames.Hail, numbers, numbers, addresses),
+    frames.Presence: st.builds(frames.Presence, numbers, numbers, processes, addresses),
 }
 receipts = st.builds(Receipt, numbers, numbers, numbers)
 flags = st.booleans()

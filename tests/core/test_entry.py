@@ -25,7 +25,7 @@ def entry(*members: str, view: int = 3, alive: bool = True, definition: Definiti
 
 def entering(create: Definition | None = None) -> Entering:
     machine = Entering("news", ME, HERE, create)
-    machine.start()
+    machine.start(0)
     return machine
 
 
@@ -43,8 +43,8 @@ LOOK: list[Out] = [Ask(Lookup("news"))]
 
 
 def test_it_begins_with_a_look_or_a_create() -> None:
-    assert Entering("news", ME, HERE, None).start() == LOOK
-    assert Entering("news", ME, HERE, NEWS).start() == [Ask(Create(NEWS))]
+    assert Entering("news", ME, HERE, None).start(0) == LOOK
+    assert Entering("news", ME, HERE, NEWS).start(0) == [Ask(Create(NEWS))]
 
 
 def test_no_registry_is_the_end() -> None:
@@ -170,7 +170,7 @@ def former(*members: str, view: int = 3) -> Former:
 
 def returning(*members: str) -> Entering:
     machine = Entering("news", ME, HERE, None, former(*members))
-    assert machine.start() == LOOK
+    assert machine.start(0) == LOOK
     return machine
 
 
@@ -248,12 +248,12 @@ def test_a_second_member_is_asked_when_the_first_is_slow_to_answer_at_all() -> N
     assert machine.tick(2 * limits.JOIN_STAGGER_MS) == to(C)
     assert machine.tick(3 * limits.JOIN_STAGGER_MS) == []  # three at a time
     assert machine.on_unreached(B, True, 0) == to(D)
-    machine.on_heard(D)
+    machine.on_heard(D, 0)
     assert machine.on_unreached(A, True, 0) == to(E)
 
 
 def test_who_has_answered_is_waited_for() -> None:
     machine = returning(A, B)
     machine.on_answer(Lookup("news"), entry(A, B), 0)
-    machine.on_heard(A)
+    machine.on_heard(A, 0)
     assert machine.tick(60_000) == []

@@ -134,8 +134,9 @@ class Stream:
 class Record:
     """Every process of one instance. Rules look at it before an effect is put down."""
 
-    def __init__(self, static: tuple[str, ...] = ()) -> None:
+    def __init__(self, static: tuple[str, ...] = (), partitionable: bool = False) -> None:
         self.static = static
+        self.partitionable = partitionable
         self.witnesses: dict[Process, Witness] = {}
         self.streams: dict[Process, Stream] = {}
         self.views: dict[int, Installed] = {}

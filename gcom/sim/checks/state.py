@@ -34,6 +34,13 @@ class State:
         self.streams[run.sender] = (count + len(run.payloads), total)
         self.sequence = crc32(f"{run.sender} {total}".encode(), self.sequence)
 
+    def merged(self, other: State) -> State:
+        """One state of two: of each sender what goes further."""
+        streams = dict(self.streams)
+        for sender, seen in other.streams.items():
+            streams[sender] = max(seen, streams.get(sender, (0, 0)))
+        return State(self.origin, streams, crc32(f"{other.sequence}".encode(), self.sequence))
+
     def dump(self) -> bytes:
         return json.dumps([self.origin, self.streams, self.sequence]).encode()
 

@@ -1,0 +1,152 @@
+"""Getting in: routes between the entry, the links, and the machine of the stay (docs/protocols/group.md)."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from gcom.core import events, frames
+from gcom.core.effects import AskRegistry, Effect, EntryFailed
+from gcom.core.entry import Approach, Ask, Entering, Failed, First, Former, Look
+from gcom.core.entry import Out as EntryOut
+from gcom.core.frames import Control, Decision, Refused, Reply
+from gcom.core.links import Links
+from gcom.core.proposing import is_started
+from gcom.core.requests import Entry
+from gcom.core.transfer import Transfer
+from gcom.values.definition import Definition
+from gcom.values.names import Address, Process
+from gcom.values.view import View
+
+
+class Arrival:
+    """One process on its way in. `entered` is what made its first view, once it is in; `failed`: it never will be."""
+
+    def __init__(
+        self,
+        group: str,
+        process: Process,
+        address: Address,
+        create: Definition | None,
+        former: Former | None,
+        transfer: Transfer,
+        links: Links,
+    ) -> None:
+        self.instance = former.entry.instance if former else ""
+        self.entered: frames.Install | None = None
+        self.failed = False
+        self.effects: list[Effect] = []
+        self._group = group
+        self._process = process
+        self._address = address
+        self._former = former
+        self._found: Entry | None = None
+        self._entering = Entering(group, process, address, create, former)
+        self._join = frames.Join(address, transfer.takes)
+        self._transfer = transfer
+        self._links = links
+
+    @property
+    def waits_for(self) -> str:
+        return self._entering.waits_for
+
+    @property
+    def found(self) -> Entry:
+        """The group whose members were asked last, or that this process is the first of: it is entered."""
+        assert self._found is not None, "a process enters a group that it found"
+        return self._found
+
+    @property
+    def hail(self) -> frames.Hail | None:
+        """What it says to others who look for an instance; None: it does not look."""
+        return self._entering.hail
+
+    def handle(self, event: events.Event, now_ms: int) -> None:
+        """Take an event that a process on its way in may meet."""
+        match event:
+            case events.Start():
+                self._follow(self._entering.start(now_ms), now_ms)
+            case events.RegistryAnswered(request, answer):
+                self._follow(self._entering.on_answer(request, answer, now_ms), now_ms)
+            case events.Replied(peer, reply):
+                self._links.replied(peer, now_ms)
+                self._on_reply(peer, reply, now_ms)
+            case events.CallFailed(peer, refused):
+                self._links.failed(peer, now_ms)
+                if peer in self._links and self._links[peer].failures > 1:
+                    self._follow(self._entering.on_unreached(peer, refused, now_ms), now_ms)
+            case events.Tick():
+                self._follow(self._entering.tick(now_ms), now_ms)
+            case events.SequencerAnswered():
+                pass
+            case _:
+                raise AssertionError(f"a driver tells {type(event).__name__} only to a member")
+
+    def on_install(self, install: frames.Install) -> None:
+        """A member says that this process is in."""
+        self.entered = install
+
+    def on_hail(self, source: Process, instance: str, item: frames.Hail | frames.Presence, now_ms: int) -> None:
+        """Somebody calls that looks for an instance too, or leads one."""
+        self._follow(self._entering.on_found(source, instance, item, now_ms), now_ms)
+
+    def _follow(self, outs: list[EntryOut], now_ms: int) -> None:
+        for peer in self._links.peers:
+            if peer not in self._entering.called:
+                self._links.close(peer)
+        for out in outs:
+            match out:
+                case Ask(request):
+                    self.effects.append(AskRegistry(request))
+                case Approach(process, address):
+                    assert self._entering.entry is not None, "only a group that was found has members to ask"
+                    self._found = self._entering.entry  # what it looks up later says nothing of who admits it now
+                    self.instance = self._found.instance
+                    self._call(process, address, self._join, now_ms)
+                case Look(process, address, hail):
+                    self._call(process, address, hail, now_ms)
+                case First(entry, started):
+                    self._begin(entry, started)
+                case Failed(error):
+                    self.effects.append(EntryFailed(error))
+                    self.failed = True
+                case _:
+                    assert_never(out)
+
+    def _call(self, process: Process, address: Address, item: Control, now_ms: int) -> None:
+        self._links.open(process, address, now_ms)
+        self._links.say(process, item)
+
+    def _begin(self, entry: Entry, started: bool) -> None:
+        """Be the first member of an instance."""
+        self._found = entry
+        members = (self._process,)
+        self.effects += self._transfer.found()
+        started = is_started(entry.definition, members, before=started)
+        first = Decision(View(1, members, (self._address,), started), members, {}, {})
+        self.entered = frames.Install(first)
+
+    def _on_reply(self, peer: Process, reply: Reply, now_ms: int) -> None:
+        if isinstance(reply, Refused):
+            self._follow(self._on_refused(peer, reply, now_ms), now_ms)
+            if (hail := self._entering.hail_for(peer)) and peer in self._links:
+                self._links.say_later(peer, hail)
+            return
+        self._entering.on_heard(peer, now_ms)
+        for item in reply.control:
+            if self.failed or self.entered:
+                return
+            if isinstance(item, frames.Redirect | frames.JoinRefused):
+                self._follow(self._entering.on_reply(peer, item, now_ms), now_ms)
+            elif isinstance(item, frames.Hail | frames.Presence):
+                self.on_hail(reply.source, reply.instance, item, now_ms)
+        if peer in self._links:  # the leader may die with the Join: every heartbeat repeats it
+            self._links.say_later(peer, self._entering.hail_for(peer) or self._join)
+
+    def _on_refused(self, peer: Process, reply: Refused, now_ms: int) -> list[EntryOut]:
+        match reply.code:
+            case "version":
+                return self._entering.on_version(reply.text, now_ms)
+            case "expelled":
+                return self._entering.on_gone(peer, reply.text)
+            case _:
+                return self._entering.on_unreached(peer, True, now_ms)

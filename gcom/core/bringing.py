@@ -1,0 +1,56 @@
+"""The state that an application had in the instance it left: kept until it is merged where the application is now.
+
+One a process image, over all of its stays; the driver has it (docs/protocols/netsplit.md). A driver calls `leave` when
+all of a stay has been dealt with, `enter` before anything of the next is, and `merged` when a MergeState is put to the
+queue: it is dealt with there, or covered by a state that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gcom.values.names import Process
+from gcom.values.run import Brought
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    state: bytes
+    instance: str
+    in_vain: bool  # with a state that was to be brought there, and was not merged
+
+
+class Bringing:
+    """What one application has still to bring."""
+
+    def __init__(self) -> None:
+        self._kept: _Kept | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing waits to be merged."""
+        return self._kept is None
+
+    def leave(self, instance: str, state: bytes, merge: Callable[[bytes, bytes], bytes]) -> None:
+        """A stay is over; what should have been brought there and was not merged goes along."""
+        before = self._kept
+        self._kept = _Kept(merge(state, before.state) if before else state, instance, before is not None)
+
+    def enter(self, instance: str, first: bool) -> Brought | None:
+        """A stay begins, as the first of its instance or not; what to multicast in it, if anything.
+
+        Who begins an instance goes on with what it has; who comes back to the one it was in has missed nothing else.
+        """
+        kept = self._kept
+        if kept is None:
+            return None
+        if not kept.in_vain and (first or kept.instance == instance):
+            self._kept = None
+            return None
+        return Brought(kept.state)
+
+    def merged(self, process: Process, sender: Process, state: bytes) -> None:
+        """`process`, which is this one, merges what `sender` brought: its own, or what is the same."""
+        if self._kept and (sender == process or state == self._kept.state):
+            self._kept = None

@@ -1,0 +1,88 @@
+"""What the next frame to a peer carries of a member's streams, letters, order and state, within the frame's budget."""
+
+from __future__ import annotations
+
+from gcom.core import frames
+from gcom.core.effects import Effect
+from gcom.core.frames import OfState
+from gcom.core.links import Links
+from gcom.core.mail import Mail
+from gcom.core.obtain import relay
+from gcom.core.order_log import Orders
+from gcom.core.streams import Streams
+from gcom.core.transfer import Transfer
+from gcom.core.window import Load
+from gcom.values import limits
+from gcom.values.letter import Letter
+from gcom.values.names import Process
+
+
+class Outgoing:
+    """Reads what the parts have for a peer. Forming a run has `effects`, which are put to those of the step."""
+
+    def __init__(self, links: Links, streams: Streams, mail: Mail, transfer: Transfer, effects: list[Effect]) -> None:
+        self._links = links
+        self._streams = streams
+        self._mail = mail
+        self._transfer = transfer
+        self._effects = effects
+
+    def state_for(self, peer: Process, view: int, now_ms: int) -> OfState | None:
+        """What to put to a peer now of the state that it is given; before its install it could make nothing of it."""
+        multicast = self._streams.multicast
+        known = multicast.out.peers.get(peer)
+        if known is None or known.view != view or self._links[peer].relays:
+            return None
+        data_waits = multicast.open_to(peer) and (self._streams.may_form or multicast.has_for(peer))
+        return self._transfer.item_for(peer, data_waits or self._mail.has_for(peer), now_ms)
+
+    def load_for(self, peer: Process, due: bool, beside: OfState | None) -> tuple[Load, list[Letter]]:
+        """What to put to a peer now; `due`: a frame goes anyway.
+
+        Streams and letters take turns at being first, so that neither starves the other.
+        """
+        link = self._links[peer]
+        budget = limits.LOAD_BYTES_MAX
+        if isinstance(beside, frames.StateChunk):
+            budget -= len(beside.data)
+        if link.letters_first and not link.relays and self._mail.has_for(peer):
+            letters = self._mail.take(peer, budget)
+            load = self._whole_runs_for(peer, budget - sum(letter.taken for letter in letters))
+            link.letters_first = False
+            return load, letters
+        load = self._load_for(peer, budget)
+        wanted = due or load or self._mail.has_for(peer)
+        letters = self._mail.take(peer, budget - load.size) if wanted else []
+        link.letters_first = bool(load) and self._mail.has_for(peer)
+        return load, letters
+
+    def _whole_runs_for(self, peer: Process, bytes_max: int) -> Load:
+        """What of this process's stream fits beside letters."""
+        multicast = self._streams.multicast
+        return multicast.take(peer, bytes_max, whole=True) if multicast.has_for(peer) else Load()
+
+    def _load_for(self, peer: Process, budget: int) -> Load:
+        """What a peer asked for, else what follows in this process's stream."""
+        multicast = self._streams.multicast
+        relayed = relay(self._links[peer].relays, multicast, budget)
+        if relayed or not multicast.open_to(peer):
+            return relayed
+        if self._streams.may_form and not multicast.has_for(peer):
+            self._effects += self._streams.form(limits.RUN_BYTES_MAX)
+            self._links.wake_all()
+        return multicast.take(peer, budget)
+
+    def orders_for(self, peer: Process) -> Orders | None:
+        """The piece of the order to put to a peer with a frame: what it asked for, else what it lacks."""
+        serials = self._streams.serials
+        asked = self._links[peer].relays.get(frames.ORDER)
+        if serials is None:
+            self._links[peer].relays.pop(frames.ORDER, None)  # a peer's mistake
+            return None
+        if asked is None:
+            return serials.put_to(peer) if self._streams.multicast.open_to(peer) else None
+        orders = serials.fetched(asked.view, asked.after)
+        asked.after = orders.end if orders else asked.last
+        if asked.after >= asked.last:
+            del self._links[peer].relays[frames.ORDER]
+        return orders

@@ -1,0 +1,126 @@
+"""Applications of a PARTITIONABLE group: the state of each is the set of all texts that it, or who merged, has read.
+
+One application a name, whatever incarnation it is in: the process image goes on. At the barrier of a view all that have
+the state have the same, which is checked at every step.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from gcom.core import events
+from gcom.core.bringing import Bringing
+from gcom.core.effects import (
+    AwaitState,
+    Deliver,
+    Effect,
+    Ended,
+    Installed,
+    MergeState,
+    SetState,
+    Skip,
+    StateLost,
+    TakeState,
+)
+from gcom.core.group import GroupMachine
+from gcom.core.handover import Handed, Handover
+from gcom.values.definition import Definition
+from gcom.values.names import Process, name_of
+from gcom.values.run import Brought
+from tests.core.making import address
+from tests.core.network import Network
+
+
+def merged(mine: bytes, theirs: bytes) -> bytes:
+    return json.dumps(sorted({*json.loads(mine), *json.loads(theirs)})).encode()
+
+
+@dataclass
+class Application:
+    texts: set[str] = field(default_factory=set)
+    bringing: Bringing = field(default_factory=Bringing)
+    merges: list[tuple[str, int, Process]] = field(default_factory=list)  # instance, view, who brought it
+
+    def state(self) -> bytes:
+        return json.dumps(sorted(self.texts)).encode()
+
+    def set(self, data: bytes) -> None:
+        self.texts = set(json.loads(data))
+
+
+class Islands(Network):
+    """Every process gives, takes and merges state, and comes back by itself."""
+
+    def __init__(self, definition: Definition) -> None:
+        super().__init__(definition)
+        self.returning = True
+        self.applications: dict[str, Application] = {}
+        self.handovers: dict[Process, Handover[Ended]] = {}
+        self._entered: set[Process] = set()
+        self._at: dict[tuple[str, int], tuple[Process, bytes]] = {}
+
+    def machine(self, process: Process) -> GroupMachine:
+        group = self.definition.group
+        return GroupMachine(group, process, address(process), self.definition, gives_state=True, takes_state=True)
+
+    def application(self, who: Process) -> Application:
+        return self.applications.setdefault(name_of(who), Application())
+
+    def texts(self, who: Process) -> set[str]:
+        return self.application(who).texts
+
+    def hand_over(self, who: Process, effect: Effect) -> None:
+        handover = self.handovers.setdefault(who, Handover())
+        if isinstance(effect, Ended):
+            handover.end(effect)
+        elif isinstance(
+            effect, Deliver | Skip | Installed | TakeState | AwaitState | SetState | StateLost | MergeState
+        ):
+            if isinstance(effect, Installed) and who not in self._entered:
+                self._entered.add(who)
+                brought = self.application(who).bringing.enter(
+                    self.machines[who].instance, effect.view.members == (who,)
+                )
+                if brought is not None:
+                    self.later(who, events.Submit([brought]))
+            if isinstance(effect, MergeState):
+                self.application(who).bringing.merged(who, effect.sender, effect.data)
+            for covered in handover.put(effect):
+                self._done(who, covered)
+
+    def _done(self, who: Process, done: Deliver | Skip) -> None:
+        sender, last = (done.run.sender, done.run.last) if isinstance(done, Deliver) else (done.sender, 0)
+        if isinstance(done, Deliver):
+            self.later(who, events.Consumed(sender, last, len(done.run.encoded)))
+        else:
+            self.later(who, events.Consumed(sender, done.first + done.count - 1, 0))
+
+    def step(self) -> None:
+        super().step()
+        for who, handover in list(self.handovers.items()):
+            while handover.arrivals and self.alive(who):
+                self._read(who, self.application(who), handover.arrivals.popleft())
+
+    def _read(self, who: Process, application: Application, arrival: Handed | Ended) -> None:
+        machine = self.machines[who]
+        match arrival:
+            case Deliver(run):
+                application.texts |= {str(it) for it in run.payloads if not isinstance(it, Brought)}
+                self._done(who, arrival)
+            case Skip():
+                self._done(who, arrival)
+            case TakeState(view) if machine.transfer.asks(view):
+                self.later(who, events.StateTaken(view, application.state()))
+            case SetState(_, data):
+                application.set(data)
+            case MergeState(view, sender, data):
+                application.set(merged(application.state(), data))
+                application.merges.append((machine.instance, view, sender))
+            case Installed(view_now):
+                other, state = self._at.setdefault((machine.instance, view_now.number), (who, application.state()))
+                assert application.state() == state, f"{who} {application.texts} and {other} {state!r} in {view_now}"
+            case Ended():
+                application.bringing.leave(machine.instance, application.state(), merged)
+            case _:
+                pass
