@@ -113,16 +113,23 @@ class DirectoryClient:
             caller = self._idle.pop()
         except IndexError:
             caller = pyro.Caller(self.address, pyro.DIRECTORY)
+        try:
+            answer = self._call_by(caller, data, deadline)
+        except errors.GComError:
+            caller.close()  # as it is after a failure of its own, but not after one that was put in on purpose
+            raise
+        self._keep(caller)
+        return answer
+
+    def _call_by(self, caller: pyro.Caller, data: bytes, deadline: float) -> bytes:
         kept = caller.connected
         try:
-            answer = self._put(caller, data, max(0.001, deadline - monotonic()))
+            return self._put(caller, data, max(0.001, deadline - monotonic()))
         except (pyro.Lost, pyro.Refused):
             if not kept:
                 raise
             # The connection was kept from an earlier request, and the registry was restarted since.
-            answer = self._put(caller, data, max(0.001, deadline - monotonic()))
-        self._keep(caller)
-        return answer
+            return self._put(caller, data, max(0.001, deadline - monotonic()))
 
     def _keep(self, caller: pyro.Caller) -> None:
         if self._closed or len(self._idle) >= _IDLE_MAX:
