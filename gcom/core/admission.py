@@ -2,15 +2,20 @@
 
 A name is taken only while its holder answers. So a Join under a taken name waits until the holder was heard after it
 was asked (then it is refused), or is suspected (then it goes in the same view change that takes the holder out).
+
+Who went because of a bad link to some member would be let in and dropped again for as long as the link is bad. So who
+went, and was not dead, is let in again only when every member has answered it: it proves that by saying whom it has
+reached.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gcom.core.detector import Detector
 from gcom.core.entry import uninvited
-from gcom.core.frames import Join, JoinRefused
+from gcom.core.frames import Join, JoinRefused, Reach
 from gcom.values import limits, names
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
@@ -35,14 +40,22 @@ class Admission:
         self._definition = definition
         self._process = process
         self._waiting: dict[Process, Joiner] = {}
+        self._cut_off: dict[str, None] = {}  # names, in order; the oldest are forgotten at the bound
 
-    def install(self, view: View) -> None:
-        """Forget who is in now."""
+    def install(self, view: View, cut_off: Iterable[str] = ()) -> None:
+        """Forget who is in now; these names went because some could not reach them, or they some."""
+        self._cut_off |= dict.fromkeys(cut_off)
+        kept = [name for name in self._cut_off if name not in view.names][-limits.GONE_MAX :]
+        self._cut_off = dict.fromkeys(kept)
         self._waiting = {who: joiner for who, joiner in self._waiting.items() if who not in view.members}
 
-    def ask(self, who: Process, join: Join, view: View, detector: Detector, now_ms: int) -> JoinRefused | None:
-        """A Join, perhaps not the first of this process; returns why it is refused, or None: it waits."""
+    def ask(self, who: Process, join: Join, view: View, detector: Detector, now_ms: int) -> JoinRefused | Reach | None:
+        """A Join, perhaps not the first of this process; returns why it is refused or put off, or None: it waits."""
         name = names.name_of(who)
+        needed = set(view.members) - set(detector.suspects)
+        if name in self._cut_off and not needed <= set(join.reached):
+            self._waiting.pop(who, None)
+            return Reach(view.members, view.addresses)
         if self._definition.static and name not in self._definition.static:
             return JoinRefused("NotInvited", uninvited(self._definition, name))
         joiner = self._waiting.get(who)

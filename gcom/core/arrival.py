@@ -13,6 +13,7 @@ from gcom.core.links import Links
 from gcom.core.proposing import is_started
 from gcom.core.requests import Entry
 from gcom.core.transfer import Transfer
+from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
 from gcom.values.view import View
@@ -41,7 +42,8 @@ class Arrival:
         self._former = former
         self._found: Entry | None = None
         self._entering = Entering(group, process, address, create, former)
-        self._join = frames.Join(address, transfer.takes)
+        self._reached: dict[Process, int] = {}  # when each of those whom it was asked to reach answered last
+        self._asked: dict[Process, Address] = {}
         self._transfer = transfer
         self._links = links
 
@@ -89,9 +91,24 @@ class Arrival:
         """Somebody calls that looks for an instance too, or leads one."""
         self._follow(self._entering.on_found(source, instance, item, now_ms), now_ms)
 
+    def _join(self, now_ms: int) -> frames.Join:
+        """The question, with whom this process reaches, if it was asked to reach anybody."""
+        fresh = [peer for peer, at_ms in self._reached.items() if now_ms - at_ms < limits.SILENCE_MS]
+        return frames.Join(self._address, self._transfer.takes, tuple(peer for peer in fresh if peer in self._asked))
+
+    def _on_reach(self, source: Process, reach: frames.Reach, now_ms: int) -> None:
+        """It is admitted when it has reached all members: call them."""
+        if source not in self._entering.targets:
+            return
+        mine = {peer: at for peer, at in zip(reach.members, reach.addresses, strict=True) if peer != self._process}
+        self._asked = mine
+        self._reached = {peer: at_ms for peer, at_ms in self._reached.items() if peer in mine} | {source: now_ms}
+        for peer, address in mine.items():
+            self._call(peer, address, self._join(now_ms), now_ms)
+
     def _follow(self, outs: list[EntryOut], now_ms: int) -> None:
         for peer in self._links.peers:
-            if peer not in self._entering.called:
+            if peer not in self._entering.called and peer not in self._asked:
                 self._links.close(peer)
         for out in outs:
             match out:
@@ -101,7 +118,8 @@ class Arrival:
                     assert self._entering.entry is not None, "only a group that was found has members to ask"
                     self._found = self._entering.entry  # what it looks up later says nothing of who admits it now
                     self.instance = self._found.instance
-                    self._call(process, address, self._join, now_ms)
+                    self._asked = {}
+                    self._call(process, address, self._join(now_ms), now_ms)
                 case Look(process, address, hail):
                     self._call(process, address, hail, now_ms)
                 case First(entry, started):
@@ -132,15 +150,19 @@ class Arrival:
                 self._links.say_later(peer, hail)
             return
         self._entering.on_heard(peer, now_ms)
+        if peer in self._asked:
+            self._reached[peer] = now_ms
         for item in reply.control:
             if self.failed or self.entered:
                 return
             if isinstance(item, frames.Redirect | frames.JoinRefused):
                 self._follow(self._entering.on_reply(peer, item, now_ms), now_ms)
+            elif isinstance(item, frames.Reach):
+                self._on_reach(peer, item, now_ms)
             elif isinstance(item, frames.Hail | frames.Presence):
                 self.on_hail(reply.source, reply.instance, item, now_ms)
         if peer in self._links:  # the leader may die with the Join: every heartbeat repeats it
-            self._links.say_later(peer, self._entering.hail_for(peer) or self._join)
+            self._links.say_later(peer, self._entering.hail_for(peer) or self._join(now_ms))
 
     def _on_refused(self, peer: Process, reply: Refused, now_ms: int) -> list[EntryOut]:
         match reply.code:

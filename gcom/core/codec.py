@@ -319,9 +319,16 @@ def _refusal(f: list[Any]) -> Control:
     return frames.JoinRefused(checked.text(f[0], 40), checked.text(f[1], 1000))
 
 
+def _reach(f: list[Any]) -> Control:
+    members, addresses = checked.processes(f[0]), tuple(map(names.address, f[1]))
+    if len(members) != len(addresses):
+        raise MalformedFrame("members without addresses")
+    return frames.Reach(members, addresses)
+
+
 # The wire's number of each control item; a number is never given to another.
 _DECODERS: dict[int, Callable[[list[Any]], Control]] = {
-    1: lambda f: frames.Join(names.address(f[0]), checked.flag(f[1])),
+    1: lambda f: frames.Join(names.address(f[0]), checked.flag(f[1]), checked.processes(f[2])),
     2: lambda f: frames.Redirect(checked.process(f[0]), names.address(f[1])),
     3: _refusal,
     4: _prepare,
@@ -334,6 +341,7 @@ _DECODERS: dict[int, Callable[[list[Any]], Control]] = {
     11: _chunk,
     12: lambda f: frames.StateRefused(checked.number(f[0]), checked.text(f[1], 1000)),
     20: lambda f: frames.GiveWay(checked.process(f[0]), names.address(f[1])),
+    13: _reach,
     23: lambda f: frames.Hail(checked.number(f[0]), checked.number(f[1]), names.address(f[2])),
     24: lambda f: frames.Presence(
         checked.number(f[0]), checked.number(f[1]), checked.process(f[2]), names.address(f[3])
@@ -351,12 +359,14 @@ def _decode_control(fields: Any) -> Control:
 
 def _encode_control(item: Control) -> tuple[Any, ...]:
     match item:
-        case frames.Join(address, takes_state):
-            return (1, address, takes_state)
+        case frames.Join(address, takes_state, reached):
+            return (1, address, takes_state, reached)
         case frames.Redirect(process, address):
             return (2, process, address)
         case frames.JoinRefused(code, text):
             return (3, code, text)
+        case frames.Reach(members, addresses):
+            return (13, members, addresses)
         case frames.Prepare(view, ballot):
             return (4, view, ballot)
         case frames.Promise(view, ballot, held, accepted_ballot, accepted, standing):

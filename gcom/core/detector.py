@@ -20,6 +20,7 @@ from gcom.values.definition import TieBreaker
 from gcom.values.names import Process
 from gcom.values.view import View
 
+CUT_OFF = "cut off"  # the reason of a suspicion that others contradict
 VOUCH_MS = 3 * limits.HEARTBEAT_MS  # who was heard within this time is vouched for
 
 
@@ -140,7 +141,8 @@ class Detector:
             if watch.trust is Trust.SUSPECTED or not watch.silence.is_long(now_ms, self._lag_ms):
                 continue
             meaning = watch.silence.meaning(now_ms, can_ask=bool(self._helpers(peer, now_ms)))
-            if meaning is Meaning.SILENT and self.suspect(peer, "silence"):
+            reason = CUT_OFF if watch.silence.is_vouched(now_ms) else "silence"
+            if meaning is Meaning.SILENT and self.suspect(peer, reason):
                 suspected.append(peer)
             elif meaning is Meaning.ASK:
                 watch.become(Trust.ASKED)
@@ -186,6 +188,26 @@ class Detector:
     def suspects(self) -> dict[Process, str]:
         """Whom this process suspects, and why."""
         return {peer: watch.reason for peer, watch in self._watched.items() if watch.trust is Trust.SUSPECTED}
+
+    def contested(self, peer: Process) -> bool:
+        """Whether this process suspects a peer that others heard and that some member does not suspect.
+
+        1. A, B and C suspect D, each while another vouches for it. 2. D dies. 3. Did each go on to believe that others
+        hear D, each would take itself for the one with the bad link, and nobody would propose a view without D.
+        """
+        if self._watched[peer].reason != CUT_OFF or self.by_quorum(peer):
+            return False
+        return any(not watch.reason and peer not in watch.suspects for watch in self._watched.values())
+
+    def contradicted(self, now_ms: int) -> list[tuple[Process, Process]]:
+        """Who suspects whom, though this process hears both, or is one of the two itself."""
+        found = [(self._process, peer) for peer in self._watched if self.contested(peer)]
+        heard = {peer for peer in self._watched if self._hears(peer, now_ms, VOUCH_MS)}
+        for peer in self._watched:
+            if peer in heard:
+                suspects = self._watched[peer].suspects
+                found += [(peer, other) for other in suspects if other in heard or other == self._process]
+        return found
 
     @property
     def alone(self) -> bool:

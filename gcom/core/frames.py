@@ -87,10 +87,14 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """The source asks the leader to be admitted; it listens at `address`, and may want the application's state."""
+    """The source asks the leader to be admitted; it listens at `address`, and may want the application's state.
+
+    `reached` are those who answered it just now, if it was asked to reach them.
+    """
 
     address: Address
     takes_state: bool = False
+    reached: tuple[Process, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,14 @@ class JoinRefused:
 
     code: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The source admits the target once that reaches all of these: one of its name was cut off from some."""
+
+    members: tuple[Process, ...]
+    addresses: tuple[Address, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +256,9 @@ class Vouch:
 OfState = StateChunk | StateRefused
 OfHail = Hail | Presence
 OfChange = Prepare | Promise | Nack | Cut | CutOk
-Control = Join | Redirect | JoinRefused | OfChange | Install | Fetch | OfState | GiveWay | OfHail | Probe | Vouch
+Control = (
+    Join | Redirect | JoinRefused | Reach | OfChange | Install | Fetch | OfState | GiveWay | OfHail | Probe | Vouch
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,7 +255,7 @@ class Member:
                 self._give_way(self._merging.on_told(source, item, self.view, now_ms), now_ms)
             case frames.Hail() | frames.Presence():
                 pass  # for whoever has a name: answered before it is looked whose instance the frame is of
-            case frames.Fetch() | frames.Join() | frames.Redirect() | frames.JoinRefused():
+            case frames.Fetch() | frames.Join() | frames.Redirect() | frames.JoinRefused() | frames.Reach():
                 pass  # a fetch is relayed for the whole frame; the others are late: that process is in already
             case _:
                 self._passage.on_item(source, item, now_ms)

@@ -311,6 +311,7 @@ class Passage:
         self.suspected(suspected)
         for helper, silent in asked.items():
             self._links.say(helper, frames.Probe(self.view.number, silent))
+        self.grounds.look(now_ms)
         self.grounds.admission.tick(now_ms)
         self._transfer.tick(now_ms)
         if self._transfer.seeking:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from gcom.core.admission import Admission
-from gcom.core.detector import Detector
+from gcom.core.detector import CUT_OFF, Detector
 from gcom.core.frames import ORDER, Decision, Promise
+from gcom.core.mesh import Mesh
 from gcom.core.quorum import is_quorum
 from gcom.core.transfer import sources
 from gcom.values import names
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Process
 from gcom.values.view import View
+
+# Why one goes who may be alive behind a bad link: it is let in again once it has reached all.
+UNHEARD = (CUT_OFF, "accused", "silence", "stuck")
 
 
 def is_started(definition: Definition, members: tuple[Process, ...], before: bool) -> bool:
@@ -27,6 +31,10 @@ class Grounds:
 
     def __init__(self, process: Process, definition: Definition, view: View) -> None:
         self.detector = Detector(process, definition.tie_breaker)
+        self.dropped: tuple[Process, ...] = ()  # without whom no two are left that do not reach each other
+        self._mesh = Mesh()
+        self._dropped_patiently: tuple[Process, ...] = ()
+        self._beyond: set[Process] = set()  # of them, whom this process does not reach, though it may hear them
         self.admission = Admission(definition, process)
         self.leavers: dict[Process, None] = {}  # in the order in which they were heard
         self.seekers: dict[Process, None] = {}
@@ -47,19 +55,41 @@ class Grounds:
         self.unserved, self._reaching = {}, {}
         self.frozen = False
         self.seekers = {}
+        self.dropped = self._dropped_patiently = ()
+        self._mesh, self._beyond = Mesh(), set()
         self.leavers = {member: None for member in self.leavers if member in view.members}
         self.detector.install(view, now_ms)
-        self.admission.install(view)
+        self.admission.install(view, [names.name_of(who) for who, why in decision.left.items() if why in UNHEARD])
+
+    def look(self, now_ms: int) -> None:
+        """Who does not reach whom now, and what follows."""
+        members = self._view.members
+        self._mesh.look(members, self.detector.contradicted(now_ms), now_ms)
+        self.dropped, self._dropped_patiently = (
+            found if self._is_quorum(set(members) - set(found)) else ()
+            for found in (self._mesh.dropped(members, now_ms, patient) for patient in (False, True))
+        )
+
+        self._beyond = self._mesh.beyond(self._process, now_ms).intersection(self.dropped)
+
+    def _is_quorum(self, members: set[Process]) -> bool:
+        """Whether these are a quorum, or may be one with the witness."""
+        return is_quorum(self._view, members, self._definition.tie_breaker, witness=True)
+
+    @property
+    def _failed(self) -> bool:
+        """Whether somebody is suspected, and nobody contradicts that."""
+        return any(not self.detector.contested(peer) for peer in self.detector.suspects)
 
     @property
     def live(self) -> set[Process]:
-        """The members that this process does not suspect, itself included."""
-        return set(self._view.members) - set(self.detector.suspects)
+        """The members that this process does not suspect, and can expect an answer of; itself included."""
+        return set(self._view.members) - set(self.detector.suspects) - self._beyond
 
     @property
     def has_quorum(self) -> bool:
         """Whether the live members are a quorum, or may be one with the witness."""
-        return is_quorum(self._view, self.live, self._definition.tie_breaker, witness=True)
+        return self._is_quorum(self.live)
 
     def on_registry(self, member: Process, cut_off: bool, reaches: bool) -> None:
         """What a member of the view says of the registry; a change of the sequencer is a change of the view."""
@@ -79,7 +109,12 @@ class Grounds:
     def urgent(self) -> bool:
         """Whether a change is wanted for more than joins."""
         asked = self.frozen or self.leavers or self.unserved or self._may_return
-        return bool(asked or self.seekers or self.brought or self.detector.suspects or self._accused)
+        return bool(asked or self.seekers or self.brought or self._failed or self._accused or self._drops)
+
+    @property
+    def _drops(self) -> tuple[Process, ...]:
+        """Whom this process would drop; one that is not the leader waits for the leader to see it, too."""
+        return self.dropped if self._process == self._view.leader else self._dropped_patiently
 
     @property
     def partitionable(self) -> bool:
@@ -99,16 +134,17 @@ class Grounds:
     def may_propose(self, now_ms: int) -> bool:
         """Whether this process should propose, as far as the others go: joins alone wait for one another a little."""
         ripe = self.urgent or self.admission.gathered(self.live, now_ms)
-        return ripe and self.has_quorum and self.permits(self._process)
+        return ripe and self.has_quorum and self._process not in self.dropped and self.permits(self._process)
 
     def permits(self, proposer: Process) -> bool:
         """Whether this process, or a quorum, suspects every rank above the proposer's: the bully's rule, by votes.
 
-        For its own proposal only the quorum counts: a lone suspicion would freeze this process for nothing.
+        For its own proposal only the quorum counts: a lone suspicion would freeze this process for nothing. Who is to
+        be dropped, because it does not reach others, counts as suspected by all: this process may be it.
         """
         above = self._view.members[: self._view.rank(proposer)]
         alone = proposer != self._process
-        votes = {member: self.detector.by_quorum(member, witness=True) for member in above}
+        votes = {member: self.detector.by_quorum(member, witness=True) or member in self.dropped for member in above}
         return all(votes[member] or (alone and self.detector.suspected(member)) for member in above)
 
     def fresh(self, promises: dict[Process, Promise]) -> Decision:
@@ -116,7 +152,9 @@ class Grounds:
 
         If nobody would stay, the proposer does, and leaves alone after that.
         """
-        reasons = dict.fromkeys(self._accused, "accused") | self.detector.suspects
+        reasons = (
+            dict.fromkeys(self._accused, "accused") | dict.fromkeys(self.dropped, CUT_OFF) | self.detector.suspects
+        )
         reasons |= dict.fromkeys(self.leavers, "merge" if self.gives_way else "request")
         old = self._view
         stay = [member for member in old.members if member in promises and member not in reasons] or [self._process]

@@ -64,6 +64,10 @@ class Silence:
         """Somebody hears the peer."""
         self._vouched_ms = now_ms
 
+    def is_vouched(self, now_ms: int) -> bool:
+        """Whether somebody said lately that it hears the peer."""
+        return self._vouched_ms is not None and now_ms - self._vouched_ms < 3 * limits.PROBE_MS
+
     def limit_ms(self, own_lag_ms: int) -> int:
         """How long it may say nothing now."""
         usual_ms = max(limits.HEARTBEAT_MS, self._mean_8 // 8) + self._deviation_4

@@ -106,6 +106,7 @@ class Checker:
                 self.record.install(witness, effect)
             case Suspected(process):
                 self.record.suspected.add(process)
+                self.record.suspecting.add(who)
             case Ended():
                 for rule in self._ended:
                     rule(witness, effect)

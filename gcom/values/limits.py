@@ -87,6 +87,7 @@ FETCH_RETRY_MS = 300  # an unanswered fetch is sent to the next holder
 GAP_GRACE_MS = 500  # BASIC: a missing run is given up after this long
 JOIN_RETRY_MS = 250  # an unanswered join is asked again
 JOIN_STAGGER_MS = 500  # a member that does not answer a join for this long is not waited for: the next is asked, too
+CUT_MS = 1_000  # two that do not reach each other while others reach both: the group goes on without one
 SEEK_MS = 1_500  # a PARTITIONABLE group's members look for an instance for so long before they begin one
 HAIL_MS = 1_000  # a PARTITIONABLE group's leader calls those who were cut off this often
 RETURN_RETRY_MAX_MS = 2_000  # who lost its group tries again after JOIN_RETRY_MS, twice that, …, this at the most

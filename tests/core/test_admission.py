@@ -115,7 +115,7 @@ def test_a_full_view_takes_nobody() -> None:
     detector.install(view(*members), 0)
     admission = Admission(Definition.parse("g"), members[0])
     refusal = admission.ask(C, Join(address(C)), view(*members), detector, ASKED)
-    assert refusal is not None
+    assert isinstance(refusal, JoinRefused)
     assert "full" in refusal.text
 
 

@@ -85,7 +85,7 @@ def pieces(draw: st.DrawFn) -> Piece:
 orders = st.builds(Orders, numbers, numbers, st.lists(ranges(), max_size=5).map(tuple))
 holders = st.dictionaries(processes | st.just(frames.ORDER), process_lists, max_size=3)
 KINDS: dict[type[Control], st.SearchStrategy[Control]] = {
-    frames.Join: st.builds(frames.Join, addresses, st.booleans()),
+    frames.Join: st.builds(frames.Join, addresses, st.booleans(), process_lists),
     frames.Redirect: st.builds(frames.Redirect, processes, addresses),
     frames.JoinRefused: st.builds(frames.JoinRefused, st.text(max_size=40), texts),
     frames.Prepare: st.builds(frames.Prepare, numbers, ballots),
@@ -100,6 +100,9 @@ KINDS: dict[type[Control], st.SearchStrategy[Control]] = {
     frames.Probe: st.builds(frames.Probe, numbers, process_lists),
     frames.Vouch: st.builds(frames.Vouch, numbers, process_lists),
     frames.GiveWay: st.builds(frames.GiveWay, processes, addresses),
+    frames.Reach: st.lists(st.tuples(processes, addresses), max_size=5).map(
+        lambda seats: frames.Reach(tuple(who for who, _ in seats), tuple(at for _, at in seats))
+    ),
     frames.Hail: st.builds(frames.Hail, numbers, numbers, addresses),
     frames.Presence: st.builds(frames.Presence, numbers, numbers, processes, addresses),
 }

@@ -141,6 +141,7 @@ class Record:
         self.streams: dict[Process, Stream] = {}
         self.views: dict[int, Installed] = {}
         self.suspected: set[Process] = set()  # by anybody, ever
+        self.suspecting: set[Process] = set()  # anybody, ever
         self.messages = 0
         self.deliveries = 0
 

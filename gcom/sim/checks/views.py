@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gcom.core.detector import CUT_OFF
 from gcom.core.effects import Ended, Installed
 from gcom.sim.checks.record import Record, Rule, Violation, Witness
 from gcom.values.names import Process
@@ -82,15 +83,20 @@ class OneLeader(Rule):
 
 
 class Expulsion(Rule):
-    """EXPULSION: nobody is put out of a view, or finds itself put out, that nobody ever suspected."""
+    """EXPULSION: nobody is put out of a view, or finds itself put out, that nobody ever suspected.
+
+    Of two between whom one direction of a link is broken it may be the one that suspects the other.
+    """
 
     def installed(self, witness: Witness, installed: Installed) -> None:
         for gone, reason in installed.left.items():
-            if reason not in ("request", "merge") and gone not in self.record.suspected:
+            known = self.record.suspected | (self.record.suspecting if reason == CUT_OFF else set())
+            if reason not in ("request", "merge") and gone not in known:
                 raise Violation(
                     f"EXPULSION: view {installed.view.number} goes on without {gone} ({reason}), whom nobody suspected"
                 )
 
     def ended(self, witness: Witness, ended: Ended) -> None:
-        if ended.reason == "expelled" and witness.process not in self.record.suspected:
+        known = self.record.suspected | self.record.suspecting
+        if ended.reason == "expelled" and witness.process not in known:
             raise Violation(f"EXPULSION: {witness.process} is put out of view {ended.view}, and nobody suspected it")

@@ -1,0 +1,58 @@
+"""Whom a group goes on without when some members cannot reach each other although others reach both (DESIGN 9).
+
+Such a link is no failure that anybody else sees: no quorum suspects either end, and yet what one sends the other can
+never become stable. So suspicions that contradict what this process hears are *conflicts*, and one that has lasted is
+resolved: the largest set without a conflict goes on, of several the one without the younger members (Pekko's split
+brain resolver calls such members indirectly connected). All compute it alike, from what every status says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from itertools import combinations
+
+from gcom.values import limits
+from gcom.values.names import Process
+
+Pair = tuple[Process, Process]
+EXACT_MAX = 8  # members in conflicts, of which every set is tried; of more the worst go one by one
+
+
+def to_drop(members: tuple[Process, ...], conflicts: Set[Pair]) -> tuple[Process, ...]:
+    """The fewest members without whom no conflict is left, by rank; the younger ones where there is a choice."""
+    involved = [member for member in reversed(members) if any(member in pair for pair in conflicts)]
+    if len(involved) > EXACT_MAX:
+        worst = max(involved, key=lambda who: sum(who in pair for pair in conflicts))
+        rest = {pair for pair in conflicts if worst not in pair}
+        dropped = {worst, *to_drop(members, rest)}
+    else:
+        sets = (set(each) for count in range(len(involved) + 1) for each in combinations(involved, count))
+        dropped = next(each for each in sets if all(each & set(pair) for pair in conflicts))
+    return tuple(member for member in members if member in dropped)
+
+
+class Mesh:
+    """The conflicts that one member sees, and since when."""
+
+    def __init__(self) -> None:
+        self._since: dict[Pair, int] = {}
+
+    def look(self, members: tuple[Process, ...], accusations: Iterable[Pair], now_ms: int) -> None:
+        """These suspect those now; a conflict that is seen no more is forgotten."""
+        rank = {member: place for place, member in enumerate(members)}
+        pairs = {tuple(sorted(pair, key=rank.__getitem__)) for pair in accusations if set(pair) <= rank.keys()}
+        self._since = {(a, b): self._since.get((a, b), now_ms) for a, b in sorted(pairs)}
+
+    def conflicts(self, for_ms: int, now_ms: int) -> set[Pair]:
+        """Those that have lasted so long."""
+        return {pair for pair, since_ms in self._since.items() if now_ms - since_ms >= for_ms}
+
+    def beyond(self, process: Process, now_ms: int) -> set[Process]:
+        """With whom a process is in a conflict that has lasted."""
+        pairs = self.conflicts(limits.CUT_MS, now_ms)
+        return {who for pair in pairs if process in pair for who in pair if who != process}
+
+    def dropped(self, members: tuple[Process, ...], now_ms: int, patient: bool = False) -> tuple[Process, ...]:
+        """Whom to go on without; `patient`: as one who only acts where the leader does not."""
+        ripe = self.conflicts(limits.CUT_MS * (3 if patient else 2) // 2, now_ms)
+        return to_drop(members, ripe) if ripe else ()

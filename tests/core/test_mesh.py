@@ -1,0 +1,140 @@
+"""Links that fail between two whom others reach: whom the group goes on without, and that it stays so."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gcom.core.mesh import EXACT_MAX, Mesh, Pair, to_drop
+from gcom.core.quorum import is_quorum
+from gcom.values import limits
+from gcom.values.names import Process
+from tests.core.making import A, B, C, D, E, view
+from tests.core.network import Network
+
+MANY = tuple(f"m{index}#1" for index in range(12))
+
+
+def connected(members: tuple[Process, ...], conflicts: set[Pair]) -> list[tuple[Process, ...]]:
+    """The largest sets without a conflict, by brute force; the first is the one of the oldest."""
+    for count in range(len(members), 0, -1):
+        found = [each for each in combinations(members, count) if not any(set(pair) <= set(each) for pair in conflicts)]
+        if found:
+            return found
+    return []
+
+
+@given(
+    st.integers(2, 12).flatmap(
+        lambda count: st.tuples(
+            st.just(count), st.sets(st.sampled_from(list(combinations(range(count), 2))), max_size=12)
+        )
+    )
+)
+def test_what_is_left_is_connected_and_the_largest_where_few_are_concerned(
+    drawn: tuple[int, set[tuple[int, int]]],
+) -> None:
+    count, edges = drawn
+    members, conflicts = MANY[:count], {(MANY[a], MANY[b]) for a, b in edges}
+    dropped = to_drop(members, conflicts)
+    kept = tuple(member for member in members if member not in dropped)
+    assert not any(set(pair) <= set(kept) for pair in conflicts)
+    if len({who for pair in conflicts for who in pair}) <= EXACT_MAX:
+        best = connected(members, conflicts)
+        assert len(kept) == len(best[0])
+
+
+@pytest.mark.parametrize(
+    ("conflicts", "dropped"),
+    [
+        ([], ()),
+        ([(A, B)], (B,)),
+        ([(B, C)], (C,)),
+        ([(A, D), (A, E)], (A,)),
+        ([(A, C), (B, D)], (C, D)),
+        ([(A, B), (B, C), (C, D), (D, E)], (B, D)),
+    ],
+)
+def test_the_younger_of_a_pair_goes_and_who_is_in_several(conflicts: list[Pair], dropped: tuple[Process, ...]) -> None:
+    assert to_drop((A, B, C, D, E), set(conflicts)) == dropped
+
+
+def test_a_conflict_counts_once_it_has_lasted() -> None:
+    mesh = Mesh()
+    members = (A, B, C)
+    mesh.look(members, [(C, B)], 1_000)
+    mesh.look(members, [(B, C), (C, "x#1")], 1_500)
+    assert mesh.dropped(members, 1_000 + limits.CUT_MS - 1) == ()
+    assert mesh.dropped(members, 1_000 + limits.CUT_MS) == (C,)
+    assert mesh.dropped(members, 1_000 + limits.CUT_MS, patient=True) == ()
+    mesh.look(members, [], 2_500)
+    mesh.look(members, [(B, C)], 2_600)
+    assert mesh.dropped(members, 3_000) == ()
+
+
+def cut(net: Network, *links: str) -> None:
+    """`a>b`: what a says does not reach b."""
+    net.cuts |= {(link[0], link[-1]) for link in links}
+    net.cuts |= {(link[-1], link[0]) for link in links if link[1] == "-"}
+
+
+@pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
+@pytest.mark.parametrize("link", ["b-c", "b>c", "c>b", "a-b", "a>b", "b>a", "a-c", "a>c", "c>a"])
+def test_a_bad_link_costs_the_younger_and_it_is_back_when_the_link_is(link: str, ordering: str) -> None:
+    net = Network()
+    net.definition = net.definition.parse("g", ordering)
+    net.returning = True
+    net.form("a", "b", "c")
+    young = max(link[0], link[-1])
+    old = {"a", "b", "c"} - {young}
+    kept = [f"{name}#1" for name in sorted(old)]
+    cut(net, link)
+    cut_ms = net.now_ms
+    net.until_view(*kept)
+    assert net.now_ms - cut_ms <= limits.SILENCE_MAX_MS + limits.CUT_MS + 1_500
+    net.pass_ms(2_000)
+    views = net.number(kept[0])
+    net.send(kept[0], "on we go")
+    net.until(lambda: all(net.delivered(who) == ["on we go"] for who in kept))
+    net.pass_ms(10_000)
+    assert net.number(kept[0]) == views  # it does not come in and out again
+    net.heal()
+    net.until(
+        lambda: all(net.members(who) == {*kept, net.latest(f"{young}#1")} for who in (*kept, net.latest(f"{young}#1")))
+    )
+    net.send(net.latest(f"{young}#1"), "back")
+    net.until(lambda: all(net.delivered(who)[-1:] == ["back"] for who in kept))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(24))
+def test_the_largest_set_that_is_connected_goes_on(seed: int) -> None:
+    rng = Random(seed)
+    names = "abcdefg"[: rng.randint(3, 7)]
+    net = Network()
+    net.returning = True
+    members = tuple(net.form(*names))
+    pairs = rng.sample(list(combinations(names, 2)), rng.randint(1, 3))
+    for one, other in pairs:
+        cut(net, f"{one}{rng.choice('->')}{other}" if rng.random() < 0.8 else f"{other}>{one}")
+    best = connected(members, {(f"{a}#1", f"{b}#1") for a, b in pairs})
+    sizes = {len(each) for each in best if is_quorum(view(*members), set(each))}
+    net.pass_ms(15_000)
+    number = {who: net.number(who) for who in members}
+    present = [who for who in members if net.members(who)]
+    if not sizes:
+        return
+    (kept,) = {frozenset(net.members(who)) for who in present}
+    assert kept == set(present)
+    assert not any({f"{a}#1", f"{b}#1"} <= kept for a, b in pairs), (pairs, kept)
+    assert len(kept) in sizes
+    net.send(present[0], "on we go")
+    net.until(lambda: all(net.delivered(who) == ["on we go"] for who in present))
+    net.pass_ms(8_000)
+    assert {who: net.number(who) for who in present} == {who: number[who] for who in present}
+    net.heal()
+    net.until(lambda: net.members(present[0]) == {net.latest(who) for who in members})
