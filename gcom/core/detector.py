@@ -47,6 +47,7 @@ class _Watch:
     spoke_ms: int = -1  # when it was last heard, as it was
     failures: int = 0  # refused connections in a row
     suspects: tuple[Process, ...] = ()  # whom it suspects, by its last status
+    frozen: bool = False  # it has promised to a change, by its last status: its suspicions stay
     reason: str = ""  # why it is suspected; empty while it is not
     dead: bool = False  # its machine says that it is not there
 
@@ -77,12 +78,12 @@ class Detector:
         if self._ticked_ms is None:
             self._ticked_ms = now_ms
 
-    def heard(self, peer: Process, now_ms: int, suspects: tuple[Process, ...]) -> None:
+    def heard(self, peer: Process, now_ms: int, suspects: tuple[Process, ...], frozen: bool = False) -> None:
         """Something came from a peer."""
         watch = self._watched.get(peer)
         if watch:
             watch.silence.heard(now_ms)
-            watch.spoke_ms = now_ms
+            watch.spoke_ms, watch.frozen = now_ms, frozen
             watch.failures, watch.suspects, watch.dead = 0, suspects, False
             if watch.reason != "stuck" and self._may_forgive:
                 watch.become(Trust.HEARD)
@@ -200,11 +201,14 @@ class Detector:
         return any(not watch.reason and peer not in watch.suspects for watch in self._watched.values())
 
     def contradicted(self, now_ms: int) -> list[tuple[Process, Process]]:
-        """Who suspects whom, though this process hears both, or is one of the two itself."""
-        found = [(self._process, peer) for peer in self._watched if self.contested(peer)]
+        """Who suspects whom, though this process hears both, or is one of the two itself.
+
+        Who has promised to a change keeps its suspicions: they may be of a split that is over, and say nothing here.
+        """
+        found = [(self._process, peer) for peer in self._watched if self.contested(peer) and not self.sticky]
         heard = {peer for peer in self._watched if self._hears(peer, now_ms, VOUCH_MS)}
         for peer in self._watched:
-            if peer in heard:
+            if peer in heard and not self._watched[peer].frozen:
                 suspects = self._watched[peer].suspects
                 found += [(peer, other) for other in suspects if other in heard or other == self._process]
         return found

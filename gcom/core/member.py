@@ -217,7 +217,7 @@ class Member:
 
     def _on_status(self, peer: Process, status: Status, now_ms: int) -> None:
         same = status.view == self.view.number
-        self._grounds.detector.heard(peer, now_ms, status.suspects if same else ())
+        self._grounds.detector.heard(peer, now_ms, status.suspects if same else (), status.frozen)
         self.effects += self.streams.on_status(peer, status)
         self.mail.on_receipt(peer, status.receipt, status.view)
         self.transfer.on_status(peer, status.state, status.seeking)

@@ -37,11 +37,12 @@ class Mesh:
     def __init__(self) -> None:
         self._since: dict[Pair, int] = {}
 
-    def look(self, members: tuple[Process, ...], accusations: Iterable[Pair], now_ms: int) -> None:
-        """These suspect those now; a conflict that is seen no more is forgotten."""
+    def look(self, members: tuple[Process, ...], accusations: Iterable[Pair], now_ms: int, keeps: bool = False) -> None:
+        """These suspect those now; a conflict that is seen no more is forgotten, unless a change `keeps` them."""
         rank = {member: place for place, member in enumerate(members)}
         pairs = {tuple(sorted(pair, key=rank.__getitem__)) for pair in accusations if set(pair) <= rank.keys()}
-        self._since = {(a, b): self._since.get((a, b), now_ms) for a, b in sorted(pairs)}
+        seen = {(a, b): self._since.get((a, b), now_ms) for a, b in sorted(pairs)}
+        self._since = {**self._since, **seen} if keeps else seen
 
     def conflicts(self, for_ms: int, now_ms: int) -> set[Pair]:
         """Those that have lasted so long."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gcom.core.effects import Effect, Ended
 from gcom.values.definition import Definition
 from gcom.values.names import Process
 from tests.core.islands import Islands
@@ -69,3 +70,104 @@ def test_when_the_sides_meet_their_states_are_merged_everywhere_alike(ordering: 
     net.until(lambda: all(net.texts(who) == every for who in latest(net, "abcde")))
     assert net.application("c#1").merges
     assert net.latest("d#1") == "d#1"
+
+
+@pytest.mark.parametrize("netsplit", ["PRIMARY", "PARTITIONABLE"])
+def test_scenario_35_three_sides_without_a_majority_are_one_group_after_the_heal(netsplit: str) -> None:
+    net = returning("a", "b", "c", "d", "e", "f", netsplit=netsplit)
+    net.split("a b", "c d", "e f", "registry")
+    net.pass_ms(10_000)
+    if netsplit == "PRIMARY":
+        assert not any(net.members(who) for who in latest(net, "abcdef"))
+    else:
+        assert all(together(net, side) for side in ("ab", "cd", "ef"))
+    net.heal()
+    net.until(lambda: together(net, "abcdef"), 30_000)
+    assert net.instances_alive == 1
+    net.send(net.latest("f#1"), "again")
+    net.until(lambda: all(net.delivered(who)[-1:] == ["again"] for who in latest(net, "abcdef")))
+
+
+@pytest.mark.parametrize("bridge", ["a", "b", "c"])
+def test_scenario_36_a_bridge_keeps_one_of_the_two_and_the_view_stays(bridge: str) -> None:
+    net = returning("a", "b", "c")
+    one, other = sorted({"a", "b", "c"} - {bridge})
+    net.cuts = {(one, other), (other, one)}
+    kept = sorted([f"{one}#1", f"{bridge}#1"])
+    net.until_view(*kept)
+    number = net.number(kept[0])
+    net.pass_ms(15_000)
+    assert {net.number(who) for who in kept} == {number}
+    net.heal()
+    net.until(lambda: together(net, "abc"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("netsplit", ["PRIMARY", "PARTITIONABLE"])
+def test_scenario_37_a_split_of_five_minutes_ends_by_itself(netsplit: str) -> None:
+    net = returning("a", "b", "c", netsplit=netsplit)
+    net.registry_up = False  # nobody remembers but those who were there
+    net.split("a b", "c")
+    net.pass_ms(300_000)
+    net.heal()
+    net.until(lambda: together(net, "abc"), 10_000)
+
+
+@pytest.mark.parametrize("dies", ["a", "b", "c"])
+def test_scenario_38_whoever_dies_while_two_instances_merge_the_rest_become_one(dies: str) -> None:
+    """`a` leads those who give way, `c` those who stay; each dies at the first merge that somebody leaves for."""
+    net = Islands(Definition.parse("g", netsplit="PARTITIONABLE"))
+    net.form("c", "d", "e", "a", "b")
+    net.split("a b", "c d e registry")
+    net.until(lambda: together(net, "ab") and together(net, "cde"))
+    net.send(net.latest("a#1"), "of a")
+    net.send("d#1", "of d")
+    net.until(lambda: all(net.texts(who) == {"of a"} for who in latest(net, "ab")))
+    net.until(lambda: all(net.texts(who) == {"of d"} for who in latest(net, "cde")))
+    killed: list[Process] = []
+
+    def kill_at_the_merge(_: Process, effect: Effect) -> None:
+        if isinstance(effect, Ended) and effect.reason == "merge" and not killed:
+            killed.append(net.latest(f"{dies}#1"))
+            net.kill(killed[0])
+
+    net.watch = kill_at_the_merge
+    net.heal()
+    net.until(lambda: bool(killed))
+    rest = "abcde".replace(dies, "")
+    net.until(lambda: together(net, rest), 40_000)
+    net.until(lambda: all(net.texts(who) == {"of a", "of d"} for who in latest(net, rest)))
+
+
+def test_scenario_38_a_leader_that_does_not_answer_is_not_gone_over_to() -> None:
+    net = returning("a", "b", "c", "d", "e", netsplit="PARTITIONABLE")
+    net.split("a b", "c d e")
+    net.until(lambda: together(net, "ab") and together(net, "cde"))
+    net.split("a b", "c")  # d and e, who would tell of c, are reached
+    net.pass_ms(500)
+    assert net.members(net.latest("a#1")) == set(latest(net, "ab"))  # it has seen nobody whom it could enter by
+    net.heal()
+    net.until(lambda: together(net, "abcde"))
+
+
+def test_scenario_39_views_that_overlap_become_one() -> None:
+    """1. A and B put C out, and C hears nothing of it. 2. So A and B are in view 4, and C in view 3 of all three."""
+    net = returning("a", "b", "c")
+    net.cut_off.add("c#1")
+    net.until_view("a#1", "b#1")
+    assert net.members("c#1") == {"a#1", "b#1", "c#1"}
+    net.heal()
+    net.until(lambda: together(net, "abc"))
+    assert net.end("c#1") == Ended(3, "expelled")
+    assert net.instances_alive == 1
+
+
+def test_scenario_40_a_member_whose_answers_come_late_now_and_then_stays() -> None:
+    net = returning("a", "b", "c")
+    for _ in range(10):
+        net.pause("b#1")
+        net.pass_ms(1_200)
+        net.resume("b#1")
+        net.pass_ms(400)
+    assert {net.number(who) for who in ("a#1", "b#1", "c#1")} == {3}
+    assert together(net, "abc")
