@@ -311,19 +311,13 @@ def _fetch(f: list[Any]) -> Control:
     )
 
 
-def _install(f: list[Any]) -> Control:
-    return frames.Install(_decision(f[0]), checked.number(f[1]))
-
-
 def _refusal(f: list[Any]) -> Control:
     return frames.JoinRefused(checked.text(f[0], 40), checked.text(f[1], 1000))
 
 
 def _reach(f: list[Any]) -> Control:
-    members, addresses = checked.processes(f[0]), tuple(map(names.address, f[1]))
-    if len(members) != len(addresses):
-        raise MalformedFrame("members without addresses")
-    return frames.Reach(members, addresses)
+    seats = dict(f[0])
+    return frames.Reach(checked.processes(list(seats)), tuple(map(names.address, seats.values())))
 
 
 # The wire's number of each control item; a number is never given to another.
@@ -336,18 +330,18 @@ _DECODERS: dict[int, Callable[[list[Any]], Control]] = {
     6: lambda f: frames.Nack(checked.number(f[0]), _ballot(f[1])),
     7: _cut,
     8: lambda f: frames.CutOk(checked.number(f[0]), _ballot(f[1])),
-    9: _install,
+    9: lambda f: frames.Install(_decision(f[0]), checked.number(f[1])),
     10: _fetch,
     11: _chunk,
     12: lambda f: frames.StateRefused(checked.number(f[0]), checked.text(f[1], 1000)),
-    20: lambda f: frames.GiveWay(checked.process(f[0]), names.address(f[1])),
     13: _reach,
+    20: lambda f: frames.GiveWay(checked.process(f[0]), names.address(f[1])),
+    21: lambda f: frames.Probe(checked.number(f[0]), checked.processes(f[1])),
+    22: lambda f: frames.Vouch(checked.number(f[0]), checked.processes(f[1])),
     23: lambda f: frames.Hail(checked.number(f[0]), checked.number(f[1]), names.address(f[2])),
     24: lambda f: frames.Presence(
         checked.number(f[0]), checked.number(f[1]), checked.process(f[2]), names.address(f[3])
     ),
-    21: lambda f: frames.Probe(checked.number(f[0]), checked.processes(f[1])),
-    22: lambda f: frames.Vouch(checked.number(f[0]), checked.processes(f[1])),
 }
 
 
@@ -366,7 +360,7 @@ def _encode_control(item: Control) -> tuple[Any, ...]:
         case frames.JoinRefused(code, text):
             return (3, code, text)
         case frames.Reach(members, addresses):
-            return (13, members, addresses)
+            return (13, dict(zip(members, addresses, strict=True)))
         case frames.Prepare(view, ballot):
             return (4, view, ballot)
         case frames.Promise(view, ballot, held, accepted_ballot, accepted, standing):

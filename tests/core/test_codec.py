@@ -100,8 +100,8 @@ KINDS: dict[type[Control], st.SearchStrategy[Control]] = {
     frames.Probe: st.builds(frames.Probe, numbers, process_lists),
     frames.Vouch: st.builds(frames.Vouch, numbers, process_lists),
     frames.GiveWay: st.builds(frames.GiveWay, processes, addresses),
-    frames.Reach: st.lists(st.tuples(processes, addresses), max_size=5).map(
-        lambda seats: frames.Reach(tuple(who for who, _ in seats), tuple(at for _, at in seats))
+    frames.Reach: st.dictionaries(processes, addresses, max_size=5).map(
+        lambda seats: frames.Reach(tuple(seats), tuple(seats.values()))
     ),
     frames.Hail: st.builds(frames.Hail, numbers, numbers, addresses),
     frames.Presence: st.builds(frames.Presence, numbers, numbers, processes, addresses),
