@@ -36,6 +36,7 @@ class Mesh:
 
     def __init__(self) -> None:
         self._since: dict[Pair, int] = {}
+        self._seen: set[Pair] = set()  # of them, those that are seen now
 
     def look(self, members: tuple[Process, ...], accusations: Iterable[Pair], now_ms: int, keeps: bool = False) -> None:
         """These suspect those now; a conflict that is seen no more is forgotten, unless a change `keeps` them."""
@@ -43,14 +44,15 @@ class Mesh:
         pairs = {tuple(sorted(pair, key=rank.__getitem__)) for pair in accusations if set(pair) <= rank.keys()}
         seen = {(a, b): self._since.get((a, b), now_ms) for a, b in sorted(pairs)}
         self._since = {**self._since, **seen} if keeps else seen
+        self._seen = set(seen)
 
     def conflicts(self, for_ms: int, now_ms: int) -> set[Pair]:
         """Those that have lasted so long."""
         return {pair for pair, since_ms in self._since.items() if now_ms - since_ms >= for_ms}
 
     def beyond(self, process: Process, now_ms: int) -> set[Process]:
-        """With whom a process is in a conflict that has lasted."""
-        pairs = self.conflicts(limits.CUT_MS, now_ms)
+        """With whom a process is in a conflict that has lasted and still does: nobody waits for what was mended."""
+        pairs = self.conflicts(limits.CUT_MS, now_ms) & self._seen
         return {who for pair in pairs if process in pair for who in pair if who != process}
 
     def dropped(self, members: tuple[Process, ...], now_ms: int, patient: bool = False) -> tuple[Process, ...]:

@@ -64,9 +64,10 @@ class Grounds:
     def look(self, now_ms: int) -> None:
         """Who does not reach whom now, and what follows."""
         members = self._view.members
+        sound = {who for who in members if not self.detector.suspected(who) or self.detector.contested(who)}
         self._mesh.look(members, self.detector.contradicted(now_ms), now_ms, keeps=self.detector.sticky)
         self.dropped, self._dropped_patiently = (
-            found if self._is_quorum(set(members) - set(found)) else ()
+            found if self._is_quorum(sound - set(found)) else ()
             for found in (self._mesh.dropped(members, now_ms, patient) for patient in (False, True))
         )
 
