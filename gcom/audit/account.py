@@ -8,6 +8,7 @@ from typing import Any
 from gcom.audit.intervals import Intervals
 from gcom.audit.place import Key, Section, Tally
 from gcom.audit.records import Record
+from gcom.audit.timeline import Timeline
 
 # Of each bucket: how many messages, and two sums (hashing.py).
 Fingerprints = dict[Any, tuple[int, int, int]]
@@ -44,7 +45,7 @@ class Account:
     heard_digests: Fingerprints = field(default_factory=dict)
     dependent_from: dict[str, int] = field(default_factory=dict)
     disorderly: bool = False  # some sender's numbers did not simply go up
-    first_ns: int = 0
+    timeline: Timeline = field(default_factory=Timeline)
 
     def tally(self, rule: str) -> Tally:
         return self.tallies.setdefault(rule, Tally())

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gcom.audit.account import Account, Fingerprints
+from gcom.audit.history import History, history_of
 from gcom.audit.intervals import Intervals
 from gcom.audit.place import EXAMPLES, Key, Section, Tally
 
@@ -67,6 +68,7 @@ class Judgement:
     serials_missing: bool
     members: dict[int, list[str]]  # by view
     looks: list[Look] = field(default_factory=list)
+    history: History = field(default_factory=History)
 
 
 @dataclass(slots=True)
@@ -146,6 +148,7 @@ def join(one: Account, other: Account) -> Account:
     for who, number in other.dependent_from.items():
         one.dependent_from.setdefault(who, number)
     one.disorderly |= other.disorderly
+    one.timeline.add(other.timeline)
     return one
 
 
@@ -184,6 +187,7 @@ def judge(group: Group) -> Judgement:
         for rule, tally in account.tallies.items():
             for example in tally.examples:
                 example.setdefault("process", who)
+            tally.spread.name(who)
             tallies[rule].add(tally)
     digests = any(account.sent_digests or account.heard_digests for account in accounts.values())
     definition = group.definition()
@@ -198,6 +202,7 @@ def judge(group: Group) -> Judgement:
         any(account.deliveries_without_serial for account in accounts.values()),
         {view["view"]: view["members"] for account in accounts.values() for view in account.views},
     )
+    judgement.history = history_of(accounts)
     _add_gaps(group, tallies)
     _judge_creation(group, tallies["NO_CREATION"])
     _judge_sent_views(group, tallies["SENDING_VIEW"])

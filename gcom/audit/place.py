@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gcom.audit.intervals import Intervals
+from gcom.audit.timeline import Spread
 
 Key = tuple[str, str]  # group, instance
 EXAMPLES = 8  # violations of one rule by one process of which all is kept; the rest are counted
@@ -20,10 +21,13 @@ class Tally:
     unknown: int = 0
     reason: str = ""  # of the first unknown case
     examples: list[dict[str, Any]] = field(default_factory=list)
+    spread: Spread = field(default_factory=Spread)
 
     def violate(self, messages: int, **example: Any) -> None:
         """Count `messages` violations; one example stands for them."""
         self.violations += messages
+        if "at" in example:
+            self.spread.add(example.get("process", ""), example["at"], messages)
         if len(self.examples) < EXAMPLES:
             self.examples.append(example)
 
@@ -37,6 +41,7 @@ class Tally:
         self.unknown += other.unknown
         self.reason = self.reason or other.reason
         self.examples += other.examples[: EXAMPLES - len(self.examples)]
+        self.spread.join(other.spread)
 
 
 @dataclass(slots=True)

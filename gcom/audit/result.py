@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from gcom.audit.history import History
 from gcom.audit.incidents import Incident, incidents_of
 from gcom.audit.judging import RULES, Judgement, verdict_of
 from gcom.audit.stages import Outcome
@@ -39,6 +40,8 @@ class GroupResult:
     processes: list[str]
     views: int
     deliveries: int
+    history: History = field(default_factory=History)
+    spread: dict[str, dict[int, int]] = field(default_factory=dict)  # violations of each rule by bin of the history
 
 
 @dataclass(slots=True)
@@ -140,6 +143,8 @@ def _group_result(judgement: Judgement) -> GroupResult:
         judgement.processes,
         judgement.views,
         judgement.deliveries,
+        judgement.history,
+        {rule: found for rule in RULES if (found := judgement.history.violations(judgement.tallies[rule]))},
     )
 
 

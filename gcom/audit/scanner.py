@@ -48,6 +48,7 @@ class Scanner:
         self._pending: list[Break] = []  # gaps of which the next opening may tell what they hid
         self._words: dict[str, int] = {}
         self._path = ""
+        self._wall_ns = 0
         for group, each in (state or {}).items():
             place = self._place((group, each.get("instance", "")))
             place.restore(each)
@@ -58,7 +59,7 @@ class Scanner:
 
     def feed(self, segment: Segment, missing: bool, first: bool) -> None:
         """Go through a segment; `missing` tells that one before it is not there, `first` that this pass begins here."""
-        self._path = segment.path
+        self._path, self._wall_ns = segment.path, segment.opening.wall_ns
         opening = segment.opening
         breaks, self._pending = self._pending, []
         if missing:
@@ -175,7 +176,9 @@ class Scanner:
                 tape,
                 self.crossings.get(key),
             )
-            stretches.go(slices.get(key, np.zeros(0, np.int64)), breaks, seeded=seeded)
+            mine = slices.get(key, np.zeros(0, np.int64))
+            stretches.go(mine, breaks, seeded=seeded)
+            account.timeline.note(rows, mine, self.process, self._wall_ns)
         for each in breaks:
             if each.gap and not each.told:
                 self._stateless_gaps.append(each.at)

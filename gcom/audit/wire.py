@@ -12,13 +12,18 @@ import msgpack
 import numpy as np
 
 from gcom.audit.account import Account
+from gcom.audit.history import History
 from gcom.audit.intervals import Intervals
 from gcom.audit.judging import Judgement, Look
 from gcom.audit.place import Section, Tally
 from gcom.audit.stages import Summary
 from gcom.audit.tape import Tape
+from gcom.audit.timeline import Counts, Spread, Timeline
 
-_CLASSES: dict[str, Any] = {each.__name__: each for each in (Account, Section, Tally, Tape, Judgement, Look, Summary)}
+_CLASSES: dict[str, Any] = {
+    each.__name__: each
+    for each in (Account, Section, Tally, Tape, Judgement, Look, Summary, Counts, Spread, Timeline, History)
+}
 _TUPLE, _INTERVALS, _OBJECT, _PAIRS, _ARRAY, _SET = range(6)
 
 

@@ -1,0 +1,50 @@
+"""What the report shows of a (group, instance) over time: put together from its accounts, for people and no verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gcom.audit.account import Account
+from gcom.audit.place import Tally
+from gcom.audit.timeline import Counts, Timeline
+
+VIEWS = 200  # views of a group that the report can show
+
+
+@dataclass(slots=True)
+class History:
+    """`whole` is all processes' timelines together, `timelines` each one's without its deliveries.
+
+    `views` are the first of each number, at most VIEWS: number, members, leader, about when (None: not known).
+    """
+
+    whole: Timeline = field(default_factory=Timeline)
+    timelines: dict[str, Timeline] = field(default_factory=dict)
+    views: list[tuple[int, list[str], str, int | None]] = field(default_factory=list)
+
+    def violations(self, tally: Tally) -> dict[int, int]:
+        """How many of a rule's violations fell in each bin of `whole`."""
+        found: dict[int, int] = {}
+        for (process, block), messages in tally.spread.blocks.items():
+            timeline = self.timelines.get(process)
+            when = timeline.when(block << tally.spread.shift) if timeline is not None else None
+            if when is not None:
+                found[when >> self.whole.shift] = found.get(when >> self.whole.shift, 0) + messages
+        return found
+
+
+def history_of(accounts: dict[str, Account]) -> History:
+    history = History()
+    for process, account in sorted(accounts.items()):
+        history.whole.add(account.timeline)
+        mine = account.timeline
+        history.timelines[process] = Timeline(mine.shift, Counts(), mine.held, mine.own, mine.anchors)
+    first: dict[int, dict[str, Any]] = {}
+    for _, account in sorted(accounts.items()):
+        for view in account.views:
+            first.setdefault(view["view"], view)
+    for number, view in sorted(first.items())[:VIEWS]:
+        when = accounts[view["process"]].timeline.when(view["at"])
+        history.views.append((number, list(view["members"]), view["leader"], when))
+    return history

@@ -1,0 +1,87 @@
+"""What is kept for the plots has a bound, and parts add up to the whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gcom.audit.catalogue import Chain, catalogue, scan
+from gcom.audit.here import run_here
+from gcom.audit.reading import list_segments
+from gcom.audit.result import result_of
+from gcom.audit.timeline import BINS, STEPS, Counts, Spread, Timeline, bucket_of, middle_of
+from gcom.audit.wire import pack, unpack
+from tests.audit.lives import VIEW_US, VIEWS, WALL_NS, broken
+
+
+def _timelines(folder: Path) -> dict[str, Timeline]:
+    paths = catalogue(list_segments([str(folder)])).paths
+    scanned = {process: scan(Chain(process, tuple(each)), (1, 2)) for process, each in paths.items()}
+    return {process: each.scanner.accounts["news", "k1"].timeline for process, each in scanned.items()}
+
+
+def test_a_log_is_told_in_few_bins_and_none_of_its_deliveries_is_lost(tmp_path: Path) -> None:
+    whole = Timeline()
+    for timeline in _timelines(broken(tmp_path)).values():
+        whole.add(timeline)
+    assert max(whole.anchors) - min(whole.anchors) < BINS
+    assert whole.deliveries.total == 30 * (3 + 4 + 3)
+    assert whole.own.total == 30 * len(VIEWS)
+    assert 0 < whole.held.total < whole.deliveries.total
+    assert 1_000 < whole.own.percentile(0.5) < 20_000
+
+
+def test_the_order_of_joining_does_not_matter(tmp_path: Path) -> None:
+    one, other = Timeline(), Timeline()
+    timelines = list(_timelines(broken(tmp_path)).values())
+    for timeline in timelines:
+        one.add(timeline)
+    for timeline in reversed(timelines):
+        other.add(timeline)
+    assert pack(unpack(pack(one))) == pack(one) == pack(other) or one.anchors == other.anchors
+    assert one.shift == other.shift
+    assert (one.deliveries.codes == other.deliveries.codes).all()
+    assert (one.deliveries.counts == other.deliveries.counts).all()
+
+
+def test_a_position_has_a_time(tmp_path: Path) -> None:
+    timeline = _timelines(broken(tmp_path))["alice#1"]
+    wide = 1 << timeline.shift
+    first, last = timeline.when(1), timeline.when(1 << 40)
+    assert first is not None
+    assert last is not None
+    assert abs(first - WALL_NS // 1000) <= wide
+    assert VIEW_US * 2 < last - first < VIEW_US * 3 + wide
+    assert Timeline().when(1) is None
+
+
+def test_violations_are_told_where_they_happened(tmp_path: Path) -> None:
+    found = catalogue(list_segments([str(broken(tmp_path, "NO_DUPLICATION"))]))
+    group = result_of(run_here(found)).groups[0]
+    (bin_,) = group.spread["NO_DUPLICATION"]
+    start = min(group.history.whole.anchors)
+    seconds = ((bin_ - start) << group.history.whole.shift) / 1e6
+    assert VIEW_US < seconds * 1e6 < 2 * VIEW_US
+    assert [view[0] for view in group.history.views] == [1, 2, 3]
+
+
+@given(st.lists(st.integers(0, 1 << 44), min_size=1, max_size=50), st.floats(0.01, 1))
+def test_a_percentile_is_near(waits: list[int], share: float) -> None:
+    counts = Counts()
+    counts.add_many(bucket_of(np.array(waits, np.int64)), np.ones(len(waits), np.int64))
+    near = sorted(waits)[max(0, int(np.ceil(share * len(waits))) - 1)]
+    assert counts.total == len(waits)
+    assert middle_of(int(bucket_of(np.array([near]))[0])) <= counts.percentile(share) * 2 ** (1 / STEPS) + 1
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 1 << 40), st.integers(1, 9)), max_size=2_000))
+def test_a_spread_has_a_bound_and_counts_all(violations: list[tuple[str, int, int]]) -> None:
+    spread, other = Spread(), Spread()
+    for place, (who, at, messages) in enumerate(violations):
+        (spread if place % 2 else other).add(who, at, messages)
+    spread.join(other)
+    assert len(spread.blocks) <= 512
+    assert sum(spread.blocks.values()) == sum(messages for _, _, messages in violations)
