@@ -28,6 +28,17 @@ app = typer.Typer(
 def logs(
     folders: Annotated[list[str], typer.Argument(metavar="LOGDIR...", help="Folders that --log-dir named.")],
     as_json: Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write all as JSON.")] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a report: one HTML file that opens offline.")
+    ] = None,
+    witness: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Write for each incident the smallest logs that still break the rule."),
+    ] = None,
+    junit: Annotated[str | None, typer.Option(metavar="FILE", help="Write verdicts as JUnit XML.")] = None,
+    parquet: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Write verdicts, incidents and coverage as Parquet tables.")
+    ] = None,
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Exit with 0 where nothing is violated, though not all is known.")
     ] = False,
@@ -49,16 +60,17 @@ def logs(
     \b
     Examples:
       gcom audit logs/
-      gcom audit logs/ --json audit.json
+      gcom audit logs/ --report audit.html
+      gcom audit logs/ --json audit.json --junit audit.xml --witness witnesses/
       gcom audit logs/ --incremental audit-state/
     """
-    from gcom.cli.auditing import audit
+    from gcom.cli.auditing import Outputs, audit
 
     return audit(
         folders,
         master=master,
         remote=remote,
-        as_json=as_json,
+        outputs=Outputs(as_json, report, witness, junit, parquet),
         allow_unknown=allow_unknown,
         exact=exact,
         incremental=incremental,

@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from gcom.audit.catalogue import catalogue
+from gcom.audit.catalogue import Catalogue, catalogue
+from gcom.audit.evidence import evidence_of
+from gcom.audit.exports import junit_of, write_tables
+from gcom.audit.finder import Finder
 from gcom.audit.importing import SHIVIZ, import_shiviz
 from gcom.audit.job import run
 from gcom.audit.kept import Kept
 from gcom.audit.reading import compact, list_segments
 from gcom.audit.result import IMPOSSIBLE, Result, result_of
 from gcom.audit.session import open_session
+from gcom.audit.witness import write_witnesses
 from gcom.cli.output import Output, notice
 from gcom.errors import AuditUnavailable, BadValue, NotALog
 
@@ -25,26 +30,56 @@ _SHOWN = 10  # incidents and notes on the terminal; --json and the report have t
 _MARKS = {"PASS": "pass", "FAIL": "FAIL", "UNKNOWN": "?", "VACUOUS": "-"}
 
 
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The files and folders that were asked for."""
+
+    json: str | None = None
+    report: str | None = None
+    witness: str | None = None
+    junit: str | None = None
+    parquet: str | None = None
+
+
 def audit(
     folders: list[str],
     *,
     master: str | None,
     remote: str | None,
-    as_json: str | None,
+    outputs: Outputs,
     allow_unknown: bool,
     exact: bool,
     incremental: Path | None,
 ) -> int:
     """Judge the logs, tell, and answer the exit status."""
     try:
-        result = _judged(folders, master, remote, exact=exact, incremental=incremental)
+        kept = _kept(incremental, exact=exact)
+        found = catalogue(list_segments(folders))
+        result = _judged(found, master, remote, kept)
+        _show(result)
+        _write(result, found, outputs, ", ".join(folders), allow_unknown=allow_unknown)
     except (NotALog, AuditUnavailable) as error:
         notice(" ".join(str(error).split()))
         return IMPOSSIBLE
-    _show(result)
-    if as_json is not None:
-        Path(as_json).write_text(json.dumps(result.as_json(), indent=1) + "\n")
+    except OSError as error:
+        notice(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return IMPOSSIBLE
     return result.exit_status(allow_unknown)
+
+
+def _write(result: Result, found: Catalogue, outputs: Outputs, title: str, *, allow_unknown: bool) -> None:
+    if outputs.json is not None:
+        Path(outputs.json).write_text(json.dumps(result.as_json(), indent=1) + "\n")
+    if outputs.junit is not None:
+        Path(outputs.junit).write_bytes(junit_of(result, allow_unknown=allow_unknown))
+    if outputs.parquet is not None:
+        write_tables(result, Path(outputs.parquet))
+    witnesses = {} if outputs.witness is None else write_witnesses(result, found, Path(outputs.witness))
+    if outputs.report is not None:
+        from gcom.audit.report import render  # Matplotlib takes a second to come
+
+        page = render(result, evidence_of(result, Finder(found)), witnesses, title)
+        Path(outputs.report).write_bytes(page.encode("utf-8", "replace"))
 
 
 def compact_logs(folders: list[str], into: Path) -> int:
@@ -72,13 +107,13 @@ def import_log(form: str, file: Path, into: Path, regex: str | None) -> int:
     return 0
 
 
-def _judged(
-    folders: list[str], master: str | None, remote: str | None, *, exact: bool, incremental: Path | None
-) -> Result:
+def _kept(incremental: Path | None, *, exact: bool) -> Kept | None:
     if exact and incremental is not None:
         raise BadValue("--exact reads everything: it does not go with --incremental")
-    kept = None if incremental is None else Kept(incremental)
-    found = catalogue(list_segments(folders))
+    return None if incremental is None else Kept(incremental)
+
+
+def _judged(found: Catalogue, master: str | None, remote: str | None, kept: Kept | None) -> Result:
     with _progress() as tell:
         tell("starting Spark")
         spark = open_session(master, remote)

@@ -21,7 +21,7 @@ def _words(text: str) -> frozenset[str]:
 PURE = _words("__future__ abc bisect collections dataclasses enum functools heapq itertools operator re typing zlib")
 STDLIB = frozenset(sys.stdlib_module_names)
 CLOCKS_AND_CHANCE = _words("time datetime random secrets uuid")
-AUDIT = _words("pyspark py4j pyarrow pandas numpy msgpack jinja2 matplotlib")
+AUDIT = _words("pyspark py4j pyarrow pandas numpy msgpack jinja2 markupsafe matplotlib")
 THREADS = _words("threading queue asyncio concurrent multiprocessing subprocess signal")
 SOCKETS = _words("socket socketserver select selectors ssl")
 SIMULATED = PURE | _words("contextlib hashlib json pathlib random string")

@@ -1,0 +1,219 @@
+"""A Result as a page: what is shown of it, how much at most, and in what words."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import resources
+from itertools import islice
+from pathlib import PurePath
+from typing import Any
+
+from jinja2 import DictLoader, Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+from gcom.audit.evidence import Evidence
+from gcom.audit.incidents import Incident
+from gcom.audit.judging import RULES
+from gcom.audit.report.plots import over_time
+from gcom.audit.report.spacetime import diagram_of
+from gcom.audit.result import GroupResult, Result
+from gcom.audit.timeline import Counts
+
+BYTES = 5_500_000  # of a page; where names from the logs make it larger, less is shown
+# What is shown at most; the totals are always said, and --json has the rest.
+GROUPS, ROWS, PROCESSES, NOTES, TOLD_GROUPS, TOLD_VIEWS, TOLD_PROCESSES = 400, 1_000, 300, 100, 8, 40, 40
+_TEXT = 300  # letters of any one text from the logs
+_MARKS = {"PASS": "✓", "FAIL": "✗", "UNKNOWN": "?", "VACUOUS": "–"}
+_WORST = ("FAIL", "UNKNOWN", "VACUOUS", "PASS")
+_SPANS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))
+_REASONS = {
+    "PASS": "Every promised rule held, and all that it takes to know that was there.",
+    "FAIL": "At least one promised rule is violated.",
+    "UNKNOWN": "No promised rule is seen violated, but some records that it takes to be sure are missing.",
+    "VACUOUS": "There was nothing to judge.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Of one process, or of all: how many, and four percentiles, as text."""
+
+    name: str
+    own: list[str]
+    held: list[str]
+
+
+def render(
+    result: Result,
+    evidence: Mapping[str, Evidence] | None = None,
+    witnesses: Mapping[str, str] | None = None,
+    title: str = "delivery logs",
+) -> str:
+    """The page. `evidence` is by incident id, and so are `witnesses`, the folders that --witness wrote."""
+    page = _template()
+    evidence, groups = evidence or {}, sorted(result.groups, key=lambda group: _WORST.index(group.verdict))
+    told = [(group, _plot(group), _latencies(group), _changes(group)) for group in groups[:TOLD_GROUPS]]
+    share = 1
+    while True:
+        some = dict(islice(evidence.items(), len(evidence) // share))
+        text: str = page.render(
+            **_shown(result, groups, share),
+            told=told,
+            evidence=some,
+            diagrams={each: diagram_of(found) for each, found in some.items()},
+            totals={each: _positions(result, found) for each, found in some.items()},
+            witnesses=witnesses or {},
+            title=title,
+        )
+        if len(text.encode("utf-8", "replace")) <= BYTES or share > ROWS:
+            return text
+        share *= 2
+
+
+def _template() -> Template:
+    files = resources.files("gcom.audit.report") / "templates"
+    environment = Environment(
+        loader=DictLoader({"report.html": (files / "report.html").read_text("utf-8")}),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"clip": _clip, "thousands": _thousands, "brief": _brief, "clock": _clock, "tail": _tail}
+    script = (files / "report.js").read_text("utf-8")
+    environment.globals |= {
+        "script": Markup(script),  # ours, as the style is; what the logs say is never marked so
+        "style": Markup((files / "report.css").read_text("utf-8")),
+        "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "marks": _MARKS,
+        "rules": RULES,
+    }
+    return environment.get_template("report.html")
+
+
+def _shown(result: Result, groups: list[GroupResult], share: int) -> dict[str, Any]:
+    """What the lists hold, each cut to its limit's `share`th part."""
+    counted = [incident for incident in result.incidents if incident.expected]
+    coverage = sorted(result.coverage.items(), key=lambda item: (item[1] == "closed", item[0]))
+    return {
+        "result": result,
+        "headline": _headline(result, counted),
+        "facts": _facts(result, counted),
+        "groups": [(group, _covered(result, group)) for group in groups[: GROUPS // share]],
+        "incidents": counted[: ROWS // share],
+        "counted": len(counted),
+        "uncounted": len(result.incidents) - len(counted),
+        "by_rule": Counter(incident.rule for incident in counted).most_common(),
+        "coverage": coverage[: PROCESSES // share],
+        "states": Counter(result.coverage.values()).most_common(),
+        "notes": result.notes[: NOTES // share],
+    }
+
+
+def _positions(result: Result, evidence: Evidence) -> int:
+    """How long the logs are of which the surroundings are a piece."""
+    return sum(result.positions.get(process, 0) for process in evidence.events)
+
+
+def _headline(result: Result, counted: list[Incident]) -> str:
+    if counted:
+        return counted[0].sentence
+    reasons = [f"{group.group}: {group.reason}" for group in result.groups if group.reason]
+    return reasons[0] if result.verdict != "PASS" and reasons else _REASONS[result.verdict]
+
+
+def _facts(result: Result, counted: list[Incident]) -> list[tuple[str, str]]:
+    processes = len(result.coverage)
+    closed = sum(state == "closed" for state in result.coverage.values())
+    return [
+        (_thousands(len(counted)), "incident" if len(counted) == 1 else "incidents"),
+        (_thousands(len(result.groups)), "group" if len(result.groups) == 1 else "groups"),
+        (_brief(sum(group.deliveries for group in result.groups)), "deliveries"),
+        (_thousands(processes), "process" if processes == 1 else "processes"),
+        (f"{closed / processes:.0%}" if processes else "–", "of the logs complete"),
+    ]
+
+
+def _covered(result: Result, group: GroupResult) -> str:
+    """How many of the group's processes have a log that is complete."""
+    closed = sum(result.coverage.get(process) == "closed" for process in group.processes)
+    return f"{closed}/{len(group.processes)}"
+
+
+def _plot(group: GroupResult) -> Markup:
+    views = [(number, when) for number, _, _, when in group.history.views if when is not None]
+    expected = {rule.rule for rule in group.rules if rule.expected}
+    violations = {rule: found for rule, found in group.spread.items() if rule in expected}
+    return Markup(over_time(group.history.whole, views, violations))  # numbers and rules' names only
+
+
+def _latencies(group: GroupResult) -> list[Latency]:
+    history = group.history
+    each = [
+        Latency(process, _percentiles(timeline.own), _percentiles(timeline.held))
+        for process, timeline in sorted(history.timelines.items())
+        if timeline.own.total or timeline.held.total
+    ][:TOLD_PROCESSES]
+    if not each:
+        return []
+    return [Latency("", _percentiles(history.whole.own), _percentiles(history.whole.held)), *each]
+
+
+def _percentiles(counts: Counts) -> list[str]:
+    if not counts.total:
+        return []
+    return [_thousands(counts.total), *(_span(counts.percentile(share)) for share in (0.5, 0.9, 0.99, 1.0))]
+
+
+def _changes(group: GroupResult) -> list[tuple[int, int, list[str], list[str], str, int | None]]:
+    """Of each view: its number, how many members, who came, who went, who leads, and about when."""
+    found = []
+    before: list[str] = []
+    for number, members, leader, when in group.history.views[:TOLD_VIEWS]:
+        came = [who for who in members if who not in before]
+        gone = [who for who in before if who not in members]
+        found.append((number, len(members), came, gone, leader, when))
+        before = members
+    return found
+
+
+# Filters: what comes from the logs may be long, or strange
+
+
+def _clip(text: object, most: int = _TEXT) -> str:
+    clipped = str(text)
+    return clipped if len(clipped) <= most else f"{clipped[: most - 1]}…"
+
+
+def _thousands(number: int) -> str:
+    return f"{number:,}"
+
+
+def _brief(number: int) -> str:
+    """At most four letters or so: 999, 12.3k, 4.56M."""
+    for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return str(number)
+
+
+def _span(microseconds: float) -> str:
+    size, unit = next(((size, unit) for size, unit in _SPANS if microseconds >= size), _SPANS[-1])
+    return f"{microseconds / size:.3g} {unit}"
+
+
+def _clock(microseconds: int | None) -> str:
+    if microseconds is None or not 0 <= microseconds < 1 << 56:
+        return ""
+    seconds = min(microseconds // 1_000_000, 253_402_300_799)
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _tail(path: str) -> str:
+    """The end of a path that tells member, incarnation and segment."""
+    return "/".join(PurePath(path).parts[-3:])

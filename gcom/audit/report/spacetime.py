@@ -1,0 +1,126 @@
+"""A space-time diagram (Lamport 1978) of the records around a violation: a line a process, time to the right.
+
+Columns stand for nothing but order: a record is right of what precedes it in its process, and right of the send of
+what it delivers. Where a log contradicts that, the record stays where its process has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gcom.audit.evidence import Evidence
+from gcom.audit.finder import Event
+
+LANE = 66
+_TOP, _LEFT, _RIGHT = 34, 18, 26
+_LETTER = 5.9  # pixels
+
+
+@dataclass(slots=True)
+class Node:
+    """One record. `color` is the sender's lane, -1 for others'; `first` marks the violation itself."""
+
+    kind: str
+    x: float
+    y: float
+    label: str
+    title: str
+    color: int
+    hot: bool
+    first: bool
+
+
+@dataclass(slots=True)
+class Arrow:
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    color: int
+    hot: bool
+
+
+@dataclass(slots=True)
+class Diagram:
+    width: float
+    height: float
+    lanes: list[tuple[str, float]]
+    nodes: list[Node] = field(default_factory=list)
+    arrows: list[Arrow] = field(default_factory=list)
+
+
+def diagram_of(evidence: Evidence) -> Diagram | None:
+    """None where nothing of the surroundings was found."""
+    lanes = [(process, events) for process, events in evidence.events.items() if events]
+    if not lanes:
+        return None
+    events = [(lane, event) for lane, (_, each) in enumerate(lanes) for event in each]
+    sends = _sends([event for _, event in events])
+    columns = _columns([lane for lane, _ in events], sends)
+    step = max(22.0, _LETTER * max(len(_label(event)) for _, event in events) + 9)
+    colors = {process: lane for lane, (process, _) in enumerate(lanes)}
+    found = Diagram(
+        _LEFT + step * max(columns) + _RIGHT,
+        _TOP + LANE * len(lanes) - 34,
+        [(process, _TOP + LANE * lane) for lane, (process, _) in enumerate(lanes)],
+    )
+    for (lane, event), column in zip(events, columns, strict=True):
+        found.nodes.append(_node(evidence, event, _LEFT + step * column, _TOP + LANE * lane, colors))
+    for index, send in enumerate(sends):
+        if send is not None and events[send][0] != events[index][0]:
+            one, other = found.nodes[send], found.nodes[index]
+            found.arrows.append(Arrow(one.x, one.y, other.x, other.y, one.color, one.hot and other.hot))
+    found.arrows.sort(key=lambda arrow: arrow.hot)
+    return found
+
+
+def _sends(events: list[Event]) -> list[int | None]:
+    """Of each delivery the place of its send, if that is there too."""
+    sends = [(place, event) for place, event in enumerate(events) if event.kind == "send"]
+    return [
+        next((place for place, send in sends if event.kind == "deliver" and send.has(event.sender, event.number)), None)
+        for event in events
+    ]
+
+
+def _columns(lanes: list[int], sends: list[int | None]) -> list[int]:
+    """Of each record its column: one more than what it follows at most."""
+    columns = [-1] * len(lanes)
+    queues = [[place for place, each in enumerate(lanes) if each == lane] for lane in range(max(lanes) + 1)]
+    last = [-1] * len(queues)
+    while any(queues):
+        ready = [queue for queue in queues if queue and _is_known(sends[queue[0]], columns)]
+        for queue in ready or [next(queue for queue in queues if queue)]:
+            place = queue.pop(0)
+            send = sends[place]
+            last[lanes[place]] += 1
+            if send is not None and columns[send] >= 0:
+                last[lanes[place]] = max(last[lanes[place]], columns[send] + 1)
+            columns[place] = last[lanes[place]]
+    return columns
+
+
+def _is_known(send: int | None, columns: list[int]) -> bool:
+    return send is None or columns[send] >= 0
+
+
+def _node(evidence: Evidence, event: Event, x: float, y: float, colors: dict[str, int]) -> Node:
+    incident = evidence.incident
+    at = dict(reversed(incident.positions)).get(event.process, -1)
+    here = event.at <= at < event.at + event.count
+    hot = here or any(event.has(*message) for message in incident.messages)
+    return Node(event.kind, x, y, _label(event), _title(event), colors.get(event.sender, -1), hot, here)
+
+
+def _label(event: Event) -> str:
+    if event.kind in ("send", "deliver", "skip") and event.number > 0:
+        return str(event.number) if event.count == 1 else f"{event.number}–{event.number + event.count - 1}"
+    return f"view {event.view}" if event.kind == "view" else event.kind
+
+
+def _title(event: Event) -> str:
+    what = {"send": "sent", "deliver": "delivered", "skip": "skipped", "view": "installed"}.get(event.kind, event.kind)
+    of = f" of {event.sender}" if event.kind in ("deliver", "skip") and event.sender else ""
+    serial = f", serial {event.serial}" if event.serial > 0 else ""
+    waited = f", in view {event.view}" if event.kind != "view" else ""
+    return f"{event.process} {what} {_label(event)}{of}{serial}{waited} · position {event.at} · line {event.line}"
