@@ -30,8 +30,9 @@ format: setup ## bring the code into the format that check asks for
 notes: setup ## write the state tables of docs/protocols from the code
 	@$(BIN)/python -m tests.tables
 
-demo: setup ## members as processes, text through a group for each ordering; INPUT="f1 f2 f3" for other text
+demo: setup ## members as processes, text through a group for each ordering, then the audit; INPUT="f1 f2 f3" for other text
 	@$(BIN)/gcom demo $(INPUT)
+	@$(BIN)/gcom audit gcom-demo --report gcom-demo.html
 
 mutants: setup ## break the core in one place at a time; each must be caught
 	@$(BIN)/python -m pytest -q -s -m slow tests/sim/test_mutants.py
@@ -44,5 +45,5 @@ lock: setup ## choose the newest versions that pyproject.toml allows, for every 
 		--no-emit-index-url --no-emit-find-links --all-extras --output-file .ci/requirements.lock pyproject.toml
 
 clean: ## remove what the other targets made, .venv too
-	rm -rf .venv build dist gcom-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist gcom-demo gcom-demo.html .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -206,10 +206,18 @@ def _are_plain(whole: NDArray[np.uint8], starts: Ints, ends: Ints) -> NDArray[np
 
 def _loaded(data: bytes, begin: int, end: int) -> Iterator[object]:
     for line in data[begin:end].split(b"\n")[:-1]:
-        try:
-            yield json.loads(line)
-        except (ValueError, RecursionError):
-            yield None
+        yield loaded(line)
+
+
+def loaded(line: bytes) -> object:
+    """The value that a line of JSON is; None for what is none, or has text that no UTF-8 can carry."""
+    try:
+        value = json.loads(line)
+        if b"\\u" in line:
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return value
 
 
 class _Building:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from dataclasses import dataclass
 
-from gcom.audit.records import Record, Rows, parse, problem_of
+from gcom.audit.records import Record, Rows, loaded, parse, problem_of
 
 VERSION = 1
 
@@ -97,10 +96,7 @@ def _closing(line: bytes) -> Record | None:
 
 
 def _record(line: bytes) -> Record | None:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return None
+    record = loaded(line)
     return record if isinstance(record, dict) else None
 
 

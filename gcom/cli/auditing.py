@@ -80,6 +80,7 @@ def _write(result: Result, found: Catalogue, outputs: Outputs, title: str, *, al
 
         page = render(result, evidence_of(result, Finder(found)), witnesses, title)
         Path(outputs.report).write_bytes(page.encode("utf-8", "replace"))
+        notice(f"the report is in {outputs.report}: open it in a browser")
 
 
 def compact_logs(folders: list[str], into: Path) -> int:

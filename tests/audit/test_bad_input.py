@@ -67,6 +67,7 @@ def test_another_version_is_a_gap_that_says_so(tmp_path: Path) -> None:
     [
         ("not json", "no JSON object with a type"),
         ("[]", "no JSON object with a type"),
+        ('{"type":"deliver","at":3,"group":"\\ud800"}', "no JSON object with a type"),
         ('{"type":"deliver"}', "no position `at`"),
         ('{"type":"deliver","at":3,"group":"g"}', "a deliver without view"),
         ('{"type":"send","at":3,"group":"g","view":1,"number":0,"clock":{}}', "number is 0"),
