@@ -54,7 +54,13 @@ class Obtaining:
     def _next_holder(self, sender: Process, live: list[Process]) -> Process | None:
         known = self._holders.get(sender, ())
         order = [peer for peer in known if peer == sender] + [peer for peer in known if peer != sender]
-        candidates = [peer for peer in order if peer in live] or live
+        # Last those who are suspected: a suspicion outlives its cause in a change, and one of them may be who holds it.
+        near = [peer for peer in order if peer in live]
+        candidates = [
+            *near,
+            *(peer for peer in live if peer not in near),
+            *(peer for peer in order if peer not in near),
+        ]
         if not candidates:
             return None
         tries = self._tries[sender] = self._tries.get(sender, -1) + 1
