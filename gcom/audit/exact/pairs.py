@@ -1,0 +1,77 @@
+"""Rules that hold a delivery against its sender's log."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from gcom.audit.exact.cases import CASES, cases
+from gcom.audit.exact.columns import GROUP, STAY, WHERE
+from gcom.audit.exact.messages import outside
+
+
+def integrity(messages: DataFrame) -> DataFrame:
+    """A message's digest is that of its `send`."""
+    heard = messages.where("kind = 'deliver' AND digest IS NOT NULL")
+    unsent = F.col("sent_seq").isNull() & ~F.col("sender_closed")
+    both = F.col("send_digest").isNotNull()
+    unlike = F.coalesce(F.col("send_digest") != F.col("digest"), F.lit(False))
+    reason = F.format_string("the log of %s does not tell what it sent as %d", "sender", "number")
+    counts = {"evaluated": both.cast("int"), "violations": unlike.cast("int"), "unknown": unsent.cast("int")}
+    return cases(heard, **counts, reason=reason).select(*CASES)
+
+
+def sending_view(messages: DataFrame) -> DataFrame:
+    """A message is delivered in the view that it was sent in."""
+    delivered = messages.where("kind = 'deliver'")
+    in_force, view = F.col("in_force"), F.col("view")
+    here = (view != F.col("sent_view")) | F.coalesce(view != in_force, F.lit(False))
+    here |= in_force.isNull() & F.col("certain")
+    there = F.coalesce(F.col("send_view") != view, F.lit(False))
+    unsent = ~here & F.col("sent_seq").isNull() & ~F.col("sender_closed")
+    reason = F.format_string("the log of %s does not tell in which view it sent %d", "sender", "number")
+    sent_view = F.when(here, F.col("sent_view")).otherwise(F.col("send_view"))
+    told = {"kind": F.when(here, "here").otherwise("sent"), "sent_view": sent_view, "in_force": in_force}
+    counts = {"violations": (here | there).cast("int"), "unknown": unsent.cast("int")}
+    return cases(delivered, 1, **counts, reason=reason, **told).select(*CASES)
+
+
+def causal(
+    messages: DataFrame, known: DataFrame, members: DataFrame, firsts: DataFrame, ranges: DataFrame
+) -> DataFrame:
+    """What a message's sender had delivered before it sent it is settled wherever it is delivered, before it.
+
+    In a run of deliveries of one sender nothing else becomes settled, and in a run of sends the past is the same; so
+    where these two overlap, one message stands for all.
+    """
+    delivered = messages.where("kind = 'deliver' AND in_force IS NOT NULL")
+    unknown = ~F.coalesce("send_certain", F.lit(False))
+    hidden = delivered.where(unknown & ~F.col("sender_closed"))
+    reason = F.format_string("the log of %s does not tell what it had delivered before %d", "sender", "number")
+    told = delivered.where("send_certain").groupBy(*STAY, "sender", "run", "sent_run", "of_view", "certain")
+    first = F.min(F.struct("seq", *(name for name in WHERE if name not in ("process", "sender")))).alias("first")
+    pieces = told.agg(first, F.count("*").alias("messages"))
+    needs = known.where("asks = 'send' AND heard > 0").select(
+        *GROUP,
+        F.col("process").alias("sender"),
+        F.col("seq").alias("sent_run"),
+        "other",
+        F.col("heard").alias("needed"),
+    )
+    needed = pieces.join(needs, [*GROUP, "sender", "sent_run"], "inner").join(members, [*STAY, "of_view"], "inner")
+    needed = needed.where(F.array_contains("members", F.col("other")))
+    needed = needed.select(*STAY, "sender", "certain", "first.*", "messages", "other", "needed")
+    once = firsts.select(*STAY, F.col("sender").alias("other"), F.col("number").alias("needed"), "settled_seq")
+    checked = needed.join(once, [*STAY, "other", "needed"], "left")
+    late = checked.where("settled_seq IS NULL OR settled_seq >= seq").withColumn("until", F.col("seq"))
+    late = outside(late, ranges)
+    gap = F.format_string("%s has a gap before it delivered %d of %s", "process", "number", "sender")
+    number, certain = F.col("messages"), F.col("certain")
+    counts = {"violations": F.when(certain, number).otherwise(0), "unknown": F.when(certain, 0).otherwise(number)}
+    more = {"other": F.col("other"), "needed": F.col("needed"), "later": F.col("settled_seq").isNotNull()}
+    return (
+        cases(hidden, unknown=1, reason=reason)
+        .unionByName(cases(checked.select(*STAY, "messages"), evaluated=number))
+        .unionByName(cases(late, **counts, reason=gap, **more))
+        .select(*CASES)
+    )
