@@ -6,21 +6,22 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from gcom.audit.exact.cases import CASES, cases
-from gcom.audit.exact.columns import GROUP, STAY, before, latest
-from gcom.audit.exact.messages import inside, outside
+from gcom.audit.exact.columns import GROUP, STAY, WHERE, before, latest
+from gcom.audit.exact.messages import delivered, inside, outside
 
 
 def no_creation(runs: DataFrame, placed: DataFrame, messages: DataFrame, closed: DataFrame) -> DataFrame:
     """A process's sends are 1, 2, 3 …; a delivered number is sent, and one's own is sent before."""
-    delivered = cases(messages.where("kind = 'deliver'").select(*STAY), evaluated=1)
+    heard = delivered(messages)
     own = _own_numbers(runs, placed)
     jumps = own.where("kind = 'send' AND number != sent + 1").withColumn("sender", F.col("process"))
     early = own.where("kind = 'deliver' AND last > sent")
     above = F.least(F.col("last") - F.col("sent"), F.col("count"))
     return (
-        delivered.unionByName(cases(jumps, violations=1, kind="jump", before=F.col("sent")))
+        cases(heard.select(*STAY), evaluated=1)
+        .unionByName(cases(jumps, violations=1, kind="jump", before=F.col("sent")))
         .unionByName(cases(early, violations=above, kind="early"))
-        .unionByName(_unsent(own, messages, _highest_sent(runs, placed), closed))
+        .unionByName(_unsent(own, heard, _highest_sent(runs, placed), closed))
         .select(*CASES)
     )
 
@@ -29,6 +30,7 @@ def _own_numbers(runs: DataFrame, placed: DataFrame) -> DataFrame:
     """A process's sends, and deliveries of its own; `sent` is the last number before, null where a gap hides it."""
     last = F.col("number") + F.col("count") - 1
     own = runs.where("kind = 'send' OR kind = 'deliver' AND sender = process").withColumn("last", last)
+    own = own.select(*GROUP, *WHERE, "seq", "kind", "count", "last")
     own = own.withColumn("turn", F.when(F.col("kind") == "send", F.struct(F.col("last").alias("to"))))
     both = own.unionByName(_turns(placed, F.col("state.number")), allowMissingColumns=True)
     sent = latest(F.col("turn"), before())
@@ -48,11 +50,11 @@ def _highest_sent(runs: DataFrame, placed: DataFrame) -> DataFrame:
     return sends.unionByName(told).groupBy(*STAY).agg(F.max("number").alias("highest"))
 
 
-def _unsent(own: DataFrame, messages: DataFrame, highest: DataFrame, closed: DataFrame) -> DataFrame:
+def _unsent(own: DataFrame, heard: DataFrame, highest: DataFrame, closed: DataFrame) -> DataFrame:
     """Delivered numbers above all that the sender is known to have sent: a violation if its log is complete."""
     of_sender = highest.withColumnRenamed("process", "sender")
     ended = closed.select(*GROUP, F.col("process").alias("sender"), F.lit(True).alias("closed"))
-    others = messages.where("kind = 'deliver' AND sender != process")
+    others = heard.where("sender != process")
     kept = (*STAY, "sender", "number", "at", "view", "file", "line")
     # Of its own a process may have delivered a number that a gap hides the `send` of.
     hidden = own.where("kind = 'deliver' AND sent IS NULL").withColumn("number", F.col("last"))
@@ -68,13 +70,13 @@ def _unsent(own: DataFrame, messages: DataFrame, highest: DataFrame, closed: Dat
 
 def no_duplication(messages: DataFrame, ranges: DataFrame) -> DataFrame:
     """A delivered message was not settled before."""
-    delivered = messages.where("kind = 'deliver'")
-    again = delivered.where("settled_seq < seq")
-    first = delivered.where("settled_seq = seq").withColumn("other", F.col("sender"))
+    heard = delivered(messages, "settled_seq")
+    again = heard.where("settled_seq < seq")
+    first = heard.where("settled_seq = seq").withColumn("other", F.col("sender"))
     based = first.withColumn("needed", F.col("number")).withColumn("until", F.col("seq"))
     known = inside(based, ranges)
     return (
-        cases(delivered.select(*STAY), evaluated=1)
+        cases(heard.select(*STAY), evaluated=1)
         .unionByName(cases(again, violations=1))
         .unionByName(cases(known, violations=1))
         .select(*CASES)
@@ -83,16 +85,16 @@ def no_duplication(messages: DataFrame, ranges: DataFrame) -> DataFrame:
 
 def fifo(messages: DataFrame, ranges: DataFrame) -> DataFrame:
     """On delivering n, n-1 was settled; the first of a sender after a gap may follow what the gap hides."""
-    delivered = messages.where("kind = 'deliver'")
-    alone = delivered.where("number > 1 AND (previous_seq IS NULL OR previous_seq >= seq)")
+    heard = delivered(messages, "previous_seq", "gap")
+    alone = heard.where("number > 1 AND (previous_seq IS NULL OR previous_seq >= seq)")
     alone = alone.withColumn("other", F.col("sender")).withColumn("needed", F.col("number") - 1)
     late = outside(alone.withColumn("until", F.col("seq")), ranges)
-    resumed = delivered.where("gap IS NOT NULL").groupBy(*STAY, "sender", "gap")
+    resumed = heard.where("gap IS NOT NULL").groupBy(*STAY, "sender", "gap")
     late = late.join(resumed.agg(F.min_by("number", "seq").alias("resumed")), [*STAY, "sender", "gap"], "left")
     excused = F.coalesce(F.col("number") <= F.col("resumed"), F.lit(False))
     reason = F.format_string("%s has a gap before position %d", "process", "at")
     judged = cases(late, violations=(~excused).cast("int"), unknown=excused.cast("int"), reason=reason)
-    return cases(delivered.select(*STAY), evaluated=1).unionByName(judged).select(*CASES)
+    return cases(heard.select(*STAY), evaluated=1).unionByName(judged).select(*CASES)
 
 
 def clock(runs: DataFrame, known: DataFrame, members: DataFrame) -> DataFrame:
@@ -111,6 +113,7 @@ def clock(runs: DataFrame, known: DataFrame, members: DataFrame) -> DataFrame:
 def serial_contiguous(runs: DataFrame, placed: DataFrame) -> DataFrame:
     """Delivered and skipped serials go up by one, from the first view's base on."""
     serials = runs.where("kind != 'send' AND serial IS NOT NULL")
+    serials = serials.select(*GROUP, *WHERE, "seq", "kind", "count", "serial")
     serials = serials.withColumn("turn", F.struct((F.col("serial") + F.col("count") - 1).alias("to")))
     first = placed.where("kind = 'view' AND last_view = 0")
     bases = first.select(*STAY, "seq", F.struct(F.col("base_serial").alias("to")).alias("turn"))

@@ -11,7 +11,9 @@ from gcom.audit.exact.columns import GROUP, MESSAGE, WHERE
 
 def view_agreement(placed: DataFrame) -> DataFrame:
     """A view is the same at all; self and leader are members; a process's views follow one another."""
-    views = placed.where("kind = 'view'")
+    kept = ["process", "seq", "at", "view", "file", "line", "last_view"]
+    kept += ["members", "leader", "ordering", "multicast", "safe", "netsplit"]
+    views = placed.where("kind = 'view'").select(*GROUP, *kept)
     names = F.array_sort(F.array_distinct("members")).alias("names")
     substance = F.struct(names, "leader", "ordering", "multicast", "safe", "netsplit")
     first = F.first(F.struct("process", substance.alias("substance"))).over(
@@ -35,6 +37,7 @@ def view_agreement(placed: DataFrame) -> DataFrame:
 def one_leader(rows: DataFrame) -> DataFrame:
     """One leader a view, over `view` and `elect`. A view has few who were ever its leader: the list is bounded."""
     named = rows.where(F.col("kind").isin("view", "elect"))
+    named = named.select(*GROUP, "process", "kind", "seq", "at", "view", "leader", "file", "line")
     record = F.struct("process", (F.col("kind") == "elect").alias("elect"), "seq", "at", "file", "line")
     leaders = named.groupBy(*GROUP, "view", "leader").agg(F.min(record).alias("first"))
     each = F.sort_array(F.collect_list(F.struct("first", "leader"))).alias("each")
@@ -48,7 +51,7 @@ def one_leader(rows: DataFrame) -> DataFrame:
 
 def serial_unique(messages: DataFrame) -> DataFrame:
     """One message a serial, one serial a message."""
-    placed = messages.where("serial IS NOT NULL")
+    placed = messages.where("serial IS NOT NULL").select(*GROUP, *WHERE, "serial")
     where = F.min(F.struct(*WHERE)).alias("where")
     pairs = placed.groupBy(*MESSAGE, "serial").agg(where)
     found = cases(placed.select(*GROUP), evaluated=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from gcom.audit.exact.columns import GROUP, MESSAGE, STAY, so_far
+from gcom.audit.exact.columns import GROUP, MESSAGE, STAY, WHERE, so_far
 
 SENT = [*MESSAGE, "sent_seq", "sent_run", "send_view", "send_digest", "send_certain"]
 PASSED = [
@@ -63,6 +63,11 @@ def with_sends(went: DataFrame, sends: DataFrame, closed: DataFrame) -> DataFram
     ended = closed.select(*GROUP, F.col("process").alias("sender"), F.lit(True).alias("sender_closed"))
     told = went.join(sends, MESSAGE, "left").join(ended, [*GROUP, "sender"], "left")
     return told.withColumn("sender_closed", F.coalesce("sender_closed", F.lit(False))).select(*MESSAGES)
+
+
+def delivered(messages: DataFrame, *more: str) -> DataFrame:
+    """The deliveries, with the columns that every rule needs and `more`."""
+    return messages.where("kind = 'deliver'").select(*GROUP, *WHERE, "seq", *more)
 
 
 def settled(messages: DataFrame) -> DataFrame:

@@ -7,12 +7,12 @@ from pyspark.sql import functions as F
 
 from gcom.audit.exact.cases import CASES, cases
 from gcom.audit.exact.columns import GROUP, STAY, WHERE
-from gcom.audit.exact.messages import outside
+from gcom.audit.exact.messages import delivered, outside
 
 
 def integrity(messages: DataFrame) -> DataFrame:
     """A message's digest is that of its `send`."""
-    heard = messages.where("kind = 'deliver' AND digest IS NOT NULL")
+    heard = delivered(messages, "digest", "sent_seq", "send_digest", "sender_closed").where("digest IS NOT NULL")
     unsent = F.col("sent_seq").isNull() & ~F.col("sender_closed")
     both = F.col("send_digest").isNotNull()
     unlike = F.coalesce(F.col("send_digest") != F.col("digest"), F.lit(False))
@@ -23,7 +23,8 @@ def integrity(messages: DataFrame) -> DataFrame:
 
 def sending_view(messages: DataFrame) -> DataFrame:
     """A message is delivered in the view that it was sent in."""
-    delivered = messages.where("kind = 'deliver'")
+    told = ("sent_view", "in_force", "certain", "sent_seq", "send_view", "sender_closed")
+    heard = delivered(messages, *told)
     in_force, view = F.col("in_force"), F.col("view")
     here = (view != F.col("sent_view")) | F.coalesce(view != in_force, F.lit(False))
     here |= in_force.isNull() & F.col("certain")
@@ -31,9 +32,9 @@ def sending_view(messages: DataFrame) -> DataFrame:
     unsent = ~here & F.col("sent_seq").isNull() & ~F.col("sender_closed")
     reason = F.format_string("the log of %s does not tell in which view it sent %d", "sender", "number")
     sent_view = F.when(here, F.col("sent_view")).otherwise(F.col("send_view"))
-    told = {"kind": F.when(here, "here").otherwise("sent"), "sent_view": sent_view, "in_force": in_force}
+    more = {"kind": F.when(here, "here").otherwise("sent"), "sent_view": sent_view, "in_force": in_force}
     counts = {"violations": (here | there).cast("int"), "unknown": unsent.cast("int")}
-    return cases(delivered, 1, **counts, reason=reason, **told).select(*CASES)
+    return cases(heard, 1, **counts, reason=reason, **more).select(*CASES)
 
 
 def causal(
@@ -44,11 +45,12 @@ def causal(
     In a run of deliveries of one sender nothing else becomes settled, and in a run of sends the past is the same; so
     where these two overlap, one message stands for all.
     """
-    delivered = messages.where("kind = 'deliver' AND in_force IS NOT NULL")
+    asked = ("run", "in_force", "certain", "of_view", "sent_run", "send_certain", "sender_closed")
+    heard = delivered(messages, *asked).where("in_force IS NOT NULL")
     unknown = ~F.coalesce("send_certain", F.lit(False))
-    hidden = delivered.where(unknown & ~F.col("sender_closed"))
+    hidden = heard.where(unknown & ~F.col("sender_closed"))
     reason = F.format_string("the log of %s does not tell what it had delivered before %d", "sender", "number")
-    told = delivered.where("send_certain").groupBy(*STAY, "sender", "run", "sent_run", "of_view", "certain")
+    told = heard.where("send_certain").groupBy(*STAY, "sender", "run", "sent_run", "of_view", "certain")
     first = F.min(F.struct("seq", *(name for name in WHERE if name not in ("process", "sender")))).alias("first")
     pieces = told.agg(first, F.count("*").alias("messages"))
     needs = known.where("asks = 'send' AND heard > 0").select(

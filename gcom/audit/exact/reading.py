@@ -66,7 +66,7 @@ _KEPT = {
     "elect": ("at", "view", "leader"),
 }
 _NAMES = {code: name for name, code in KINDS.items()}
-_BEFORE = 3  # places kept free before each row, for marks
+_BEFORE = 4  # one more than the marks that may stand before a row
 
 
 def read(spark: Any, catalogue: Catalogue) -> DataFrame:

@@ -15,7 +15,8 @@ def self_delivery(runs: DataFrame, parts: DataFrame, firsts: DataFrame, ranges: 
     """What one sends in a section that has an end is settled in it."""
     ended = parts.where("next NOT IN ('none', 'unknown') AND covered").withColumnRenamed("view", "of")
     sends = exploded(runs.where("kind = 'send' AND section IS NOT NULL")).dropDuplicates([*STAY, "section", "number"])
-    asked = sends.drop("sender").join(ended, [*STAY, "section"], "inner").withColumn("sender", F.col("process"))
+    sends = sends.select(*STAY, "section", "at", "view", "number", "file", "line")
+    asked = sends.join(ended, [*STAY, "section"], "inner").withColumn("sender", F.col("process"))
     asked = asked.select(*STAY, "at", "view", "sender", "number", "file", "line", "until")
     asked = asked.withColumn("other", F.col("process")).withColumn("needed", F.col("number"))
     wrong = unsettled(asked, firsts, ranges)
@@ -118,11 +119,10 @@ def total_gap_free(classed: DataFrame, messages: DataFrame) -> DataFrame:
     behind = theirs.select(*of, "place", F.col("theirs").alias("behind"))
     wrong = wrong.join(behind, [*of, "place"], "left")
     wrong = wrong.withColumn("mine", F.col("least.mine")).withColumn("theirs", F.coalesce("least.theirs", "behind"))
-    known = F.coalesce("mine", "theirs")
-    for name in WHERE:
-        if name != "process":
-            wrong = wrong.withColumn(name, known[name])
-    wrong = wrong.withColumn("view", F.col("of"))
+    # Where it ends too early there is no delivery of its own to point at.
+    told = {name: F.col("mine")[name] for name in ("at", "file", "line")}
+    told |= {name: F.coalesce("mine", "theirs")[name] for name in ("sender", "number")}
+    wrong = wrong.withColumns({**told, "view": F.col("of")})
     told = {"other_process": F.col("witness_process"), "place": F.col("place")}
     told |= {name: F.when(F.col(name).isNotNull(), where_of(name)) for name in ("mine", "theirs")}
     judged = cases(wrong, violations=1, **told)

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from gcom.audit.exact.cases import CASES, cases
 from gcom.audit.exact.columns import GROUP, MESSAGE, STAY, WHERE, all_of
 from gcom.audit.exact.cycles import shortest_cycle
+from gcom.audit.exact.messages import delivered
 
 MOST = 1_000_000  # steps of one span that are searched at once
 EDGES = [*GROUP, "process", "one", "other"]  # `process` delivered `one`, then `other`: structs of height and WHERE
@@ -28,15 +29,15 @@ _SEARCHED = "group string, instance string, span long, searched long, steps stri
 
 def delivered_once(messages: DataFrame) -> DataFrame:
     """The first delivery of each message by each process, with the message's height."""
-    delivered = messages.where("kind = 'deliver'")
+    heard = delivered(messages, "serial", "place")
     kept = F.struct("seq", "at", "view", "file", "line", "serial", "place")
-    once = delivered.groupBy(*STAY, "sender", "number").agg(F.min(kept).alias("first"))
+    once = heard.groupBy(*STAY, "sender", "number").agg(F.min(kept).alias("first"))
     once = once.select(*STAY, "sender", "number", "first.*")
     serial = F.min("serial").over(all_of(*MESSAGE))
     place = F.max(F.struct(F.col("view").alias("major"), F.col("place").cast("long").alias("minor"))).over(
         all_of(*MESSAGE)
     )
-    numbered = delivered.groupBy(*GROUP).agg(F.min(F.col("serial").isNotNull()).alias("numbered"))
+    numbered = heard.groupBy(*GROUP).agg(F.min(F.col("serial").isNotNull()).alias("numbered"))
     once = once.withColumn("by_serial", serial).withColumn("by_place", place).join(numbered, GROUP, "inner")
     by_serial = F.struct(F.col("by_serial").alias("major"), F.lit(0).cast("long").alias("minor"))
     height = F.when(F.col("numbered"), by_serial).otherwise(F.col("by_place"))
