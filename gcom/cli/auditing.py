@@ -14,6 +14,7 @@ from rich.table import Table
 
 from gcom.audit.catalogue import Catalogue, catalogue
 from gcom.audit.evidence import evidence_of
+from gcom.audit.exact import run as run_exactly
 from gcom.audit.exports import junit_of, write_tables
 from gcom.audit.finder import Finder
 from gcom.audit.importing import SHIVIZ, import_shiviz
@@ -55,7 +56,7 @@ def audit(
     try:
         kept = _kept(incremental, exact=exact)
         found = catalogue(list_segments(folders))
-        result = _judged(found, master, remote, kept)
+        result = _judged(found, master, remote, kept, exact=exact)
         _show(result)
         _write(result, found, outputs, ", ".join(folders), allow_unknown=allow_unknown)
     except (NotALog, AuditUnavailable) as error:
@@ -114,13 +115,13 @@ def _kept(incremental: Path | None, *, exact: bool) -> Kept | None:
     return None if incremental is None else Kept(incremental)
 
 
-def _judged(found: Catalogue, master: str | None, remote: str | None, kept: Kept | None) -> Result:
+def _judged(found: Catalogue, master: str | None, remote: str | None, kept: Kept | None, *, exact: bool) -> Result:
     with _progress() as tell:
         tell("starting Spark")
         spark = open_session(master, remote)
         try:
             tell(f"reading {len(found.sizes):,} segments of {len(found.paths):,} processes")
-            return result_of(run(spark, found, kept=kept))
+            return result_of(run_exactly(spark, found) if exact else run(spark, found, kept=kept))
         finally:
             spark.stop()
 

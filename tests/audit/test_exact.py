@@ -16,11 +16,11 @@ from gcom.audit.catalogue import catalogue
 from gcom.audit.exact.cycles import shortest_cycle
 from gcom.audit.exact.plan import cases_of, tables_of
 from gcom.audit.exact.reading import read
-from gcom.audit.job import Outcome
 from gcom.audit.job import run as run_quickly
 from gcom.audit.judging import RULES, verdict_of
-from gcom.audit.segments import list_segments
+from gcom.audit.reading import list_segments
 from gcom.audit.session import open_session
+from gcom.audit.stages import Outcome
 from gcom.sim.plan import draw
 from gcom.sim.world import World
 from tests.audit.many import Case, make
@@ -51,7 +51,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Case]]:
 
 
 def _run(spark: Any, folder: Path) -> Outcome:
-    return exact.run(spark, catalogue(list_segments([str(folder)]).paths))
+    return exact.run(spark, catalogue(list_segments([str(folder)])))
 
 
 def _verdicts(outcome: Outcome) -> dict[tuple[str, str], dict[str, str]]:
@@ -75,7 +75,7 @@ def test_the_plan_takes_over_no_judging() -> None:
     shared = {name for path in PACKAGE.glob("*.py") for name in _imports(path) if name.startswith("gcom.audit.")}
     of_quick = {"scanner", "closer", "tape", "hashing", "intervals", "wire"}
     assert not {name for name in shared if name.split(".")[2] in of_quick}
-    judging = {name.split(".")[3] for name in shared if name.split(".")[2] in ("judging", "job", "place")}
+    judging = {name.split(".")[3] for name in shared if name.split(".")[2] in ("judging", "stages", "place")}
     assert judging == {"RULES", "Judgement", "expected_rules", "Outcome", "EXAMPLES", "Key", "Tally"}
 
 
@@ -143,7 +143,7 @@ def test_a_sound_life_passes_and_a_rotation_of_three_is_told_step_by_step(
     assert [step["before"]["number"] for step in example["steps"]] in ([1, 2, 3], [2, 3, 1], [3, 1, 2])
     assert {step["before"]["file"] for step in example["steps"]} <= {str(path) for path in tmp_path.rglob("*.jsonl")}
     # What Spark is asked to do: windows, joins and sums of its own, nothing of Python's.
-    for rule, cases in cases_of(tables_of(read(spark, catalogue(list_segments([str(tmp_path)]).paths)))).items():
+    for rule, cases in cases_of(tables_of(read(spark, catalogue(list_segments([str(tmp_path)]))))).items():
         cases.explain()
         plan = capsys.readouterr().out
         assert "Aggregate" in plan or "Window" in plan or "Join" in plan or "Scan" in plan, rule
@@ -191,8 +191,8 @@ def test_both_plans_count_the_same(spark: Any, many: tuple[Path, list[Case]]) ->
 
     root, _ = many
     chosen = sorted(root.iterdir(), key=lambda path: int(path.name))[:: max(1, CASES // 20)]
-    paths = [path for folder in chosen for path in list_segments([str(folder)]).paths]
-    one, other = run_quickly(spark, catalogue(paths)), exact.run(spark, catalogue(paths))
+    listing = list_segments([str(folder) for folder in chosen])
+    one, other = run_quickly(spark, catalogue(listing)), exact.run(spark, catalogue(listing))
     assert one.coverage == other.coverage
     assert one.positions == other.positions
     assert one.unknown_types == other.unknown_types

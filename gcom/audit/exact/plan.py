@@ -27,9 +27,9 @@ from gcom.audit.exact.cases import absent, examples, gap_cases, sums
 from gcom.audit.exact.columns import GROUP, STAY
 from gcom.audit.exact.known import known
 from gcom.audit.exact.reading import read
-from gcom.audit.job import Outcome
 from gcom.audit.judging import RULES, Judgement, expected_rules
 from gcom.audit.place import Key, Tally
+from gcom.audit.stages import Outcome
 
 _OF_NO_GAP = ("INTEGRITY",)
 _OF_UNTOLD_GAPS = ("CLOCK", "SERIAL_CONTIGUOUS")  # a state hides nothing from these
@@ -187,6 +187,7 @@ def _judgement(row: Any) -> Judgement:
         row.views or 0,
         row.deliveries or 0,
         bool(row.serials_missing),
+        {},
     )
 
 

@@ -7,11 +7,9 @@ record must not be two opinions. All judging is done elsewhere, in Spark's own e
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +17,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from gcom.audit.catalogue import Catalogue
+from gcom.audit.reading import open_segment
 from gcom.audit.records import BAD, DELIVER, KINDS, LOST, OTHER, SEND, SKIP, Ints, Record, Rows
-from gcom.audit.segments import Segment, are_states, read_segment
+from gcom.audit.segments import Segment, are_states
 
 LONGEST = 1 << 20  # messages of a run that are taken apart; a longer one counts as a gap, and a note tells of it
 _BATCH = 1 << 16
@@ -73,7 +72,7 @@ def read(spark: Any, catalogue: Catalogue) -> DataFrame:
     """All logs as ROWS; tasks take whole processes."""
     processes = sorted(catalogue.paths)
     paths = [catalogue.paths[process] for process in processes]
-    size = sum(os.path.getsize(path) for each in paths for path in each)
+    size = sum(catalogue.sizes[path] for each in paths for path in each)
     tasks = max(1, min(len(processes), max(8, size // _TASK_BYTES)))
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -102,8 +101,10 @@ class _Log:
 
     def batches(self, paths: list[str]) -> Iterator[pa.RecordBatch]:
         previous = -1
+        if not paths:  # all claimed by two writers: none is believed
+            self._gap(self._mark())
         for index, path in enumerate(paths):
-            segment = read_segment(path, Path(path).read_bytes())
+            segment = open_segment(path)
             if isinstance(segment, str):  # it has changed since it was listed
                 continue
             yield from self._segment(segment, index, previous)
