@@ -43,3 +43,9 @@ def test_the_table_is_as_long_as_promised() -> None:
     assert set(MUTANTS) >= AT_LARGE
     assert TRIES <= 50
     assert all(len(mutant.seeds()) >= 10 for mutant in MUTANTS.values())
+
+
+@pytest.mark.parametrize("name", sorted(MUTANTS))
+def test_a_mutant_changes_what_is_there(name: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        MUTANTS[name].mutate(patch)

@@ -162,7 +162,7 @@ def a_name_is_given_to_whoever_asks(patch: Patch) -> None:
 @mutant(static)
 def a_static_group_starts_with_whoever_is_there(patch: Patch) -> None:
     patch.setattr("gcom.core.proposing.is_started", lambda definition, members, before: True)
-    patch.setattr("gcom.core.group.is_started", lambda definition, members, before: True)
+    patch.setattr("gcom.core.arrival.is_started", lambda definition, members, before: True)
 
 
 @mutant(leaving)
