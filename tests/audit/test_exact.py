@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -24,10 +25,10 @@ from gcom.audit.stages import Outcome
 from gcom.sim.plan import draw
 from gcom.sim.world import World
 from tests.audit.many import Case, make
-from tests.oracle.build import Logs, deliver, life, send, view, write
+from tests.oracle.build import A, B, C, Logs, Record, deliver, life, send, view, write
 
 PACKAGE = Path(exact.__file__).parent
-CASES = 120  # of the two slow tests; 3,000 others agreed when this was written
+CASES = 120  # of the slow tests; 1,900 other groups agreed when this was written
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def _imports(path: Path) -> set[str]:
 
 def test_the_plan_takes_over_no_judging() -> None:
     shared = {name for path in PACKAGE.glob("*.py") for name in _imports(path) if name.startswith("gcom.audit.")}
-    of_quick = {"scanner", "closer", "tape", "hashing", "intervals", "wire"}
+    of_quick = {"scanner", "stretches", "account", "crossing", "closer", "tape", "hashing", "intervals", "wire"}
     assert not {name for name in shared if name.split(".")[2] in of_quick}
     judging = {name.split(".")[3] for name in shared if name.split(".")[2] in ("judging", "stages", "place")}
     assert judging == {"RULES", "Judgement", "expected_rules", "Outcome", "EXAMPLES", "Key", "Tally"}
@@ -88,7 +89,7 @@ def test_the_plan_has_no_python_by_rows_and_nothing_that_spark_connect_lacks() -
 
 def test_no_module_of_the_plan_is_known_to_the_quick_one() -> None:
     for path in PACKAGE.parent.glob("*.py"):
-        assert not {name for name in _imports(path) if name.startswith("gcom.audit.exact")} or path.stem == "audit"
+        assert not {name for name in _imports(path) if name.startswith("gcom.audit.exact")}, path
 
 
 # Cycles
@@ -135,10 +136,12 @@ def test_a_sound_life_passes_and_a_rotation_of_three_is_told_step_by_step(
 ) -> None:
     write(tmp_path / "sound", {who: [{"group": "sound", **each} for each in of] for who, of in life().items()})
     write(tmp_path / "turned", _rotation())
+    write(tmp_path / "split", _split())
     outcome = _run(spark, tmp_path)
-    sound, turned = outcome.judgements
+    sound, split, turned = outcome.judgements
+    assert verdict_of(split.tallies["TOTAL"]) == "FAIL"
     assert {verdict_of(sound.tallies[rule]) for rule in RULES} == {"PASS"}
-    assert [rule for rule in RULES if turned.tallies[rule].violations] == ["TOTAL", "TOTAL_GAP_FREE"]
+    assert verdict_of(turned.tallies["TOTAL"]) == "FAIL"
     (example,) = turned.tallies["TOTAL"].examples
     assert [step["before"]["number"] for step in example["steps"]] in ([1, 2, 3], [2, 3, 1], [3, 1, 2])
     assert {step["before"]["file"] for step in example["steps"]} <= {str(path) for path in tmp_path.rglob("*.jsonl")}
@@ -148,6 +151,24 @@ def test_a_sound_life_passes_and_a_rotation_of_three_is_told_step_by_step(
         plan = capsys.readouterr().out
         assert "Aggregate" in plan or "Window" in plan or "Join" in plan or "Scan" in plan, rule
         assert not any(word in plan for word in ("Python", "Arrow", "Pandas", "CartesianProduct")), rule
+
+
+def _split() -> Logs:
+    """One process delivers a message in two views, and the other only in the second: in each view they agree."""
+    logs = life()
+    del logs[A]
+    (second,) = [each for each in logs[B] if each["type"] == "deliver" and each["sender"] == A and each["number"] == 2]
+    second["number"] = 3
+    return {f"split-{who}": _of("split", of) for who, of in logs.items()}
+
+
+def _of(group: str, records: list[Record]) -> list[Record]:
+    """The same by processes of other names, in a group of that name."""
+    text = json.dumps([{"group": group, **each} for each in records])
+    for who in (A, B, C):
+        text = text.replace(json.dumps(who), json.dumps(f"{group}-{who}"))
+    named: list[Record] = json.loads(text)
+    return named
 
 
 def _rotation() -> Logs:
@@ -196,7 +217,8 @@ def test_both_plans_count_the_same(spark: Any, many: tuple[Path, list[Case]]) ->
     assert one.coverage == other.coverage
     assert one.positions == other.positions
     assert one.unknown_types == other.unknown_types
-    assert sorted(one.notes) == sorted(other.notes)
+    # Only the quick plan holds a state against what precedes it; it decides no rule.
+    assert sorted(note for note in one.notes if "not what precedes" not in note) == sorted(other.notes)
     assert [each.key for each in one.judgements] == [each.key for each in other.judgements]
     for quick, slow in zip(one.judgements, other.judgements, strict=True):
         for rule in RULES:

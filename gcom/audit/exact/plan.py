@@ -3,6 +3,7 @@
 It shares with the quick plan (job.py) how files are found, checked and parsed, and the form of the answer; it judges by
 itself. Runs are taken apart message by message where that can matter, tables are sorted and joined whole, so it costs
 many times as much; it is there to check the quick plan, and to judge what that leaves open.
+A state that is not what precedes it is noted by the quick plan only: no rule trusts it.
 
 1. read: all records as one table, with marks for gaps and openings (reading.py).
 2. place: what each process knew at each point, by windows over the few events that change it (places.py).
@@ -158,7 +159,8 @@ def _judge_total(tables: Tables, judgements: dict[Key, Judgement], catalogue: Ca
 def _definitions(tables: Tables) -> dict[Key, Judgement]:
     """What each group is, and what it therefore promises."""
     said = F.struct("process", "seq", "view", "members", "leader", "ordering", "multicast", "safe", "netsplit")
-    counted = F.min(said).alias("definition"), F.count_distinct("view").alias("views")
+    lists = F.collect_set(F.struct("view", "members")).alias("lists")  # as few as there are views
+    counted = F.min(said).alias("definition"), F.count_distinct("view").alias("views"), lists
     views = tables.placed.where("kind = 'view'").groupBy(*GROUP).agg(*counted)
     digests = F.max(F.size("digests") > 0).alias("digests")
     delivered = F.col("kind") == "deliver"
@@ -187,7 +189,7 @@ def _judgement(row: Any) -> Judgement:
         row.views or 0,
         row.deliveries or 0,
         bool(row.serials_missing),
-        {},
+        {each.view: each.members for each in row.lists or ()},
     )
 
 
@@ -199,6 +201,8 @@ def _add_examples(judgements: dict[Key, Judgement], rows: list[Any], catalogue: 
             more["steps"] = json.loads(more["steps"])
             example = dict(more["steps"][0]["after"])
         example = {name: value for name, value in {**example, **more}.items() if value is not None}
+        if row.rule == "TOTAL_GAP_FREE":  # None: the sequence ends there
+            example = {"mine": None, "theirs": None, **example}
         _name_files(example, catalogue)
         judgements[row.group, row.instance].tallies[row.rule].examples.append(example)
 
@@ -221,7 +225,9 @@ def _with_logs(tables: Tables, judgements: list[Judgement], catalogue: Catalogue
     unknown: dict[str, int] = defaultdict(int)
     for row in tables.rows.where("kind = 'log'").select("process", "coverage", "summary").orderBy("process").collect():
         told = json.loads(row.summary)
-        coverage[row.process], positions[row.process] = row.coverage, told["positions"]
+        coverage[row.process] = row.coverage
+        if catalogue.paths[row.process]:
+            positions[row.process] = told["positions"]
         notes += told["notes"]
         for kind, count in told["unknown_types"].items():
             unknown[kind] += count

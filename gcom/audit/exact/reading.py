@@ -113,12 +113,13 @@ class _Log:
             self.exited = segment.closing is not None and segment.closing.exited
         self._pass_gaps(None)
         yield self._batch(self.marks)
-        yield self._batch([self._summary()])
+        yield self._batch([self._summary(whole=bool(paths))])
 
-    def _summary(self) -> Record:
-        torn_or_not = "torn" if self.torn else "closed" if self.exited else "open"
+    def _summary(self, *, whole: bool) -> Record:
+        coverage = "torn" if self.torn else "closed" if self.exited else "open"
+        coverage = coverage if whole and not self.gaps else "lost"
         told = {"notes": self.notes, "unknown_types": self.unknown_types, "positions": self.expected - 1}
-        return {"kind": "log", "coverage": "lost" if self.gaps else torn_or_not, "summary": json.dumps(told)}
+        return {"kind": "log", "coverage": coverage, "summary": json.dumps(told)}
 
     def _batch(self, records: list[Record]) -> pa.RecordBatch:
         return pa.RecordBatch.from_pylist([{"process": self.process, **each} for each in records], _SCHEMA)
