@@ -422,10 +422,25 @@ def _look_at_total(group: Group, tally: Tally, looks: list[Look]) -> list[Look]:
         for bucket, prints in section.order.items():
             by_place[section.view, bucket].add(prints)
     counted = sum(n for _, s in group.sections() for n, _, _ in s.order.values())
-    if counted == sum(a.deliveries for a in accounts) and all(len(prints) == 1 for prints in by_place.values()):
+    alike = all(len(prints) == 1 for prints in by_place.values())
+    if alike and counted == sum(a.deliveries for a in accounts) and _in_one_view_each(group):
         return []
-    unlike = frozenset(place for place, prints in by_place.items() if len(prints) > 1)
+    unlike = frozenset(place for place, prints in by_place.items() if len(prints) > 1) or None
     return [Look("TOTAL", unlike if counted == sum(a.deliveries for a in accounts) else None)]
+
+
+def _in_one_view_each(group: Group) -> bool:
+    """Whether each message is delivered once by each, and in one view by all: then views order what is in them."""
+    if _duplicates(group):
+        return False
+    by_view: dict[str, dict[int, Intervals]] = defaultdict(dict)
+    everywhere: dict[str, Intervals] = {}
+    for account in group.accounts.values():
+        for (sender, view), numbers in account.heard_in.items():
+            by_view[sender][view] = by_view[sender].get(view, Intervals()).union(numbers)
+        for sender, numbers in account.delivered.items():
+            everywhere[sender] = everywhere.get(sender, Intervals()).union(numbers)
+    return all(len(all_of) == sum(map(len, by_view[sender].values())) for sender, all_of in everywhere.items())
 
 
 def _share_two(sets: list[dict[str, Intervals]], index: int) -> bool:
