@@ -125,11 +125,52 @@ def _read_segment(path: Path) -> Segment | None:
 
 
 def _parsed(line: bytes) -> Record | None:
+    """The record that a line is; None for what is no record of its type."""
     try:
         record = json.loads(line)
     except ValueError:
         return None
-    return record if isinstance(record, dict) and "type" in record and "at" in record else None
+    if not isinstance(record, dict) or not isinstance(record.get("type"), str) or type(record.get("at")) is not int:
+        return None
+    return record if _is_whole(record) else None
+
+
+def _is_whole(record: Record) -> bool:
+    fields = _FIELDS.get(record["type"])
+    if fields is None:
+        return type(record.get("count", 1)) is int and record.get("count", 1) > 0
+    kinds = {**{name: kind for name, kind in _KINDS.items() if name in record}, **{f: _KINDS[f] for f in fields}}
+    if not all(type(record.get(name)) is kind for name, kind in kinds.items()):
+        return False
+    if not all(record.get(name, 1) > 0 for name in ("at", "count", "number", "view", "sent_view", "serial")):
+        return False
+    if not all(type(n) is int and n >= 0 for name in ("clock", "base") for n in record.get(name, {}).values()):
+        return False
+    if record["type"] == "view" and not (record["members"] and all(type(who) is str for who in record["members"])):
+        return False
+    if record["type"] == "skip" and ("sender" in record) != ("number" in record):
+        return False
+    return record["type"] != "skip" or "sender" in record or "serial" in record
+
+
+_FIELDS = {
+    "send": ("group", "view", "number", "clock"),
+    "deliver": ("group", "view", "sent_view", "sender", "number"),
+    "skip": ("group", "view"),
+    "view": ("group", "view", "members", "leader", "ordering", "multicast"),
+    "leave": ("group", "view"),
+    "detach": ("group", "view"),
+    "elect": ("group", "view", "leader"),
+    "suspect": ("group", "view"),
+    "lost": ("count",),
+}
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("group", "instance", "sender", "leader", "ordering", "multicast", "netsplit"), str),
+    **dict.fromkeys(("view", "sent_view", "number", "count", "serial", "settled", "base_serial", "t", "held"), int),
+    **dict.fromkeys(("clock", "base", "state"), dict),
+    **dict.fromkeys(("members", "digests"), list),
+    "safe": bool,
+}
 
 
 def _joined(process: Process, segments: list[Segment], logs: Logs) -> ProcessLog:
