@@ -98,6 +98,8 @@ class _Paths:
 
 def look(group: Group, tapes: list[Tape], looks: list[Look]) -> dict[str, Tally]:
     """The tallies that `looks` ask for, gaps apart."""
+    if not tapes:  # a state alone told of the group
+        return {each.rule: Tally() for each in looks}
     found: dict[str, Tally] = {}
     messages = messages_of(tapes)
     for each in looks:

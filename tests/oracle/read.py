@@ -119,8 +119,8 @@ def _read_segment(path: Path) -> Segment | None:
         segment.damage = "another number of lines than its close says"
     elif closing is not None and closing["crc32"] != zlib.crc32(b"".join(line + b"\n" for line in lines[:-1])):
         segment.damage = "another checksum than its close says"
-    elif opening["version"] != 1:
-        segment.damage = f"version {opening['version']}"
+    elif opening.get("version") != 1:
+        segment.damage = f"version {opening.get('version')}"
     return segment
 
 
