@@ -38,11 +38,11 @@ def audit(folder: Path, chain_bytes: int = CHAIN_BYTES, most: int = MOST) -> Out
     if again:
         repeated, told = _scanned([Chain(process, tuple(found.paths[process])) for process in again])
         summaries |= told
-        for key, each in repeated.items():
-            accounts[key] = [one for one in accounts[key] if one.process not in again] + each
+        for key in {*accounts, *repeated}:
+            accounts[key] = [one for one in accounts[key] if one.process not in again] + repeated.get(key, [])
     coverage = coverages(found, summaries)
     judgements = []
-    for key, each in sorted(accounts.items()):
+    for key, each in sorted((key, each) for key, each in accounts.items() if each):
         judgement = judge(Group.of(key, unpack(pack(each)), coverage))
         _look_closer(found, judgement, coverage, most)
         if crosses(judgement, most):
