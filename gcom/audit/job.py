@@ -39,6 +39,8 @@ from gcom.audit.stages import (
 )
 from gcom.audit.wire import pack, unpack
 
+TASKS = 256  # of one stage, at most: more cost more to start than they share
+
 ACCOUNTS = "group string, instance string, process string, chain long, payload binary"
 _NAMES = [(name, pa.string()) for name in ("group", "instance", "process")]
 _ACCOUNTS = pa.schema([*_NAMES, ("chain", pa.int64()), ("payload", pa.binary())])
@@ -93,7 +95,7 @@ def _scan(spark: Any, chains: list[Chain], seeds: tuple[int, int]) -> Any:
             for index in batch.column(0).to_pylist():
                 yield _account_rows(chains[index], index, scan(chains[index], seeds))
 
-    return spark.range(0, len(chains), 1, len(chains)).mapInArrow(scanned, ACCOUNTS)
+    return spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(scanned, ACCOUNTS)
 
 
 def _scan_new(spark: Any, chains: list[Chain], catalogue: Catalogue, kept: Kept) -> Any:
@@ -212,7 +214,7 @@ def _tape(
                 ]
                 yield _batch(rows, _ACCOUNTS)
 
-    return spark.range(0, len(chains), 1, len(chains)).mapInArrow(taped, ACCOUNTS)
+    return spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(taped, ACCOUNTS)
 
 
 def _looking(looks: dict[Key, list[Look]], coverage: dict[str, str]) -> Callable[[pa.Table], pa.Table]:
@@ -253,7 +255,7 @@ def _cross(spark: Any, judgements: list[Judgement], chains: list[Chain], coverag
         tally = judge_bucket(sender, past, present, members[key], closed=closed)
         return pa.Table.from_batches([_batch([(*key, pack(tally))], _JUDGEMENTS)])
 
-    blocks = spark.range(0, len(chains), 1, len(chains)).mapInArrow(crossing, BLOCKS)
+    blocks = spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(crossing, BLOCKS)
     found = blocks.groupBy("group", "instance", "sender", "bucket").applyInArrow(judged, JUDGEMENTS).collect()
     by_key = {judgement.key: judgement for judgement in judgements}
     for row in sorted(found, key=lambda row: bytes(row.payload)):
