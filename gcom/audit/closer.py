@@ -284,8 +284,9 @@ def _violate_total(messages: Messages, once: Ints, cycle: list[int], tally: Tall
 def _causal(group: Group, tapes: list[Tape], tally: Tally) -> None:
     """What a message's sender had delivered before it sent it is settled wherever it is delivered, before it."""
     pasts = {tape.process: _Past(tape) for tape in tapes}
+    members = group.members()
     for tape in tapes:
-        settled = _Settled(tape)
+        settled = _Settled(tape, members)
         columns = tape.columns()
         delivered = np.flatnonzero((columns["kind"] == DELIVER) & (columns["view"] >= 0))
         count = columns["count"][delivered]
@@ -398,10 +399,14 @@ class _Past:
 
 
 class _Settled:
-    """At which row each message became settled at a process, and who was a member of the view in force at a row."""
+    """At which row each message became settled at a process, and who was a member of the view in force at a row.
 
-    def __init__(self, tape: Tape) -> None:
+    `members` are by view, for where the process's own record of it is in a gap.
+    """
+
+    def __init__(self, tape: Tape, members: dict[int, list[str]]) -> None:
         self._tape = tape
+        self._members = [(row, members.get(said, []) if isinstance(said, int) else said) for row, said in tape.members]
         columns = tape.columns()
         self._rows: dict[str, tuple[Ints, Ints]] = {}
         passed = np.flatnonzero((columns["kind"] == DELIVER) | (columns["kind"] == SKIP))
@@ -434,8 +439,8 @@ class _Settled:
         return found
 
     def is_member(self, who: str, row: Ints) -> Any:
-        starts = np.array([start for start, _ in self._tape.members], np.int64)
-        inside = np.array([who in members for _, members in self._tape.members] + [False], np.bool_)
+        starts = np.array([start for start, _ in self._members], np.int64)
+        inside = np.array([who in members for _, members in self._members] + [False], np.bool_)
         return inside[np.searchsorted(starts, row, "right") - 1]
 
     def certain(self, row: int) -> bool:

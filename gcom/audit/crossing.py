@@ -54,6 +54,7 @@ class Crossing:
             about = {
                 "process": self.process,
                 "view": place.view,
+                "members": None if place.members is None else list(place.members),
                 "certain": place.certain,
                 "file": path,
                 "holes": holes,
@@ -120,7 +121,10 @@ def unpacked(data: bytes) -> Block:
 def judge_bucket(
     sender: str, past: list[Block], present: list[Block], members: dict[int, list[str]], *, closed: bool
 ) -> Tally:
-    """CAUSAL over one bucket of a sender's numbers; `members` by view, `closed` tells whether the log is complete."""
+    """CAUSAL over one bucket of a sender's numbers; `closed` tells whether its log is complete.
+
+    `members` are by view, for who knows only its number.
+    """
     tally = Tally()
     others = sorted({name[3:] for block in past for name in block if name.startswith("of ")})
     sends = _Sends(past, others)
@@ -133,8 +137,9 @@ def judge_bucket(
             missing = int((~known).sum())
             first = int(number[~known][0])
             tally.doubt(missing, f"the log of {sender} does not tell what it had delivered before {first}")
+        inside = members.get(block["view"], ()) if block["members"] is None else block["members"]
         for other in others:
-            if other != sender and other in members.get(block["view"], ()):
+            if other != sender and other in inside:
                 _compare(tally, sender, block, other, number, sends.heard[other][place], known)
     return tally
 

@@ -99,7 +99,8 @@ class Group:
         return cls(key, merged, coverage, gaps)
 
     def closed(self, process: str) -> bool:
-        return process in self.accounts and self.coverage.get(process) == "closed"
+        """Whether the process's log is complete, so that what it does not tell did not happen."""
+        return self.coverage.get(process) == "closed"
 
     def sections(self) -> list[tuple[str, Section]]:
         return [(who, each) for who, account in sorted(self.accounts.items()) for each in account.sections]
@@ -110,6 +111,14 @@ class Group:
         for who, section in self.sections():
             if section.next not in ("none", "unknown"):
                 found[section.view, section.next].append((who, section))
+        return found
+
+    def members(self) -> dict[int, list[str]]:
+        """Of each view, as the first says that tells."""
+        found: dict[int, list[str]] = {}
+        for _, account in sorted(self.accounts.items()):
+            for view in account.views:
+                found.setdefault(view["view"], view["members"])
         return found
 
     def definition(self) -> dict[str, Any]:
@@ -200,7 +209,7 @@ def judge(group: Group) -> Judgement:
         len({view["view"] for account in accounts.values() for view in account.views}),
         sum(account.deliveries for account in accounts.values()),
         any(account.deliveries_without_serial for account in accounts.values()),
-        {view["view"]: view["members"] for account in accounts.values() for view in account.views},
+        group.members(),
     )
     judgement.history = history_of(accounts)
     _add_gaps(group, tallies)
@@ -472,7 +481,7 @@ def _look_at_causality(group: Group, tallies: dict[str, Tally], looks: list[Look
 
 
 def _count_dependencies(group: Group) -> int:
-    members = {view["view"]: view["members"] for a in group.accounts.values() for view in a.views}
+    members = group.members()
     total = 0
     for account in group.accounts.values():
         for (sender, view), numbers in account.heard_in.items():

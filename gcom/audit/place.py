@@ -74,7 +74,9 @@ class Place:
     ended: bool = False
     view: int | None = None
     last_view: int | None = 0
-    members: tuple[str, ...] | None = ()  # None: of a view whose record is not in what is scanned
+    members: tuple[str, ...] | None = ()  # None: of a view whose record is not in what is scanned, or in a gap
+    members_of: int | None = None  # the view whose members they are
+    hides_members: bool = False  # a gap hides the view's record
     number: int | None = 0
     serial: int | None = 0
     settled: dict[str, Intervals] = field(default_factory=dict)
@@ -95,6 +97,8 @@ class Place:
         """Take a state's word for what a gap hid."""
         self.certain = True
         self.view = self.last_view = state["view"]
+        if self.members_of != state["view"]:
+            self.members, self.members_of, self.hides_members = None, None, True
         self.number = state.get("number", 0)
         self.serial = state.get("serial", 0)
         for who, settled in settled_in(state).items():
@@ -105,7 +109,7 @@ class Place:
         if self.last_view == 0:
             self.serial = base_serial
         self.view = self.last_view = view
-        self.members = members
+        self.members, self.members_of, self.hides_members = members, view, False
         for sender, number in base.items():
             if number:
                 self.settled_of(sender).add(1, number)

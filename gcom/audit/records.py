@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,7 @@ _OPTIONAL: dict[str, type] = {
     "netsplit": str,
     "state": dict,
 }
+_FIRST_AND_LAST = ("open", "close")
 _FROM_ONE = ("at", "count", "number", "view", "sent_view", "serial")
 
 
@@ -109,6 +110,29 @@ class Rows:
         return cls(none, none, none, none, none, none, none, none, none, none, none)
 
 
+def only_forward(rows: Rows, expected: int) -> Rows:
+    """The same, but BAD where a position lies below `expected` or below what a row before it covers.
+
+    Positions order events, and nothing else does: what such a record came after is not known.
+    """
+    sound = np.flatnonzero(rows.kind != BAD)
+    ends = rows.at[sound] + rows.count[sound]
+    if not (rows.at[sound] < np.maximum.accumulate(np.concatenate(([expected], ends)))[:-1]).any():
+        return rows
+    kind, rare = rows.kind.copy(), dict(rows.rare)
+    for row in sound.tolist():
+        at = int(rows.at[row])
+        if at < expected:
+            kind[row] = BAD
+            reason = f"it is at position {at}, after {expected - 1}: two processes claim one incarnation"
+            rare[row] = {"type": "", "at": 0, "reason": reason}
+        else:
+            expected = at + int(rows.count[row])
+    kept = {who: kind[where] != BAD for who, (where, _) in rows.clock.items()}
+    clock = {who: (where[kept[who]], said[kept[who]]) for who, (where, said) in rows.clock.items()}
+    return replace(rows, kind=kind, rare=rare, clock=clock)
+
+
 def parse(data: bytes, begin: int, end: int) -> Rows:
     """The lines of data[begin:end], each ended by a newline."""
     building = _Building()
@@ -130,16 +154,20 @@ def problem_of(record: object) -> str:
         return "no JSON object with a type"
     if type(record.get("at")) is not int:
         return "no position `at`"
-    required = _REQUIRED.get(record["type"], {})
+    required = _REQUIRED.get(record["type"])
+    if record["type"] in _FIRST_AND_LAST:
+        return f"a line that says `{record['type']}` and is not that of its segment, or not whole"
+    if required is None:
+        return _problem_of_numbers({name: record[name] for name in ("type", "count") if name in record})
     for name, wanted in required.items():
         if name not in record:
             return f"a {record['type']} without {name}"
         if type(record[name]) is not wanted:
             return f"{name} is not a {wanted.__name__}"
     for name, wanted in _OPTIONAL.items():
-        if name in record and name not in required and type(record[name]) is not wanted and required:
+        if name in record and name not in required and type(record[name]) is not wanted:
             return f"{name} is not a {wanted.__name__}"
-    return _problem_of_numbers(record) if required or "count" in record else ""
+    return _problem_of_numbers(record)
 
 
 def _problem_of_numbers(record: Record) -> str:
@@ -247,6 +275,8 @@ class _Building:
 
     def add_plain(self, data: bytes, lines: int) -> bool:
         """Parse with Arrow; False, with nothing added, if it refuses or what it finds is not all sound."""
+        if b"null" in data:  # which Arrow takes for a field that is not there
+            return False
         try:
             table = pyarrow.json.read_json(
                 pa.BufferReader(data),

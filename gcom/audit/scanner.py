@@ -13,7 +13,7 @@ from gcom.audit.account import Account
 from gcom.audit.crossing import Crossing
 from gcom.audit.hashing import word_of
 from gcom.audit.place import Key, Place, Section
-from gcom.audit.records import BAD, ELECT, LOST, OTHER, Ints, Record, Rows
+from gcom.audit.records import BAD, ELECT, LOST, OTHER, Ints, Record, Rows, only_forward
 from gcom.audit.segments import Segment, are_states
 from gcom.audit.stretches import Break, Stretches
 from gcom.audit.tape import Tape
@@ -48,11 +48,12 @@ class Scanner:
         self._pending: list[Break] = []  # gaps of which the next opening may tell what they hid
         self._words: dict[str, int] = {}
         self._path = ""
+        self._kinds = np.zeros(0, np.int64)  # of the rows that breaks stand between
         self._wall_ns = 0
         for group, each in (state or {}).items():
             place = self._place((group, each.get("instance", "")))
             place.restore(each)
-            place.present, place.members = True, None
+            place.present, place.hides_members = True, False
             account = self.accounts[group, each.get("instance", "")]
             account.known_sent = each.get("number", 0)
             account.sections.append(Section(each["view"], False, None, True))
@@ -61,6 +62,12 @@ class Scanner:
         """Go through a segment; `missing` tells that one before it is not there, `first` that this pass begins here."""
         self._path, self._wall_ns = segment.path, segment.opening.wall_ns
         opening = segment.opening
+        if not first and opening.at < self.expected:
+            what = f"is at position {opening.at} instead of {self.expected}: two processes claim one incarnation"
+            self.lose_segment(f"{segment.path}:1: {self.process} {what}; nothing in it is read")
+            return
+        rows = only_forward(segment.rows, opening.at)
+        self._kinds = rows.kind
         breaks, self._pending = self._pending, []
         if missing:
             self._gap(breaks, 0)
@@ -68,11 +75,10 @@ class Scanner:
             self._check_position(breaks, 0, opening.at, 1)
         self.expected = opening.at
         breaks.append(Break(0, opening.at, gap=False, state=opening.state))
-        rows = segment.rows
         self._break_rows(rows, breaks)
         if segment.closing is not None and segment.closing.at != self.expected:
             self._check_position(breaks, len(rows), segment.closing.at, len(rows) + 2)
-            self.expected = segment.closing.at
+            self.expected = max(self.expected, segment.closing.at)
         self._postpone(rows, breaks)
         self._tell(breaks)
         self._scan(rows, breaks, seeded=first)
@@ -94,7 +100,11 @@ class Scanner:
     # What breaks the sequence of positions
 
     def _gap(self, breaks: list[Break], row: int) -> None:
+        """What is missing in one place is one gap, however many signs of it there are."""
         self.gaps += 1
+        if breaks and breaks[-1].gap and (self._kinds[breaks[-1].row : row] == BAD).all():
+            breaks[-1].row = row
+            return
         breaks.append(Break(row, self.expected, gap=True, state=None))
 
     def _check_position(self, breaks: list[Break], row: int, at: int, line: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 
-from gcom.audit.records import Record, Rows, loaded, parse, problem_of
+from gcom.audit.records import Record, Rows, loaded, parse
 
 VERSION = 1
 
@@ -55,10 +55,8 @@ def read_segment(path: str, data: bytes) -> Segment | str:
     segment.checksum = zlib.crc32(memoryview(data)[:body])
     lines = data.count(b"\n", 0, body)
     if closing is not None:
-        segment.closing = Closing(closing.get("at", 0), closing.get("reason") == "exit")
-        if not all(type(closing.get(name)) is int for name in ("at", "records", "crc32")):
-            segment.damage = "its close lacks a field or has one of another kind"
-        elif torn or closing["records"] != lines:
+        segment.closing = Closing(closing["at"], closing["reason"] == "exit")
+        if torn or closing["records"] != lines:
             segment.damage = f"its close says {closing['records']} lines before it, there are {lines}"
             segment.damage += " and a piece behind it" if torn else ""
         elif closing["crc32"] != segment.checksum:
@@ -79,8 +77,7 @@ def opening_of(line: bytes) -> tuple[Opening | None, str]:
     state = record.get("state")
     sound = (
         isinstance(record.get("process"), str)
-        and type(record.get("segment")) is int
-        and not problem_of(record)
+        and all(type(record.get(name)) is int for name in ("segment", "at"))
         and (state is None or are_states(state))
     )
     if not sound:
@@ -89,10 +86,11 @@ def opening_of(line: bytes) -> tuple[Opening | None, str]:
 
 
 def _closing(line: bytes) -> Record | None:
+    """The close, if the line is a whole one; what is none of it is a line like any other."""
     record = _record(line)
-    if record is None or record.get("type") != "close" or "at" not in record:
+    if record is None or record.get("type") != "close" or type(record.get("reason")) is not str:
         return None
-    return record
+    return record if all(type(record.get(name)) is int for name in ("at", "records", "crc32")) else None
 
 
 def _record(line: bytes) -> Record | None:

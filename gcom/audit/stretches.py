@@ -153,11 +153,11 @@ class Stretches:
                 self._note_unlike(opening)
             return
         place.present = True
-        self.account.known_sent = max(self.account.known_sent, state.get("number", 0))
         if place.certain:
             if not place.is_state(state, self.process):
                 self._note_unlike(opening)
             return
+        self.account.known_sent = max(self.account.known_sent, state.get("number", 0))
         section = self._section()
         if section is None or section.view != state["view"]:
             self._close("unknown")
@@ -166,6 +166,8 @@ class Stretches:
         if self.tape is not None:
             self.tape.settle((who, a, b) for who, settled in place.settled.items() for a, b in settled)
             self.tape.certain.append((self.tape.rows, True))
+            if place.members is None:
+                self.tape.members.append((self.tape.rows, state["view"]))
 
     def _note_unlike(self, opening: Break) -> None:
         self.notes.append(f"{self.path}:1: the state of {self.process} at {opening.at} is not what precedes it")
@@ -287,7 +289,9 @@ class Stretches:
                 said = np.concatenate(([place.told.get(who, 0)], values))[np.searchsorted(where, sends, "right")]
                 place.told[who] = int(said[-1])
             heard[who] = true
-            if judged and (place.members is None or who in place.members):
+            if judged and place.hides_members:  # the state's clock and deliveries tell of some who are in the view
+                self._judge_clock(tally, sends, who, np.where(true > 0, said, 0), true)
+            elif judged and (place.members is None or who in place.members):
                 self._judge_clock(tally, sends, who, said, true)
         return heard
 

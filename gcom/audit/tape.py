@@ -22,8 +22,8 @@ class Tape:
     known), `place` the place of a delivery in the order (hashing.py), `section` the index in the account's sections
     (-1: none). `heard` has, of each stretch's sends, the rows, what had been delivered of each other process, and
     whether that is certain; `settled` are ranges that became settled without a row: (row, process, first, last);
-    `members` are those of the view in force from a row on; `certain` tells from which row on something is missing, or
-    no longer.
+    `members` are those of the view in force from a row on, or its number where a gap hides its record; `certain` tells
+    from which row on something is missing, or no longer.
     Of rows that are neither in `serials` nor in `places`, both sets of buckets, nothing is kept; None stands for all.
     """
 
@@ -37,7 +37,7 @@ class Tape:
     heard: list[tuple[Any, dict[str, Any], bool]] = field(default_factory=list)
     settled: list[tuple[int, str, int, int]] = field(default_factory=list)
     digests: dict[int, list[int]] = field(default_factory=dict)
-    members: list[tuple[int, list[str]]] = field(default_factory=list)
+    members: list[tuple[int, list[str] | int]] = field(default_factory=list)
     certain: list[tuple[int, bool]] = field(default_factory=list)
 
     @property

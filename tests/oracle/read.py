@@ -77,6 +77,9 @@ def read(folder: Path) -> Logs:
     logs = Logs()
     segments: dict[Process, list[Segment]] = {}
     for path in sorted(folder.glob("*/*/*.jsonl"), key=lambda path: (path.parent, path.name.lstrip("."))):
+        if path.name.startswith(".") and path.with_name(path.name[1:]).exists():
+            logs.notes.append(f"{path.relative_to(folder)} is an earlier state of its sealed twin")
+            continue
         segment = _read_segment(path)
         if segment is None:
             logs.notes.append(f"{path.relative_to(folder)} has no whole first line")
@@ -112,10 +115,9 @@ def _read_segment(path: Path) -> Segment | None:
         return None
     opening, rest = records[0], records[1:]
     closing = rest.pop() if rest and rest[-1] is not None and rest[-1].get("type") == "close" else None
+    rest = [None if each is not None and each["type"] in ("open", "close") else each for each in rest]
     segment = Segment(opening, rest, closing, torn=tail != b"")
-    if closing is not None and not all(type(closing.get(name)) is int for name in ("at", "records", "crc32")):
-        segment.damage = "no whole close"
-    elif closing is not None and (tail or closing["records"] != len(lines) - 1):
+    if closing is not None and (tail or closing["records"] != len(lines) - 1):
         segment.damage = "another number of lines than its close says"
     elif closing is not None and closing["crc32"] != zlib.crc32(b"".join(line + b"\n" for line in lines[:-1])):
         segment.damage = "another checksum than its close says"
@@ -136,6 +138,8 @@ def _parsed(line: bytes) -> Record | None:
 
 
 def _is_whole(record: Record) -> bool:
+    if record["type"] == "close":
+        return type(record.get("reason")) is str and all(type(record.get(name)) is int for name in ("records", "crc32"))
     fields = _FIELDS.get(record["type"])
     if fields is None:
         return type(record.get("count", 1)) is int and record.get("count", 1) > 0
@@ -180,12 +184,13 @@ def _joined(process: Process, segments: list[Segment], logs: Logs) -> ProcessLog
     for index, segment in enumerate(segments):
         opening, closing = segment.opening, segment.closing
         where = f"{process} segment {opening['segment']}"
-        if segment.damage:
-            logs.notes.append(f"{where} is not read: {segment.damage}")
-            log.items.append({"type": "gap", "at": expected})
+        damage = segment.damage or ("two writers: its positions go back" if opening["at"] < expected else "")
+        if damage:
+            logs.notes.append(f"{where} is not read: {damage}")
+            _gap(log, expected)
             continue
         if opening["segment"] > (segments[index - 1].opening["segment"] + 1 if index else 0):
-            log.items.append({"type": "gap", "at": expected})
+            _gap(log, expected)
         expected = _check_position(log, logs, opening["at"], expected)
         log.items.append({"type": "opened", "at": opening["at"], "state": opening.get("state")})
         for record in segment.records:
@@ -193,7 +198,7 @@ def _joined(process: Process, segments: list[Segment], logs: Logs) -> ProcessLog
         if closing is not None:
             expected = _check_position(log, logs, closing["at"], expected)
     if not segments:
-        log.items.append({"type": "gap", "at": expected})
+        _gap(log, expected)
         return log
     last = segments[-1]
     log.torn = last.torn
@@ -202,13 +207,15 @@ def _joined(process: Process, segments: list[Segment], logs: Logs) -> ProcessLog
 
 
 def _append(log: ProcessLog, logs: Logs, record: Record | None, expected: int) -> int:
-    if record is None:
-        logs.notes.append(f"{log.process} has a line that is no record, near position {expected}")
-        log.items.append({"type": "gap", "at": expected})
+    """Positions order events, and nothing else does: a record that goes back is of no known place, so it is none."""
+    if record is None or record["at"] < expected:
+        what = "is no record" if record is None else "goes back: two writers"
+        logs.notes.append(f"{log.process} has a line that {what}, near position {expected}")
+        _gap(log, expected)
         return expected
     expected = _check_position(log, logs, record["at"], expected)
     if record["type"] == "lost":
-        log.items.append({"type": "gap", "at": expected})
+        _gap(log, expected)
         log.items.append({"type": "opened", "at": expected, "state": record.get("state")})
     else:
         log.items.append(record)
@@ -219,8 +226,14 @@ def _check_position(log: ProcessLog, logs: Logs, at: int, expected: int) -> int:
     if at != expected:
         what = "positions are missing" if at > expected else "two writers"
         logs.notes.append(f"{log.process} goes on at position {at} instead of {expected}: {what}")
-        log.items.append({"type": "gap", "at": expected})
-    return at
+        _gap(log, expected)
+    return max(at, expected)
+
+
+def _gap(log: ProcessLog, at: int) -> None:
+    """What is missing in one place is one gap, however many signs of it there are."""
+    if not log.items or log.items[-1]["type"] != "gap":
+        log.items.append({"type": "gap", "at": at})
 
 
 def _split(logs: Logs) -> None:
@@ -244,10 +257,16 @@ def _keys(log: ProcessLog, logs: Logs) -> list[Key]:
 
 
 def _add_missing(histories: list[History], logs: Logs) -> None:
-    """A member whose log is not there, or is silent about the group but has a gap, is one gap."""
-    members = {
-        who for history in histories for event in history.events if isinstance(event, View) for who in event.members
-    }
+    """A member whose log is not there, or is silent about the group but has a gap, is one gap.
+
+    Of a sender whose log is complete and says nothing of the group it is known that it sent nothing.
+    """
+    events = [event for history in histories for event in history.events]
+    members = {who for event in events if isinstance(event, View) for who in event.members}
+    known = {history.process for history in histories}
+    for who in sorted({event.sender for event in events if isinstance(event, Deliver)} - known):
+        if who in logs.processes and logs.processes[who].coverage == "closed":
+            histories.append(History(who, "closed"))
     for who in sorted(members - {history.process for history in histories}):
         log = logs.processes.get(who)
         if log is None or log.has_gap:

@@ -22,7 +22,8 @@ class Place:
     certain: bool = True
     view: int | None = None
     last_view: int | None = 0
-    members: tuple[Process, ...] = ()
+    members: tuple[Process, ...] | None = ()  # None: of a view whose record is in a gap
+    members_of: int | None = None  # the view whose members they are
     number: int | None = 0
     serial: int | None = 0
     settled: set[Message] = field(default_factory=set)
@@ -71,7 +72,7 @@ def _install(place: Place, event: View) -> None:
     if place.last_view == 0:
         place.serial = event.base_serial
     place.view = place.last_view = event.view
-    place.members = event.members
+    place.members, place.members_of = event.members, event.view
     for sender, number in event.base.items():
         place.settled |= {(sender, n) for n in range(1, number + 1)}
         place.heard[sender] = max(number, place.heard.get(sender, 0))
@@ -80,6 +81,8 @@ def _install(place: Place, event: View) -> None:
 def _restore(place: Place, state: State) -> None:
     place.certain = True
     place.view = place.last_view = state.view
+    if place.members_of != state.view:
+        place.members = place.members_of = None
     place.number = state.number
     place.serial = state.serial
     place.settled |= state.settled
@@ -178,10 +181,14 @@ def state_faults(history: History) -> list[str]:
 
 
 def _as_state(place: Place, process: Process) -> tuple[object, ...]:
-    clock = {who: number for who, number in place.heard.items() if who in place.members and who != process and number}
-    return (place.view, place.number, place.settled, clock, place.serial)
+    return (place.view, place.number, place.settled, _clock_of_members(place.heard, place, process), place.serial)
+
+
+def _clock_of_members(clock: dict[Process, int], place: Place, process: Process) -> dict[Process, int]:
+    inside = clock if place.members is None else place.members
+    return {who: number for who, number in clock.items() if who in inside and who != process and number}
 
 
 def _of_members(state: State, place: Place, process: Process) -> tuple[object, ...]:
-    clock = {who: n for who, n in state.clock.items() if who in place.members and who != process and n}
+    clock = _clock_of_members(state.clock, place, process)
     return (state.view, state.number, set(state.settled), clock, state.serial)

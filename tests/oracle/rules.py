@@ -69,9 +69,14 @@ def no_creation(histories: list[History]) -> Tally:
 
 
 def _highest_sent(history: History) -> int:
-    numbers = [event.number for event in history.events if isinstance(event, Send)]
-    states = [event.state for event in history.events if isinstance(event, Opened) and event.state is not None]
-    return max([*numbers, *[state.number for state in states]], default=0)
+    """A state is trusted only across a gap."""
+    numbers = [0]
+    for place, event in walk(history):
+        if isinstance(event, Send):
+            numbers.append(event.number)
+        elif isinstance(event, Opened) and event.state is not None and not place.certain:
+            numbers.append(event.state.number)
+    return max(numbers)
 
 
 def _closed(histories: list[History]) -> set[Process]:
@@ -127,7 +132,7 @@ def self_delivery(histories: list[History]) -> Tally:
     for section in _sections(histories):
         if section.next in ("none", "unknown") or not section.covered:
             continue
-        for message in section.sends:
+        for message in dict.fromkeys(section.sends):  # a number sent twice is NO_CREATION's
             tally.evaluated += 1
             if message not in section.settled:
                 tally.violations.append(
@@ -197,7 +202,7 @@ def fifo(histories: list[History]) -> Tally:
 def causal(histories: list[History]) -> Tally:
     tally = Tally()
     tally.add_gaps(histories)
-    known, closed = _heard_before_send(histories), _closed(histories)
+    known, closed, members = _heard_before_send(histories), _closed(histories), _members(histories)
     for history in histories:
         for place, event in walk(history):
             if not isinstance(event, Deliver) or place.view is None:
@@ -207,7 +212,7 @@ def causal(histories: list[History]) -> Tally:
                 if event.sender not in closed:
                     tally.unknowns.append(f"what {event.sender} knew when it sent {event.message} is outside coverage")
                 continue
-            for other in place.members:
+            for other in members.get(place.view, ()) if place.members is None else place.members:
                 needed = (other, heard.get(other, 0))
                 if other == event.sender or needed[1] == 0:
                     continue
@@ -216,6 +221,16 @@ def causal(histories: list[History]) -> Tally:
                     said = f"{history.process} delivered {event.message}, which depends on {needed}, before that"
                     tally.wrong_or_unknown(place.certain, said)
     return tally
+
+
+def _members(histories: list[History]) -> dict[int, tuple[Process, ...]]:
+    """Of each view, for those whose own record of it a gap hides."""
+    members: dict[int, tuple[Process, ...]] = {}
+    for history in histories:
+        for event in history.events:
+            if isinstance(event, View):
+                members.setdefault(event.view, event.members)
+    return members
 
 
 def _heard_before_send(histories: list[History]) -> dict[Message, dict[Process, int] | None]:
@@ -237,7 +252,9 @@ def clock(histories: list[History]) -> Tally:
                 continue
             tally.evaluated += 1
             logged = {**place.told, **event.clock}
-            for other in place.members:
+            # Where a gap hides the view, the state's clock and deliveries tell of some who are in it.
+            heard = [who for who, number in place.heard.items() if number]
+            for other in heard if place.members is None else place.members:
                 said, true = logged.get(other, 0), place.heard.get(other, 0)
                 if other != history.process and said != true:
                     tally.violations.append(

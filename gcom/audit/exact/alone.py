@@ -46,21 +46,21 @@ def _turns(placed: DataFrame, restored: Column) -> DataFrame:
 
 def _highest_sent(runs: DataFrame, placed: DataFrame) -> DataFrame:
     sends = runs.where("kind = 'send'").select(*STAY, (F.col("number") + F.col("count") - 1).alias("number"))
-    told = placed.where("kind = 'opened' AND state IS NOT NULL").select(*STAY, F.col("state.number").alias("number"))
+    told = placed.where("restored").select(*STAY, F.col("state.number").alias("number"))
     return sends.unionByName(told).groupBy(*STAY).agg(F.max("number").alias("highest"))
 
 
 def _unsent(own: DataFrame, heard: DataFrame, highest: DataFrame, closed: DataFrame) -> DataFrame:
     """Delivered numbers above all that the sender is known to have sent: a violation if its log is complete."""
     of_sender = highest.withColumnRenamed("process", "sender")
-    ended = closed.select(*GROUP, F.col("process").alias("sender"), F.lit(True).alias("closed"))
+    ended = closed.select(F.col("process").alias("sender"), F.lit(True).alias("closed"))
     others = heard.where("sender != process")
     kept = (*STAY, "sender", "number", "at", "view", "file", "line")
     # Of its own a process may have delivered a number that a gap hides the `send` of.
     hidden = own.where("kind = 'deliver' AND sent IS NULL").withColumn("number", F.col("last"))
     asked = others.select(*kept).unionByName(hidden.select(*kept)).join(of_sender, [*GROUP, "sender"], "left")
     known = F.coalesce("highest", F.lit(0))
-    above = asked.where(F.col("number") > known).join(ended, [*GROUP, "sender"], "left")
+    above = asked.where(F.col("number") > known).join(ended, "sender", "left")
     once = above.dropDuplicates([*STAY, "sender", "number"])
     reason = F.format_string("the log of %s does not tell whether it sent %d", "sender", "number")
     wrong = F.col("closed").isNotNull()
@@ -103,8 +103,10 @@ def clock(runs: DataFrame, known: DataFrame, members: DataFrame) -> DataFrame:
         *STAY, "seq", "at", "view", "number", "count", "file", "line", "of_view"
     )
     unlike = known.where("asks = 'send' AND heard != said").select(*STAY, "seq", "other", "heard", "said")
-    wrong = unlike.join(sends, [*STAY, "seq"], "inner").join(members, [*STAY, "of_view"], "inner")
-    wrong = wrong.where(F.array_contains("members", F.col("other"))).withColumn("sender", F.col("process"))
+    wrong = unlike.join(sends, [*STAY, "seq"], "inner").join(members, [*STAY, "of_view"], "left")
+    # Where a gap hides the view, the state's clock and deliveries tell of some who are in it.
+    inside = F.coalesce(F.array_contains("members", F.col("other")), F.col("heard") > 0)
+    wrong = wrong.where(inside).withColumn("sender", F.col("process"))
     told = {"other": F.col("other"), "said": F.col("said"), "true": F.col("heard")}
     judged = cases(wrong, violations=F.col("count"), **told)
     return cases(sends.select(*STAY, "count"), evaluated=F.col("count")).unionByName(judged).select(*CASES)

@@ -60,8 +60,8 @@ def passed(runs: DataFrame) -> DataFrame:
 
 def with_sends(went: DataFrame, sends: DataFrame, closed: DataFrame) -> DataFrame:
     """`closed`: whose logs are complete; there a message without `send` was not sent."""
-    ended = closed.select(*GROUP, F.col("process").alias("sender"), F.lit(True).alias("sender_closed"))
-    told = went.join(sends, MESSAGE, "left").join(ended, [*GROUP, "sender"], "left")
+    ended = closed.select(F.col("process").alias("sender"), F.lit(True).alias("sender_closed"))
+    told = went.join(sends, MESSAGE, "left").join(ended, "sender", "left")
     return told.withColumn("sender_closed", F.coalesce("sender_closed", F.lit(False))).select(*MESSAGES)
 
 

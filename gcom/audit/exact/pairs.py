@@ -38,7 +38,12 @@ def sending_view(messages: DataFrame) -> DataFrame:
 
 
 def causal(
-    messages: DataFrame, known: DataFrame, members: DataFrame, firsts: DataFrame, ranges: DataFrame
+    messages: DataFrame,
+    known: DataFrame,
+    members: DataFrame,
+    by_number: DataFrame,
+    firsts: DataFrame,
+    ranges: DataFrame,
 ) -> DataFrame:
     """What a message's sender had delivered before it sent it is settled wherever it is delivered, before it.
 
@@ -50,7 +55,7 @@ def causal(
     unknown = ~F.coalesce("send_certain", F.lit(False))
     hidden = heard.where(unknown & ~F.col("sender_closed"))
     reason = F.format_string("the log of %s does not tell what it had delivered before %d", "sender", "number")
-    told = heard.where("send_certain").groupBy(*STAY, "sender", "run", "sent_run", "of_view", "certain")
+    told = heard.where("send_certain").groupBy(*STAY, "sender", "run", "sent_run", "of_view", "certain", "in_force")
     first = F.min(F.struct("seq", *(name for name in WHERE if name not in ("process", "sender")))).alias("first")
     pieces = told.agg(first, F.count("*").alias("messages"))
     needs = known.where("asks = 'send' AND heard > 0").select(
@@ -60,8 +65,9 @@ def causal(
         "other",
         F.col("heard").alias("needed"),
     )
-    needed = pieces.join(needs, [*GROUP, "sender", "sent_run"], "inner").join(members, [*STAY, "of_view"], "inner")
-    needed = needed.where(F.array_contains("members", F.col("other")))
+    needed = pieces.join(needs, [*GROUP, "sender", "sent_run"], "inner").join(members, [*STAY, "of_view"], "left")
+    needed = needed.join(by_number, [*GROUP, "in_force"], "left")
+    needed = needed.where(F.array_contains(F.coalesce("members", "by_number"), F.col("other")))
     needed = needed.select(*STAY, "sender", "certain", "first.*", "messages", "other", "needed")
     once = firsts.select(*STAY, F.col("sender").alias("other"), F.col("number").alias("needed"), "settled_seq")
     checked = needed.join(once, [*STAY, "other", "needed"], "left")

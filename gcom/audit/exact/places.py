@@ -6,7 +6,7 @@ of messages then take over what the last of these events before them said.
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from gcom.audit.exact.columns import GROUP, STAY, all_of, before, entries, latest, so_far
@@ -120,8 +120,16 @@ def _with_sections(events: DataFrame) -> DataFrame:
         .withColumn("era", F.coalesce(latest(F.when(F.col("restored"), seq), so_far()), F.lit(0)))
         .withColumn("opening", F.coalesce(latest(F.when(F.col("kind") == "opened", seq), so_far()), F.lit(0)))
         .withColumn("gap", latest(F.when(F.col("kind") == "gap", seq), so_far()))
-        .withColumn("of_view", latest(F.when(F.col("kind") == "view", seq), so_far()))
+        .withColumn("of_view", latest(_record_of_view(), so_far()).number)
     )
+
+
+def _record_of_view() -> Column:
+    """Which record tells who is in the view from here on: none if a state tells of another one, which a gap hides."""
+    told = latest(F.when(F.col("kind") == "view", F.col("view")), before())
+    hidden = F.col("restored") & ~F.coalesce(told == F.col("state.view"), F.lit(False))
+    record = F.when(F.col("kind") == "view", F.struct(F.col("seq").alias("number")))
+    return record.when(hidden, F.struct(F.lit(None).cast("long").alias("number")))
 
 
 def runs(rows: DataFrame, placed: DataFrame) -> DataFrame:
@@ -141,6 +149,13 @@ def runs(rows: DataFrame, placed: DataFrame) -> DataFrame:
 def members(placed: DataFrame) -> DataFrame:
     """The members of each view as one process installed it, by `of_view`."""
     return placed.where("kind = 'view'").select(*STAY, F.col("seq").alias("of_view"), "members")
+
+
+def members_by_number(placed: DataFrame) -> DataFrame:
+    """The members of each view, as the first tells, for those whose own record of it is in a gap."""
+    first = F.min(F.struct("process", "seq", "members")).alias("first")
+    views = placed.where("kind = 'view'").groupBy(*GROUP, F.col("view").alias("in_force")).agg(first)
+    return views.select(*GROUP, "in_force", F.col("first.members").alias("by_number"))
 
 
 def ranges(placed: DataFrame) -> DataFrame:

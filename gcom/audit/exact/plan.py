@@ -46,6 +46,7 @@ class Tables:
     runs: DataFrame
     closed: DataFrame
     members: DataFrame
+    by_number: DataFrame
     ranges: DataFrame
     messages: DataFrame
     firsts: DataFrame
@@ -69,7 +70,7 @@ def tables_of(rows: DataFrame) -> Tables:
     stayed = _computed(places.stays(rows, stated))
     placed = _computed(places.places(rows, places.breaks(rows, stated, stayed)))
     runs = _computed(places.runs(rows, placed))
-    closed = _computed(stayed.join(logs.where("coverage = 'closed'"), "process", "left_semi").select(*STAY))
+    closed = _computed(logs.where("coverage = 'closed'").select("process"))
     went = _computed(messages.with_sends(messages.passed(runs), messages.sent(runs), closed))
     asked = _computed(known(runs, placed))
     parts = _computed(sections.sections(placed, closed))
@@ -80,6 +81,7 @@ def tables_of(rows: DataFrame) -> Tables:
         runs=runs,
         closed=closed,
         members=places.members(placed),
+        by_number=places.members_by_number(placed),
         ranges=places.ranges(placed),
         messages=went,
         firsts=messages.settled(went),
@@ -107,7 +109,7 @@ def cases_of(tables: Tables) -> dict[str, DataFrame]:
         "SELF_DELIVERY": lambda: together.self_delivery(t.runs, t.parts, t.firsts, t.ranges),
         "AGREEMENT": lambda: together.agreement(t.classed, t.parts, t.heard, t.placed, t.firsts, t.ranges),
         "FIFO": lambda: alone.fifo(t.messages, t.ranges),
-        "CAUSAL": lambda: pairs.causal(t.messages, t.known, t.members, t.firsts, t.ranges),
+        "CAUSAL": lambda: pairs.causal(t.messages, t.known, t.members, t.by_number, t.firsts, t.ranges),
         "CLOCK": lambda: alone.clock(t.runs, t.known, t.members),
         "TOTAL": lambda: total.shared(t.once),
         "TOTAL_GAP_FREE": lambda: together.total_gap_free(t.classed, t.messages),

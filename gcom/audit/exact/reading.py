@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 
 from gcom.audit.catalogue import Catalogue
 from gcom.audit.reading import open_segment
-from gcom.audit.records import BAD, DELIVER, KINDS, LOST, OTHER, SEND, SKIP, Ints, Record, Rows
+from gcom.audit.records import BAD, DELIVER, KINDS, LOST, OTHER, SEND, SKIP, Ints, Record, Rows, only_forward
 from gcom.audit.segments import Segment, are_states
 
 LONGEST = 1 << 20  # messages of a run that are taken apart; a longer one counts as a gap, and a note tells of it
@@ -130,16 +130,21 @@ class _Log:
             self.notes.append(f"{path}: {segment.damage}; nothing in it is read")
             self._gap(self._mark())
             return
+        if opening.at < self.expected:
+            what = f"is at position {opening.at} instead of {self.expected}: two processes claim one incarnation"
+            self.notes.append(f"{path}:1: {self.process} {what}; nothing in it is read")
+            self._gap(self._mark())
+            return
         if opening.segment > previous + 1:
             self.notes.append(f"{path}: segment {previous + 1} of {self.process} is missing before it")
             self._gap(self._mark())
         self._check_position(opening.at, self._mark(), path, 1)
         self.expected = opening.at
         self._open(opening.state, self._mark(), index)
-        yield from self._rows(segment.rows, index, path)
+        yield from self._rows(only_forward(segment.rows, opening.at), index, path)
         if closing is not None:
             self._check_position(closing.at, self._mark(), path, len(segment.rows) + 2)
-            self.expected = closing.at
+            self.expected = max(self.expected, closing.at)
         yield self._batch(self.marks)
         self.marks.clear()
 
@@ -148,8 +153,10 @@ class _Log:
         return self.seq
 
     def _gap(self, seq: int) -> None:
+        """What is missing in one place is one gap, however many signs of it there are."""
         self.gaps += 1
-        self.pending.append({"kind": "gap", "seq": seq, "at": self.expected})
+        if not self.pending:
+            self.pending.append({"kind": "gap", "seq": seq, "at": self.expected})
 
     def _check_position(self, at: int, seq: int, path: str, line: int) -> None:
         if at != self.expected:

@@ -22,10 +22,9 @@ def sections(placed: DataFrame, closed: DataFrame) -> DataFrame:
     window = Window.partitionBy(*STAY).orderBy("seq")
     following = F.struct("kind", "view", "settled", "seq", "begins")
     borders = borders.withColumn("following", F.lead(following).over(window)).where("begins")
-    ended = closed.select(*STAY, F.lit(True).alias("closed"))
-    known = (
-        borders.withColumn("section", F.col("seq")).join(holes, [*STAY, "section"], "left").join(ended, STAY, "left")
-    )
+    ended = closed.select("process", F.lit(True).alias("closed"))
+    known = borders.withColumn("section", F.col("seq")).join(holes, [*STAY, "section"], "left")
+    known = known.join(ended, "process", "left")
     installed = F.col("kind") == "view"
     known = known.withColumn("covered", installed & F.col("certain_before") & F.col("hole").isNull())
     known = known.withColumn("view", F.when(installed, F.col("view")).otherwise(F.col("state.view")))
