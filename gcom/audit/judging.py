@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from gcom.audit.account import Account, Fingerprints
@@ -418,24 +419,36 @@ def _look_at_orders(group: Group, tally: Tally) -> list[Look]:
 
 
 def _look_at_total(group: Group, tally: Tally, looks: list[Look]) -> list[Look]:
-    """Rising serials, one for each message, certify an acyclic order; so do equal orders of all who share a view."""
+    """Rising serials, one for each message, certify an acyclic order; so do equal orders of all who share a view.
+
+    Where no two processes share two messages, three may still contradict one another.
+    """
     accounts = list(group.accounts.values())
     sets = [a.delivered for a in accounts]
-    tally.evaluated = sum(_share_two(sets, index) for index in range(len(sets)))
+    tally.evaluated = sum(_share(sets, index, 2) for index in range(len(sets)))
     serials = not any(look.rule == "SERIAL_UNIQUE" for look in looks)
     risen = all(a.serials_rise and not a.deliveries_without_serial for a in accounts)
-    if (serials and risen) or not tally.evaluated:
+    if (serials and risen) or not any(_share(sets, index, 1) for index in range(len(sets))):
         return []
     by_place: dict[tuple[int, int], set[tuple[int, int, int]]] = defaultdict(set)
     for _, section in group.sections():
         for bucket, prints in section.order.items():
             by_place[section.view, bucket].add(prints)
     counted = sum(n for _, s in group.sections() for n, _, _ in s.order.values())
-    alike = all(len(prints) == 1 for prints in by_place.values())
-    if alike and counted == sum(a.deliveries for a in accounts) and _in_one_view_each(group):
-        return []
-    unlike = frozenset(place for place, prints in by_place.items() if len(prints) > 1) or None
-    return [Look("TOTAL", unlike if counted == sum(a.deliveries for a in accounts) else None)]
+    if counted != sum(a.deliveries for a in accounts) or not (_in_one_view_each(group) and _views_divide(group)):
+        return [Look("TOTAL", None)]
+    unlike = frozenset(place for place, prints in by_place.items() if len(prints) > 1)
+    return [Look("TOTAL", unlike)] if unlike else []
+
+
+def _views_divide(group: Group) -> bool:
+    """Whether views divide all orders alike: their numbers rise, and all who deliver in one begin in one bucket."""
+    begins: dict[int, int] = {}
+    for _, section in group.sections():
+        if section.order and begins.setdefault(section.view, min(section.order)) != min(section.order):
+            return False
+    views = [[section.view for section in account.sections] for account in group.accounts.values()]
+    return all(one < other for each in views for one, other in pairwise(each))
 
 
 def _in_one_view_each(group: Group) -> bool:
@@ -452,14 +465,14 @@ def _in_one_view_each(group: Group) -> bool:
     return all(len(all_of) == sum(map(len, by_view[sender].values())) for sender, all_of in everywhere.items())
 
 
-def _share_two(sets: list[dict[str, Intervals]], index: int) -> bool:
-    """Whether the process of that index shares two messages with one before it, or the first with one after it."""
+def _share(sets: list[dict[str, Intervals]], index: int, least: int) -> bool:
+    """Whether the process of that index shares so many messages with one before it."""
     mine = sets[index]
     for other in sets[:index]:
         shared = 0
         for who in mine.keys() & other.keys():
             shared += len(mine[who]) - len(mine[who].minus(other[who]))
-            if shared > 1:
+            if shared >= least:
                 return True
     return False
 

@@ -27,7 +27,7 @@ def make(folder: Path, seed: int, *, damaged: bool = True) -> str:
         write_life(folder, life(), endings)
     else:
         _write_history(folder, chance)
-    _rename(folder, seed)
+    rename(folder, seed)
     return f"{kind} {damage(folder, seed) if damaged else ''}"
 
 
@@ -42,7 +42,7 @@ def _write_history(folder: Path, chance: random.Random) -> None:
     history.write(folder, group.life, group.crashed, chance, cut, chance.choice((1, 300, 1000, 10**6)))
 
 
-def _rename(folder: Path, seed: int) -> None:
+def rename(folder: Path, seed: int) -> None:
     """Give the processes and groups of the case names that no other case has."""
     for path in sorted(folder.glob("*/*/*.jsonl")):
         torn = b"" if path.read_bytes().endswith(b"\n") else b'{"type":"deliv'

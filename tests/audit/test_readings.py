@@ -291,6 +291,38 @@ def _the_sender_gave_up_the_serial_of_its_own_message(folder: Path) -> None:
     write(folder, logs)
 
 
+@_case(TOTAL="FAIL")
+def _an_order_across_views_where_one_view_differs_as_well(folder: Path) -> None:
+    """b has 1 in view 1 and 2 in view 2; c has 2 and then 1, both in view 2: no view by itself shows it."""
+    basic = {"ordering": "TOTAL", "multicast": "BASIC"}
+    one, two = view(1, A, B, C, **basic), view(2, A, B, C, **basic)
+    logs = {
+        A: [one, send(1, 1, {}, count=2), two],
+        B: [one, deliver(1, A, 1), two, deliver(2, A, 2)],
+        C: [one, two, deliver(2, A, 2), deliver(2, A, 1)],
+    }
+    write(folder, logs)
+
+
+@_case(TOTAL="FAIL", VIEW_AGREEMENT="FAIL")
+def _an_order_across_views_that_go_back(folder: Path) -> None:
+    basic = {"ordering": "TOTAL", "multicast": "BASIC"}
+    one, two = view(1, A, B, C, **basic), view(2, A, B, C, **basic)
+    logs = {
+        A: [one, send(1, 1, {}), two, send(2, 2, {})],
+        B: [one, deliver(1, A, 1), two, deliver(2, A, 2)],
+        C: [two, deliver(2, A, 2), one, deliver(1, A, 1)],
+    }
+    write(folder, logs)
+
+
+@_case(TOTAL="FAIL")
+def _three_orders_that_rotate_where_no_two_share_two_messages(folder: Path) -> None:
+    members = view(1, A, B, C, ordering="TOTAL", multicast="BASIC")
+    orders = {A: (A, B), B: (B, C), C: (C, A)}
+    write(folder, {who: [members, send(1, 1, {}), *(deliver(1, of, 1) for of in each)] for who, each in orders.items()})
+
+
 @_case(SENDING_VIEW="FAIL")
 def _a_delivery_before_any_view(folder: Path) -> None:
     one, two = _pair()
