@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from gcom.cli.signals import SIGNALLED
 
 BUFFER_BYTES = 64 * 1024
-POLL_S = 0.1
+POLL_MS = 100
 PATIENCE = 10  # polls after a signal; then whoever does not read has lost what is left
 
 # Control characters, and those that turn the direction of writing; a line break is up to the caller.
@@ -66,9 +66,11 @@ class Output:
     def _write(self, rest: memoryview) -> None:
         """Only what is sure not to wait: a reader that has stopped reading must not hold up the end."""
         patience = PATIENCE
+        ready = select.poll()  # `select` refuses descriptors from 1,024 on
+        ready.register(self.descriptor, select.POLLOUT)
         try:
             while rest:
-                if select.select([], [self.descriptor], [], POLL_S)[1]:
+                if ready.poll(POLL_MS):
                     rest = rest[self._write_some(rest[: select.PIPE_BUF]) :]
                 elif SIGNALLED.caught is not None:
                     patience -= 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import resource
 
 import pytest
 
@@ -43,6 +45,23 @@ def test_a_reader_that_is_gone_closes_the_output() -> None:
         output.flush()
     output.flush()  # there is nothing left to write
     os.close(sink)
+
+
+def test_a_process_with_many_open_files_can_write() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    source, sink = os.pipe()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096) if hard >= 0 else 4096, hard))
+    try:
+        far = fcntl.fcntl(sink, fcntl.F_DUPFD, 2000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    output = Output(far)
+    output.text("far")
+    output.flush()
+    os.close(far)
+    os.close(sink)
+    with open(source, "rb") as stream:
+        assert stream.read() == b"far\n"
 
 
 def test_a_full_disk_is_an_error() -> None:

@@ -162,7 +162,11 @@ def write(folder: Path, life: Life, crashed: list[str], chance: random.Random, c
             log.record(NEWS, INSTANCE, effect)
             if chance.random() < 0.3:
                 log.flush()
-        log.flush() if process in crashed else log.close()
+        if process in crashed:
+            log.flush()
+            log.abandon()
+        else:
+            log.close()
     return folder
 
 
