@@ -175,6 +175,7 @@ def test_a_file_that_goes_bad_is_said_once_and_changes_nothing(
     assert put_all(faults, callee, 2) == ["answered"] * 2
 
 
+@pytest.mark.slow
 def test_a_node_takes_them_from_the_environment(monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog) -> None:
     expect_log(ON)
     with gcom.embedded() as registry:

@@ -229,6 +229,7 @@ def test_a_request_waits_for_the_state_that_it_is_about(here: Cluster) -> None:
     assert results[bob.group.process].text == f"'what?' of {alice.group.process}: ['something']"
 
 
+@pytest.mark.slow
 def test_one_that_comes_back_gets_the_state_again(here: Cluster, expect_log: ExpectLog) -> None:
     expect_log("have faults, on purpose")
     alice, bob = Replica(here, "alice").listen(), Replica(here, "bob").listen()

@@ -58,6 +58,7 @@ def test_another_seed_is_another_run(tmp_path: Path) -> None:
     assert _files(tmp_path / "a") != _files(tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_logs_change_nothing_in_a_run(tmp_path: Path) -> None:
     plain, logged = World(draw(4)), World(draw(4), tmp_path)
     plain.run()

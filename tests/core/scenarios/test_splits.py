@@ -28,8 +28,13 @@ def together(net: Network, names: str) -> bool:
     return all(net.members(who) == set(members) for who in members)
 
 
-@pytest.mark.parametrize("registry", ["a b c registry", "d e registry", "registry"])
-@pytest.mark.parametrize("ordering", ["FIFO", "CAUSALTOTAL"])
+NEAR = ("a b c registry", "d e registry", "registry")
+SIDES = [(ordering, near) for ordering in ("FIFO", "CAUSALTOTAL") for near in NEAR]
+
+
+@pytest.mark.parametrize(
+    ("ordering", "registry"), [pytest.param(*each, marks=pytest.mark.slow if n else ()) for n, each in enumerate(SIDES)]
+)
 def test_both_sides_of_a_partitionable_group_go_on(ordering: str, registry: str) -> None:
     net = returning("a", "b", "c", "d", "e", ordering=ordering, netsplit="PARTITIONABLE")
     sides = {"a b c", "d e", registry} - {registry.removesuffix(" registry")} | {registry}
