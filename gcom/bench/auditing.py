@@ -1,4 +1,4 @@
-"""What the audit costs: logs of a healthy group are made, and `gcom audit` judges them in a process of its own.
+"""What the audit costs: logs of a group are made, and `gcom audit` judges them in a process of its own.
 
 Resident memory is that of all its processes together (Java's and Python's), looked at ten times a second; the bytes
 that Spark shuffled are what its event log says.
@@ -24,6 +24,7 @@ from time import monotonic
 from gcom.bench.deliveries import Plan, write_member
 from gcom.errors import BadValue, Unavailable
 from gcom.values import limits
+from gcom.values.definition import Ordering
 
 DELIVERIES_MIN, DELIVERIES_MAX = 1_000, 10**9
 LOOK_S = 0.1
@@ -40,6 +41,8 @@ class Setup:
     run_length: int
     twice: bool = False
     exact: bool = False
+    ordering: Ordering = Ordering.CAUSALTOTAL
+    broken: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.members <= limits.MEMBERS_MAX:
@@ -48,9 +51,11 @@ class Setup:
             raise BadValue(f"deliveries {self.deliveries} is not {DELIVERIES_MIN} to {DELIVERIES_MAX}")
         if not 1 <= self.run_length <= limits.RUN_MESSAGES_MAX:
             raise BadValue(f"run length {self.run_length} is not 1 to {limits.RUN_MESSAGES_MAX}")
+        if self.broken and self.ordering is Ordering.NONORDERED:
+            raise BadValue("a NONORDERED group promises no order that a late delivery could break")
 
     def plan(self, deliveries: int) -> Plan:
-        return Plan(self.members, deliveries, self.run_length)
+        return Plan(self.members, deliveries, self.run_length, self.ordering, self.broken)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
-"""Delivery logs of a group in which every promise of CAUSALTOTAL over RELIABLE holds, of any length, for measuring.
+"""Delivery logs of a group over RELIABLE in which every promise of its ordering holds, of any length, for measuring.
 
-All members send in rounds, one run each, and deliver each round's runs in one order that chance draws. Every segment
-begins with the state that DELIVERY_LOG.md asks for; every round changes every entry of the clocks, which is the
-dearest case for the audit.
+All members send in rounds, one run each, and deliver each round's runs before the next: in one order that chance draws
+where the order is total, else each in an order of its own. Every segment begins with the state that DELIVERY_LOG.md
+asks for; every round changes every entry of the clocks, which is the dearest case for the audit.
+
+`broken` logs have one fault: about halfway the last member delivers a run of the first one a round late.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gcom.trace.segment import Segment
+from gcom.values.definition import Ordering
 
 SEGMENT_BYTES = 64 << 20
 ROUNDS_A_VIEW = 50_000
@@ -26,26 +29,36 @@ class Plan:
     members: int
     deliveries: int
     run_length: int
+    ordering: Ordering = Ordering.CAUSALTOTAL
+    broken: bool = False
     seed: int = 1
 
     @property
     def processes(self) -> list[str]:
         return [f"m{index}#{index:04x}" for index in range(1, self.members + 1)]
 
+    @property
+    def total(self) -> bool:
+        return self.ordering in (Ordering.TOTAL, Ordering.CAUSALTOTAL)
+
 
 def write_member(folder: Path, plan: Plan, index: int) -> int:
     """Write the log of the member of that index; returns how many records. The same plan is the same life for all."""
     writer = _Writer(folder, plan, index)
-    chance = random.Random(plan.seed)
-    left = plan.deliveries // plan.members
+    chance, own_chance = random.Random(plan.seed), random.Random(f"{plan.seed} {index}")
+    left = half = plan.deliveries // plan.members
+    half //= 2
+    whole = not plan.broken or index != plan.members - 1
     rounds = 0
     while left > 0:
         if rounds % ROUNDS_A_VIEW == 0:
             writer.view()
         lengths = [_length(chance, plan.run_length) for _ in range(plan.members)]
         order = list(range(plan.members))
-        chance.shuffle(order)
-        writer.round(lengths, order)
+        (chance if plan.total else own_chance).shuffle(order)
+        late = not whole and left < half and 0 < rounds % ROUNDS_A_WRITE < ROUNDS_A_WRITE - 1
+        writer.round(lengths, order, late=0 if late else None)
+        whole |= late
         left -= sum(lengths)
         rounds += 1
         if rounds % ROUNDS_A_WRITE == 0:
@@ -61,11 +74,14 @@ class _Writer:
     def __init__(self, folder: Path, plan: Plan, index: int) -> None:
         self._processes = plan.processes
         self._me = index
+        self._ordering, self._total = plan.ordering, plan.total
         self._name, self._incarnation = plan.processes[index].split("#")
         self._home = folder / self._name / self._incarnation
         self._home.mkdir(parents=True)
         self._at, self._view, self._serial, self._records = 1, 0, 0, 0
         self._sent = [0] * plan.members
+        self._heard = [0] * plan.members  # the highest numbers delivered: `_sent`, but where a run is late
+        self._late: list[tuple[str, int]] = []  # a delivery that waits for the end of the next round
         self._told_all = True
         self._segment = Segment(self._home, 0)
         self._open()
@@ -83,31 +99,42 @@ class _Writer:
         clock = {who: number for who, number in delivered.items() if who != self._processes[self._me]}
         number = self._sent[self._me]
         state = {"instance": "b1", "view": self._view, "number": number, "delivered": delivered, "beyond": {}}
-        return {**state, "clock": clock, "serial": self._serial}
+        return {**state, "clock": clock, **({"serial": self._serial} if self._total else {})}
 
     def view(self) -> None:
         self._view += 1
         fields = {"view": self._view, "members": self._processes, "leader": self._processes[0]}
-        fields |= {"ordering": "CAUSALTOTAL", "multicast": "RELIABLE"}
+        fields |= {"ordering": str(self._ordering), "multicast": "RELIABLE"}
         head = {"type": "view", "at": self._at, "group": "load", "instance": "b1"}
         self._line(json.dumps({**head, **fields}, separators=(",", ":")), 1)
 
-    def round(self, lengths: list[int], order: list[int]) -> None:
+    def round(self, lengths: list[int], order: list[int], late: int | None) -> None:
         mine, count = self._sent[self._me], lengths[self._me]
         others = [(i, who) for i, who in enumerate(self._processes) if i != self._me]
-        clock = ",".join([f'"{who}":{self._sent[i]}' for i, who in others]) if mine or not self._told_all else ""
+        clock = ",".join([f'"{who}":{self._heard[i]}' for i, who in others]) if mine or not self._told_all else ""
         self._told_all = True
         head = f'"at":{self._at},"t":{self._at},"group":"load","instance":"b1","view":{self._view}'
         counted = f',"count":{count}' if count > 1 else ""
         self._line(f'{{"type":"send",{head},"number":{mine + 1}{counted},"clock":{{{clock}}}}}', count)
+        due, self._late = self._late, []
         for index in order:
             count = lengths[index]
-            head = f'"at":{self._at},"t":{self._at},"group":"load","instance":"b1","view":{self._view}'
             what = f'"sent_view":{self._view},"sender":"{self._processes[index]}","number":{self._sent[index] + 1}'
-            counted = f',"count":{count}' if count > 1 else ""
-            self._line(f'{{"type":"deliver",{head},{what}{counted},"serial":{self._serial + 1}}}', count)
+            what += f',"count":{count}' if count > 1 else ""
+            what += f',"serial":{self._serial + 1}' if self._total else ""
             self._sent[index] += count
             self._serial += count
+            if index == late:
+                self._late = [(what, count)]
+            else:
+                self._heard[index] = self._sent[index]
+                self._deliver(what, count)
+        for what, count in due:
+            self._deliver(what, count)
+
+    def _deliver(self, what: str, count: int) -> None:
+        head = f'"at":{self._at},"t":{self._at},"group":"load","instance":"b1","view":{self._view}'
+        self._line(f'{{"type":"deliver",{head},{what}}}', count)
 
     def _line(self, line: str, count: int) -> None:
         self._segment.append(line)

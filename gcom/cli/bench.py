@@ -132,9 +132,11 @@ def audit(
     run_length: Annotated[int, typer.Option(metavar="N", help="Messages in a run, on average.")] = 20,
     twice: Annotated[bool, typer.Option("--twice", help="Also half the input, each three times.")] = False,
     exact: Annotated[bool, typer.Option("--exact", help="Measure the exact plan.")] = False,
+    ordering: Annotated[str, typer.Option(metavar="ORDER", help="That of the group.")] = "CAUSALTOTAL",
+    broken: Annotated[bool, typer.Option("--broken", help="Halfway one member delivers a run too late.")] = False,
     as_json: options.Json = False,
 ) -> int:
-    """How long the audit takes: it writes the logs of a healthy CAUSALTOTAL group, and judges them by every rule.
+    """How long the audit takes: it writes the logs of a healthy group, and judges them by every rule.
 
     Each row is one `gcom audit` in a process of its own, from its start to its verdict; the first, of 10,000
     deliveries, is the start-up. Shuffled is what Spark moved between its tasks, of the bytes read. 100 million
@@ -144,9 +146,11 @@ def audit(
     Examples:
       gcom bench audit
       gcom bench audit --deliveries 100000000 --run-length 1
+      gcom bench audit --ordering FIFO --broken
       gcom bench audit --twice --json
     """
     from gcom.bench.auditing import Setup
     from gcom.cli import figures
 
-    return figures.audit(Setup(members, deliveries, run_length, twice, exact), Output(), as_json)
+    order = options.definition("bench", ordering, None, None, False, None).ordering
+    return figures.audit(Setup(members, deliveries, run_length, twice, exact, order, broken), Output(), as_json)

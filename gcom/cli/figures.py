@@ -66,7 +66,7 @@ def memory(setup: remembering.Setup, output: Output, as_json: bool) -> int:
 
 
 def audit(setup: judging.Setup, output: Output, as_json: bool) -> int:
-    """Measure and show; 1 if a healthy log was not found so."""
+    """Measure and show; 1 if a log was not found to be as it was made."""
     outcomes: list[judging.Outcome] = []
     with _progress(None) as told:
         for outcome in judging.measure(setup, told):
@@ -76,7 +76,7 @@ def audit(setup: judging.Setup, output: Output, as_json: bool) -> int:
         _row({"twice_the_input": round(judging.growth(outcomes), 2)}, output, as_json)
     if not as_json:
         show(_audit_table(setup, outcomes), output)
-    return 1 if any(outcome.verdict != "PASS" for outcome in outcomes) else 0
+    return 1 if any(outcome.verdict != ("FAIL" if setup.broken else "PASS") for outcome in outcomes) else 0
 
 
 def _row(row: dict[str, object], output: Output, as_json: bool) -> None:
