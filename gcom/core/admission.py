@@ -5,12 +5,13 @@ was asked (then it is refused), or is suspected (then it goes in the same view c
 
 Who went because of a bad link to some member would be let in and dropped again for as long as the link is bad. So who
 went, and was not dead, is let in again only when every member has answered it: it proves that by saying whom it has
-reached.
+reached. It proves so too where it asks before its holder is out, since it may be that process itself, which has noticed
+first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from gcom.core.detector import Detector
@@ -31,6 +32,7 @@ class Joiner:
     asked_ms: int
     heard_ms: int
     takes_state: bool
+    reaches: bool = True  # every member that is not suspected
 
 
 class Admission:
@@ -47,13 +49,18 @@ class Admission:
         self._cut_off |= dict.fromkeys(cut_off)
         kept = [name for name in self._cut_off if name not in view.names][-limits.GONE_MAX :]
         self._cut_off = dict.fromkeys(kept)
-        self._waiting = {who: joiner for who, joiner in self._waiting.items() if who not in view.members}
+        self._waiting = {
+            who: joiner
+            for who, joiner in self._waiting.items()
+            if who not in view.members and (joiner.reaches or names.name_of(who) not in self._cut_off)
+        }
 
     def ask(self, who: Process, join: Join, view: View, detector: Detector, now_ms: int) -> JoinRefused | Reach | None:
         """A Join, perhaps not the first of this process; returns why it is refused or put off, or None: it waits."""
         name = names.name_of(who)
-        needed = set(view.members) - set(detector.suspects)
-        if name in self._cut_off and not needed <= set(join.reached):
+        holder = self.holder(name, view)
+        reaches = set(view.members) - set(detector.suspects) - {holder} <= set(join.reached)
+        if name in self._cut_off and not reaches:
             self._waiting.pop(who, None)
             return Reach(view.members, view.addresses)
         if self._definition.static and name not in self._definition.static:
@@ -63,9 +70,9 @@ class Admission:
         refusal = self._taken(name, asked_ms, view, detector) or self._full(name, view, detector, new=joiner is None)
         if refusal is not None:
             self._waiting.pop(who, None)
-        else:
-            self._waiting[who] = Joiner(who, join.address, asked_ms, now_ms, join.takes_state)
-        return refusal
+            return refusal
+        self._waiting[who] = Joiner(who, join.address, asked_ms, now_ms, join.takes_state, reaches)
+        return Reach(view.members, view.addresses) if holder and not reaches else None
 
     def _taken(self, name: str, asked_ms: int, view: View, detector: Detector) -> JoinRefused | None:
         holder = self.holder(name, view)
@@ -89,13 +96,18 @@ class Admission:
         """The member that has a name."""
         return next((member for member in view.members if names.name_of(member) == name), None)
 
-    def ready(self, staying: set[Process]) -> list[Joiner]:
-        """Who can be admitted beside those who stay, oldest question first, one a name."""
+    def ready(self, staying: set[Process], cut_off: Collection[str] = ()) -> list[Joiner]:
+        """Who can be admitted beside those who stay, oldest question first, one a name.
+
+        Under the names of those who are being `cut_off`, only who reaches all: a process that lost its quorum by its
+        bad link asks before the others have missed it, and would come in where it goes out, again and again.
+        """
         taken = {names.name_of(member) for member in staying}
         chosen: list[Joiner] = []
         for joiner in self._waiting.values():
             name = names.name_of(joiner.process)
-            if name not in taken and len(taken) < limits.MEMBERS_MAX:
+            proven = joiner.reaches or name not in cut_off
+            if proven and name not in taken and len(taken) < limits.MEMBERS_MAX:
                 taken.add(name)
                 chosen.append(joiner)
         return chosen

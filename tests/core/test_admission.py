@@ -6,7 +6,7 @@ import pytest
 
 from gcom.core.admission import Admission
 from gcom.core.detector import Detector
-from gcom.core.frames import Join, JoinRefused
+from gcom.core.frames import Join, JoinRefused, Reach
 from gcom.values import limits
 from gcom.values.definition import Definition
 from tests.core.making import A, B, C, address, view
@@ -27,12 +27,14 @@ class Leader:
 
     def ask(self, who: str, now_ms: int = ASKED) -> str:
         """The code of the refusal, or nothing."""
-        refusal = self.admission.ask(who, Join(address(who)), VIEW, self.detector, now_ms)
-        assert refusal is None or isinstance(refusal, JoinRefused)
-        return refusal.code if refusal else ""
+        refusal = self.answer(who, now_ms)
+        return refusal.code if isinstance(refusal, JoinRefused) else ""
 
-    def ready(self, *staying: str) -> list[str]:
-        return [joiner.process for joiner in self.admission.ready(set(staying))]
+    def answer(self, who: str, now_ms: int = ASKED, reached: tuple[str, ...] = ()) -> JoinRefused | Reach | None:
+        return self.admission.ask(who, Join(address(who), reached=reached), VIEW, self.detector, now_ms)
+
+    def ready(self, *staying: str, cut_off: tuple[str, ...] = ()) -> list[str]:
+        return [joiner.process for joiner in self.admission.ready(set(staying), cut_off)]
 
 
 def test_a_name_waits_until_its_holder_was_heard_after_the_question() -> None:
@@ -53,6 +55,25 @@ def test_a_name_goes_over_in_the_change_that_takes_its_holder_out() -> None:
     leader.detector.suspect(B, "refused")
     assert leader.ask(AGAIN, ASKED + 300) == ""
     assert leader.ready(A) == [AGAIN]
+
+
+def test_who_follows_one_that_is_cut_off_must_reach_all() -> None:
+    leader = Leader()
+    assert isinstance(leader.answer(AGAIN), Reach)
+    leader.detector.suspect(B, "silence")
+    assert leader.ready(A, cut_off=("b",)) == []
+    leader.admission.install(view(A, number=2), ["b"])
+    assert not leader.admission.any
+    assert isinstance(leader.answer(AGAIN), Reach)
+    assert leader.answer(AGAIN, reached=(A,)) is None
+    assert leader.ready(A, cut_off=("b",)) == [AGAIN]
+
+
+def test_who_reaches_all_but_its_holder_comes_in_where_that_goes_out() -> None:
+    leader = Leader()
+    assert leader.answer(AGAIN, reached=(A,)) is None
+    leader.detector.suspect(B, "silence")
+    assert leader.ready(A, cut_off=("b",)) == [AGAIN]
 
 
 def test_the_leaders_own_name_is_taken_at_once() -> None:

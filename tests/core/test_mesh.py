@@ -110,6 +110,29 @@ def test_a_bad_link_costs_the_younger_and_it_is_back_when_the_link_is(link: str,
     net.until(lambda: all(net.delivered(who)[-1:] == ["back"] for who in kept))
 
 
+@pytest.mark.parametrize(
+    ("names", "links", "kept"),
+    [
+        ("abcd", "b-d a>d", "abc"),  # d hears no quorum, and is back before a misses it
+        ("abcde", "b-d c-d d-e", "abce"),
+    ],
+)
+def test_links_that_meet_in_one_member_cost_that_one_and_it_stays_out(names: str, links: str, kept: str) -> None:
+    net = Network()
+    net.returning = True
+    net.form(*names)
+    cut(net, *links.split())
+    there = [f"{name}#1" for name in kept]
+    net.until_view(*there)
+    views = net.number(there[0])
+    net.send(there[0], "on we go")
+    net.until(lambda: all(net.delivered(who) == ["on we go"] for who in there))
+    net.pass_ms(10_000)
+    assert net.number(there[0]) == views
+    net.heal()
+    net.until(lambda: len(net.members(there[0])) == len(names))
+
+
 # Several one-way cuts that meet at the leader: it stays, and so do those who do not reach it (docs/LIMITS.md).
 AT_LEADER = pytest.mark.xfail(reason="one-way cuts in a row through the leader put nobody out")
 

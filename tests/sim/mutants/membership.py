@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -153,7 +154,7 @@ def trace_12_a_joiners_base_is_less_than_what_the_others_have(patch: Patch) -> N
 def a_name_is_given_to_whoever_asks(patch: Patch) -> None:
     patch.setattr(Admission, "_taken", lambda self, *given: None)
 
-    def ready(self: Admission, staying: set[Process]) -> list[Joiner]:
+    def ready(self: Admission, staying: set[Process], cut_off: Collection[str] = ()) -> list[Joiner]:
         return list(self._waiting.values())
 
     patch.setattr(Admission, "ready", ready)
