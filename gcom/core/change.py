@@ -11,7 +11,7 @@ This machine decides; it stores no payload, keeps no link and watches nobody. It
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -143,16 +143,17 @@ class ViewChange:
         if proposal and proposal.decision is None and promise.ballot == proposal.ballot:
             proposal.promises[source] = promise
 
-    def promises(self, live: set[Process]) -> dict[Process, frames.Promise] | None:
+    def promises(self, live: set[Process], spared: Set[Process] = frozenset()) -> dict[Process, frames.Promise] | None:
         """The promises of the live members, once all of them and a quorum have given theirs and no value is chosen.
 
-        What only a dead process held is in no union: nobody could fetch it.
+        What only a dead process held is in no union: nobody could fetch it. Of those who are `spared`, as they go, it
+        has what they say, but does not wait for them.
         """
         proposal = self._proposal
         if proposal is None or proposal.decision is not None:
             return None
         given = {peer: promise for peer, promise in proposal.promises.items() if peer in live}
-        if not live <= set(given) or not self._is_quorum(set(given), proposal.witness_promised):
+        if not live - spared <= set(given) or not self._is_quorum(set(given), proposal.witness_promised):
             return None
         proposal.promises = given
         return given
@@ -196,7 +197,7 @@ class ViewChange:
 
     # the witness of a tie
 
-    def ask_witness(self, live: set[Process], now_ms: int) -> list[Out]:
+    def ask_witness(self, live: set[Process], now_ms: int, spared: Set[Process] = frozenset()) -> list[Out]:
         """Ask the registry, once exactly half of the view has promised, or accepted, and nobody else can.
 
         It is the last to be asked to accept: what it has accepted is decided, and its payloads are held by half.
@@ -205,7 +206,8 @@ class ViewChange:
         if proposal is None or self._tie_breaker is not TieBreaker.REGISTRY:
             return []
         if proposal.decision is None:
-            waits = live <= set(proposal.promises) and is_half(self.view, live) and not proposal.witness_promised
+            voting = live - (spared - set(proposal.promises))
+            waits = voting <= set(proposal.promises) and is_half(self.view, voting) and not proposal.witness_promised
         else:
             waits = live & set(proposal.promises) <= proposal.accepted_by and is_half(self.view, proposal.accepted_by)
         asked_ms = proposal.witness_asked_ms

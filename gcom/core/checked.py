@@ -54,6 +54,16 @@ def processes(values: Any) -> tuple[Process, ...]:
     return tuple(map(process, values))
 
 
+def unheard(ranks: Any) -> tuple[tuple[int, int], ...]:
+    """Who does not hear whom, as bytes: the rank of the one, that of the other, and so on."""
+    if type(ranks) is not bytes or len(ranks) % 2 or len(ranks) > 2 * limits.UNHEARD_MAX:
+        raise MalformedFrame("who does not hear whom is no pairs of ranks, or too many")
+    pairs = tuple(zip(ranks[::2], ranks[1::2], strict=True))
+    if any(one == other or max(one, other) >= limits.MEMBERS_MAX for one, other in pairs):
+        raise MalformedFrame("a rank beyond the largest view, or who does not hear itself")
+    return pairs
+
+
 def stream(value: Any) -> Process:
     """A sender, or the order's log."""
     return frames.ORDER if value == frames.ORDER else process(value)

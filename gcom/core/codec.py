@@ -56,7 +56,8 @@ def encode(frame: Reply) -> bytes:
     s = frame.status
     receipt = (s.receipt.held, s.receipt.read, s.receipt.served)
     counts = (s.view, s.held, s.consumed, s.stable, s.sent, s.safe, s.ordered, s.agreed, s.partial, s.state)
-    status = (counts, (s.cut_off, s.reaches, s.frozen, s.leaving, s.seeking), s.suspects, receipt)
+    unheard = bytes(rank for pair in s.unheard for rank in pair)
+    status = (counts, (s.cut_off, s.reaches, s.frozen, s.leaving, s.seeking), s.suspects, receipt, unheard)
     control = [_encode_control(item) for item in frame.control]
     runs = [run.encoded for run in frame.runs]
     pieces = [(it.sender, it.view, it.first, it.at_byte, it.total, it.data) for it in frame.pieces]
@@ -127,11 +128,11 @@ def _frame(fields: list[Any]) -> Frame:
 
 
 def _status(fields: list[Any]) -> Status:
-    counts, flags, suspects, receipt = fields
+    counts, flags, suspects, receipt, unheard = fields
     view, held, consumed, stable, sent, safe, ordered, agreed, partial, state = map(checked.number, counts)
     cut_off, reaches, frozen, leaving, seeking = map(checked.flag, flags)
     marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
-    told = (checked.processes(suspects), partial, _receipt(receipt), state, seeking)
+    told = (checked.processes(suspects), partial, _receipt(receipt), state, seeking, checked.unheard(unheard))
     return Status(*marks, cut_off, reaches, frozen, leaving, *told)
 
 

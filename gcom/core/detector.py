@@ -47,14 +47,20 @@ class _Watch:
     spoke_ms: int = -1  # when it was last heard, as it was
     failures: int = 0  # refused connections in a row
     suspects: tuple[Process, ...] = ()  # whom it suspects, by its last status
-    frozen: bool = False  # it has promised to a change, by its last status: its suspicions stay
+    unheard: tuple[tuple[Process, Process], ...] = ()  # who does not hear whom, by its last status
     reason: str = ""  # why it is suspected; empty while it is not
+    mended: bool = False  # why it is suspected is over, and only a promise keeps the suspicion
     dead: bool = False  # its machine says that it is not there
 
     def become(self, trust: Trust, reason: str = "") -> None:
         assert trust in TRUSTS[self.trust], f"{self.trust} to {trust}"
         assert bool(reason) == (trust is Trust.SUSPECTED), "a suspicion has a reason, and nothing else has"
-        self.trust, self.reason = trust, reason
+        self.trust, self.reason, self.mended = trust, reason, False
+
+    @property
+    def missed(self) -> bool:
+        """Whether it is suspected, and still for cause."""
+        return self.trust is Trust.SUSPECTED and not self.mended
 
 
 class Detector:
@@ -78,21 +84,33 @@ class Detector:
         if self._ticked_ms is None:
             self._ticked_ms = now_ms
 
-    def heard(self, peer: Process, now_ms: int, suspects: tuple[Process, ...], frozen: bool = False) -> None:
+    def heard(
+        self,
+        peer: Process,
+        now_ms: int,
+        suspects: tuple[Process, ...],
+        unheard: tuple[tuple[Process, Process], ...] = (),
+    ) -> None:
         """Something came from a peer."""
         watch = self._watched.get(peer)
         if watch:
             watch.silence.heard(now_ms)
-            watch.spoke_ms, watch.frozen = now_ms, frozen
+            watch.spoke_ms, watch.unheard = now_ms, unheard
             watch.failures, watch.suspects, watch.dead = 0, suspects, False
-            if watch.reason != "stuck" and self._may_forgive:
-                watch.become(Trust.HEARD)
+            if watch.reason != "stuck":
+                self._forgive(watch)
 
     def caught_up(self, peer: Process) -> None:
         """A peer has installed the view: hearing it alone would not end that suspicion."""
         watch = self._watched.get(peer)
-        if watch and watch.reason == "stuck" and self._may_forgive:
+        if watch and watch.reason == "stuck":
+            self._forgive(watch)
+
+    def _forgive(self, watch: _Watch) -> None:
+        """Take a suspicion back, where that is possible; its cause is over either way."""
+        if self._may_forgive:
             watch.become(Trust.HEARD)
+        watch.mended = watch.trust is Trust.SUSPECTED
 
     @property
     def _may_forgive(self) -> bool:
@@ -122,7 +140,7 @@ class Detector:
         """A peer's own machine says that it is not there; whether it became suspected."""
         watch = self._watched.get(peer)
         if watch:
-            watch.dead = True
+            watch.dead, watch.mended = True, False
         return self.suspect(peer, reason)
 
     def suspect(self, peer: Process, reason: str) -> bool:
@@ -139,7 +157,10 @@ class Detector:
         suspected: list[Process] = []
         quiet: list[Process] = []
         for peer, watch in self._watched.items():
-            if watch.trust is Trust.SUSPECTED or not watch.silence.is_long(now_ms, self._lag_ms):
+            if not watch.silence.is_long(now_ms, self._lag_ms):
+                continue
+            if watch.trust is Trust.SUSPECTED:
+                watch.mended = watch.mended and watch.reason == "stuck"  # its link fails again
                 continue
             meaning = watch.silence.meaning(now_ms, can_ask=bool(self._helpers(peer, now_ms)))
             reason = CUT_OFF if watch.silence.is_vouched(now_ms) else "silence"
@@ -200,18 +221,39 @@ class Detector:
             return False
         return any(not watch.reason and peer not in watch.suspects for watch in self._watched.values())
 
-    def contradicted(self, now_ms: int) -> list[tuple[Process, Process]]:
-        """Who suspects whom, though this process hears both, or is one of the two itself.
+    def unheard(self, now_ms: int) -> list[tuple[Process, Process]]:
+        """Who does not hear whom now: this process at all; and others, though it hears both, or is the second.
 
-        Who has promised to a change keeps its suspicions: they may be of a split that is over, and say nothing here.
+        Not whom they suspect: who has promised to a change keeps its suspicions, and they may be of a split that is
+        over.
         """
-        found = [(self._process, peer) for peer in self._watched if self.contested(peer) and not self.sticky]
-        heard = {peer for peer in self._watched if self._hears(peer, now_ms, VOUCH_MS)}
-        for peer in self._watched:
-            if peer in heard and not self._watched[peer].frozen:
-                suspects = self._watched[peer].suspects
-                found += [(peer, other) for other in suspects if other in heard or other == self._process]
+        found = [(self._process, peer) for peer, watch in self._watched.items() if watch.missed]
+        heard = self._present(now_ms)
+        for peer in heard:
+            missed = [other for accuser, other in self._watched[peer].unheard if accuser == peer]
+            found += [(peer, other) for other in missed if other in heard or other == self._process]
         return found
+
+    def contradicted(self, now_ms: int) -> list[tuple[Process, Process]]:
+        """Who does not hear whom now, though this process hears both, or is one of the two, or such a one says so.
+
+        What others know at first hand counts, since this process may not hear who misses somebody. What they know from
+        others does not, or it would go round for ever. Whom a quorum suspects is in no conflict: it goes anyway.
+        """
+        heard = self._present(now_ms)
+        found = [(a, b) for a, b in self.unheard(now_ms) if a != self._process or self.contested(b)]
+        for peer in heard:
+            found += [pair for pair in self._watched[peer].unheard if pair[0] != peer]
+        out = {who for pair in found for who in pair if self.by_quorum(who)}
+        return [pair for pair in found if out.isdisjoint(pair)]
+
+    def _present(self, now_ms: int) -> list[Process]:
+        """Whom this process hears now, be it suspected by a promise."""
+        return [
+            peer
+            for peer, watch in self._watched.items()
+            if not watch.missed and now_ms - watch.silence.heard_ms < VOUCH_MS
+        ]
 
     @property
     def alone(self) -> bool:

@@ -46,6 +46,7 @@ class Status:
     receipt: Receipt = NO_RECEIPT  # of the target's letters
     state: int = 0  # chunks held of the state that the target gives
     seeking: bool = False  # waits for state, and its donor has failed
+    unheard: tuple[tuple[int, int], ...] = ()  # by rank: the first does not hear the second now, as the source knows
 
 
 class Keeping(IntEnum):

@@ -156,7 +156,7 @@ class Member:
 
     def status(self, peer: Process) -> Status:
         status = self.streams.status(peer, self.leaving, tuple(self._grounds.detector.suspects))
-        status = replace(status, receipt=self.mail.letters.receipt(peer))
+        status = replace(status, receipt=self.mail.letters.receipt(peer), unheard=self._grounds.unheard)
         state, seeking = self.transfer.held(peer), self.transfer.seeking
         return replace(status, state=state, seeking=seeking) if state or seeking else status
 
@@ -217,7 +217,8 @@ class Member:
 
     def _on_status(self, peer: Process, status: Status, now_ms: int) -> None:
         same = status.view == self.view.number
-        self._grounds.detector.heard(peer, now_ms, status.suspects if same else (), status.frozen)
+        suspects, unheard = (status.suspects, self._named(status.unheard)) if same else ((), ())
+        self._grounds.detector.heard(peer, now_ms, suspects, unheard)
         self.effects += self.streams.on_status(peer, status)
         self.mail.on_receipt(peer, status.receipt, status.view)
         self.transfer.on_status(peer, status.state, status.seeking)
@@ -234,6 +235,11 @@ class Member:
         if self.streams.may_form or self.streams.multicast.has_for(peer) or self.mail.has_for(peer):
             self._links.wake(peer)
             self._form_alone()
+
+    def _named(self, pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[Process, Process], ...]:
+        """Pairs of ranks as those of members; a liar's ranks may be nobody's."""
+        members = self.view.members
+        return tuple((members[one], members[other]) for one, other in pairs if max(one, other) < len(members))
 
     def _on_control(self, source: Process, item: Control, now_ms: int) -> None:
         match item:

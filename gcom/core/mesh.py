@@ -1,9 +1,10 @@
 """Whom a group goes on without when some members cannot reach each other although others reach both (DESIGN 9).
 
 Such a link is no failure that anybody else sees: no quorum suspects either end, and yet what one sends the other can
-never become stable. So suspicions that contradict what this process hears are *conflicts*, and one that has lasted is
+never become stable. So who does not hear one whom others hear is in a *conflict* with it, and one that has lasted is
 resolved: the largest set without a conflict goes on, of several the one without the younger members (Pekko's split
-brain resolver calls such members indirectly connected). All compute it alike, from what every status says.
+brain resolver calls such members indirectly connected). All of that set compute it alike, since each status says what
+its source knows at first hand (docs/protocols/netsplit.md).
 """
 
 from __future__ import annotations
@@ -36,23 +37,28 @@ class Mesh:
 
     def __init__(self) -> None:
         self._since: dict[Pair, int] = {}
-        self._seen: set[Pair] = set()  # of them, those that are seen now
 
-    def look(self, members: tuple[Process, ...], accusations: Iterable[Pair], now_ms: int, keeps: bool = False) -> None:
-        """These suspect those now; a conflict that is seen no more is forgotten, unless a change `keeps` them."""
+    def look(self, members: tuple[Process, ...], accusations: Iterable[Pair], now_ms: int) -> None:
+        """The first of each does not hear the second now; a conflict that is seen no more is forgotten."""
         rank = {member: place for place, member in enumerate(members)}
         pairs = {tuple(sorted(pair, key=rank.__getitem__)) for pair in accusations if set(pair) <= rank.keys()}
-        seen = {(a, b): self._since.get((a, b), now_ms) for a, b in sorted(pairs)}
-        self._since = {**self._since, **seen} if keeps else seen
-        self._seen = set(seen)
+        self._since = {(a, b): self._since.get((a, b), now_ms) for a, b in sorted(pairs)}
 
     def conflicts(self, for_ms: int, now_ms: int) -> set[Pair]:
-        """Those that have lasted so long."""
-        return {pair for pair, since_ms in self._since.items() if now_ms - since_ms >= for_ms}
+        """Those that have lasted so long, once none is newer.
+
+        1. B does not reach A, nor A F. 2. A misses B a heartbeat before F misses A. 3. Did A act at once, B would go,
+        then F; together they cost A alone. What comes and goes all the time is waited for no longer than
+        CUTS_GATHER_MS.
+        """
+        lasted_ms = {pair: now_ms - since_ms for pair, since_ms in self._since.items()}
+        if min(lasted_ms.values(), default=0) < for_ms and max(lasted_ms.values(), default=0) < limits.CUTS_GATHER_MS:
+            return set()
+        return {pair for pair, pair_ms in lasted_ms.items() if pair_ms >= for_ms}
 
     def beyond(self, process: Process, now_ms: int) -> set[Process]:
-        """With whom a process is in a conflict that has lasted and still does: nobody waits for what was mended."""
-        pairs = self.conflicts(limits.CUT_MS, now_ms) & self._seen
+        """With whom a process is in a conflict that has lasted."""
+        pairs = self.conflicts(limits.CUT_MS, now_ms)
         return {who for pair in pairs if process in pair for who in pair if who != process}
 
     def dropped(self, members: tuple[Process, ...], now_ms: int, patient: bool = False) -> tuple[Process, ...]:

@@ -182,7 +182,8 @@ class Passage:
 
     def _step(self, now_ms: int) -> bool:
         """One step of this process as a proposer; whether there may be another in this view."""
-        promises = self._change.promises(self.grounds.live)
+        spared = self._spared(now_ms)
+        promises = self._change.promises(self.grounds.live, spared)
         if promises is not None:
             self._carry_out(self._change.decide(self.grounds.fresh(promises)), now_ms)
             return True
@@ -190,13 +191,17 @@ class Passage:
         if decision is not None:
             self._install_everywhere(decision, now_ms)
             return False
-        self._carry_out(self._change.ask_witness(self.grounds.live, now_ms), now_ms)
+        self._carry_out(self._change.ask_witness(self.grounds.live, now_ms, spared), now_ms)
         stale = self._change.is_stale(self.grounds.live) and self.grounds.has_quorum
         if stale or (not self._change.proposing and self._should_propose(now_ms)):
             ask, held = self.live_others, self._streams.holdings()
             self._carry_out(self._change.propose(held, ask, now_ms, self._transfer.standing), now_ms)
             return True
         return False
+
+    def _spared(self, now_ms: int) -> set[Process]:
+        """Whose promise is not waited for any longer: who is to go may not know that this process may propose."""
+        return set(self.grounds.dropped) if now_ms - self._promised_ms >= limits.STALL_MS else set()
 
     def _should_propose(self, now_ms: int) -> bool:
         """The lowest rank that a quorum does not suspect proposes, once all members are in the view that is left."""

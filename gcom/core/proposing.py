@@ -8,7 +8,7 @@ from gcom.core.frames import ORDER, Decision, Promise
 from gcom.core.mesh import Mesh
 from gcom.core.quorum import is_quorum
 from gcom.core.transfer import sources
-from gcom.values import names
+from gcom.values import limits, names
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Process
 from gcom.values.view import View
@@ -41,6 +41,7 @@ class Grounds:
         self._mesh = Mesh()
         self._dropped_patiently: tuple[Process, ...] = ()
         self._beyond: set[Process] = set()  # of them, whom this process does not reach, though it may hear them
+        self.unheard: tuple[tuple[int, int], ...] = ()  # by rank: who does not hear whom, as this process can say
         self.admission = Admission(definition, process)
         self.leavers: dict[Process, None] = {}  # in the order in which they were heard
         self.seekers: dict[Process, None] = {}
@@ -62,7 +63,7 @@ class Grounds:
         self.frozen = False
         self.seekers = {}
         self.dropped = self._dropped_patiently = ()
-        self._mesh, self._beyond = Mesh(), set()
+        self._mesh, self._beyond, self.unheard = Mesh(), set(), ()
         self.leavers = {member: None for member in self.leavers if member in view.members}
         self.detector.install(view, now_ms)
         self.admission.install(view, _cut_off(decision.left))
@@ -71,12 +72,14 @@ class Grounds:
         """Who does not reach whom now, and what follows."""
         members = self._view.members
         sound = {who for who in members if not self.detector.suspected(who) or self.detector.contested(who)}
-        self._mesh.look(members, self.detector.contradicted(now_ms), now_ms, keeps=self.detector.sticky)
+        rank = self._view.rank
+        unheard = self.detector.unheard(now_ms)[: limits.UNHEARD_MAX]
+        self.unheard = tuple((rank(one), rank(other)) for one, other in unheard)
+        self._mesh.look(members, self.detector.contradicted(now_ms), now_ms)
         self.dropped, self._dropped_patiently = (
             found if self._is_quorum(sound - set(found)) else ()
             for found in (self._mesh.dropped(members, now_ms, patient) for patient in (False, True))
         )
-
         self._beyond = self._mesh.beyond(self._process, now_ms).intersection(self.dropped)
 
     def _is_quorum(self, members: set[Process]) -> bool:
@@ -141,14 +144,17 @@ class Grounds:
     def may_propose(self, now_ms: int) -> bool:
         """Whether this process should propose, as far as the others go: joins alone wait for one another a little."""
         ripe = self.urgent or self.admission.gathered(self.live, now_ms)
-        return ripe and self.has_quorum and self._process not in self.dropped and self.permits(self._process)
+        return ripe and self.has_quorum and self.permits(self._process)
 
     def permits(self, proposer: Process) -> bool:
         """Whether this process, or a quorum, suspects every rank above the proposer's: the bully's rule, by votes.
 
         For its own proposal only the quorum counts: a lone suspicion would freeze this process for nothing. Who is to
-        be dropped, because it does not reach others, counts as suspected by all: this process may be it.
+        be dropped, because it does not reach others, counts as suspected by all: this process may be it. So it
+        proposes nothing any more: it may not know, and outbid whoever can bring the change to its end.
         """
+        if proposer in self.dropped:
+            return False
         above = self._view.members[: self._view.rank(proposer)]
         alone = proposer != self._process
         votes = {member: self.detector.by_quorum(member, witness=True) or member in self.dropped for member in above}

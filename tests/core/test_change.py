@@ -181,6 +181,15 @@ def test_a_proposer_waits_for_every_live_member_and_a_quorum() -> None:
     assert set(change.promises(all_of(A, B, C)) or ()) == {A, B, C}
 
 
+def test_who_is_spared_is_heard_but_not_waited_for() -> None:
+    change, ballot = proposer()
+    change.on_promise(B, promise(ballot))
+    assert change.promises(all_of(A, B, C, D), {C, D}) is None  # no quorum of five
+    change.on_promise(C, promise(ballot))
+    assert change.promises(all_of(A, B, C, D)) is None
+    assert set(change.promises(all_of(A, B, C, D), {C, D}) or ()) == {A, B, C}
+
+
 def test_what_only_a_dead_process_promised_is_in_no_value() -> None:
     change, ballot = proposer()
     for peer in (B, C, D):
