@@ -39,8 +39,9 @@ class Account:
     deliveries: int = 0
     deliveries_without_serial: int = 0
     serials: Fingerprints = field(default_factory=dict)
-    serials_rise: bool = True
-    last_serial: int = 0
+    first_serial: int = 0
+    last_serial: int = 0  # the highest
+    late_serials: frozenset[int] = frozenset()  # buckets in which a serial is not above all before it
     sent_digests: Fingerprints = field(default_factory=dict)
     heard_digests: Fingerprints = field(default_factory=dict)
     dependent_from: dict[str, int] = field(default_factory=dict)

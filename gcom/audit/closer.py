@@ -1,11 +1,12 @@
 """A closer look: rules judged over the messages themselves, for one (group, instance) at a time.
 
-Everything here is exact, and works on columns of messages. What comes in is bounded by `MOST` messages a group.
+Everything here is exact, and works on columns of messages. What comes in is bounded by judging.MOST messages a group.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from gcom.audit.judging import Group, Look
 from gcom.audit.place import Tally
 from gcom.audit.records import DELIVER, SEND, SKIP, Ints
 from gcom.audit.tape import Tape
-
-MOST = 4_000_000  # messages of one group that a closer look takes; above, `--exact` is the way
 
 
 @dataclass(slots=True)
@@ -53,12 +52,13 @@ class Messages:
 
 
 def messages_of(tapes: list[Tape]) -> Messages:
-    processes = [tape.process for tape in tapes]
+    """Of tapes by process, each process's in its log's order."""
+    processes = list(dict.fromkeys(tape.process for tape in tapes))
     names = sorted({name for tape in tapes for name in tape.names})
     parts: dict[str, list[Ints]] = {}
     files: list[str] = []
     file_base = 0
-    for index, tape in enumerate(tapes):
+    for tape in tapes:
         columns = tape.columns()
         count = columns["count"]
         into = np.repeat(np.arange(len(count)), count)
@@ -67,7 +67,7 @@ def messages_of(tapes: list[Tape]) -> Messages:
         sender = codes[columns["sender"][into]]
         serial = columns["serial"][into]
         expanded = {
-            "process": np.full(len(into), index),
+            "process": np.full(len(into), processes.index(tape.process)),
             "sender": sender,
             "number": np.where(sender >= 0, columns["number"][into] + step, -1),
             "serial": np.where(serial >= 0, serial + step, -1),
@@ -108,11 +108,11 @@ def look(group: Group, tapes: list[Tape], looks: list[Look]) -> dict[str, Tally]
             case "INTEGRITY":
                 _integrity(group, tapes, tally)
             case "SERIAL_UNIQUE":
-                _serials(messages, tally)
+                judge_serials(messages, tally)
             case "TOTAL_GAP_FREE":
                 _orders(group, messages, tally)
             case "TOTAL":
-                _total(messages, tally)
+                judge_total(messages, tally)
             case "CAUSAL":
                 _causal(group, tapes, tally)
     return found
@@ -157,7 +157,7 @@ def _rows(tape: Tape, kind: int) -> list[dict[str, int]]:
     return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
-def _serials(messages: Messages, tally: Tally) -> None:
+def judge_serials(messages: Messages, tally: Tally) -> None:
     """One message a serial, one serial a message."""
     placed = np.flatnonzero((messages.serial >= 0) & (messages.sender >= 0) & (messages.kind != SEND))
     for key, other, kind in (
@@ -204,7 +204,7 @@ def _sequence(messages: Messages, who: str, section: int) -> Ints:
     return np.flatnonzero((messages.process == process) & (messages.section == section) & (messages.kind == DELIVER))
 
 
-def _total(messages: Messages, tally: Tally) -> None:
+def judge_total(messages: Messages, tally: Tally) -> None:
     """The union of all orders of delivery is acyclic: take away what nothing comes before, again and again."""
     delivered = np.flatnonzero(messages.kind == DELIVER)
     _, first = np.unique(messages.process[delivered] * (1 << 40) + messages.message[delivered], return_index=True)
@@ -269,16 +269,50 @@ def _way_round(start: int, left: set[int], after: dict[int, list[int]]) -> list[
 
 
 def _violate_total(messages: Messages, once: Ints, cycle: list[int], tally: Tally) -> None:
-    """For each step of the cycle, a process that delivered the one before the other."""
-    steps = []
-    for a, b in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
-        for process in range(len(messages.processes)):
-            mine = once[messages.process[once] == process]
-            at = {int(messages.message[i]): int(i) for i in mine[np.isin(messages.message[mine], (a, b))]}
-            if a in at and b in at and at[a] < at[b]:
-                steps.append({"before": messages.where(at[a]), "after": messages.where(at[b])})
-                break
+    """Two processes that contradict each other, if there are; else for each step of the cycle one that went it."""
+    orders = [once[messages.process[once] == process] for process in range(len(messages.processes))]
+    contradictions = (contradiction(messages, one, other) for one, other in combinations(orders, 2))
+    found = next((each for each in contradictions if each), None) or _steps(messages, orders, cycle)
+    steps = [{"before": messages.where(a), "after": messages.where(b)} for a, b in found]
     tally.violate(1, **steps[0]["after"], steps=steps)
+
+
+def contradiction(messages: Messages, one: Ints, other: Ints) -> list[tuple[int, int]]:
+    """Rows of two messages, before and after, of two processes that delivered them in unlike order; the earliest.
+
+    `one` and `other` are rows of deliveries in order; of a message that is there twice the first counts.
+    """
+    both = np.intersect1d(messages.message[one], messages.message[other])
+    first, second = (rows[np.unique(messages.message[rows], return_index=True)[1]] for rows in (one, other))
+    first, second = (rows[np.isin(messages.message[rows], both)] for rows in (first, second))  # by message, each once
+    by_first, by_second = np.argsort(first), np.argsort(second)
+    unlike = np.flatnonzero(by_first != by_second)
+    if not len(unlike):
+        return []
+    a, b = int(by_first[unlike[0]]), int(by_second[unlike[0]])
+    return [(int(second[b]), int(second[a])), (int(first[a]), int(first[b]))]
+
+
+def _steps(messages: Messages, orders: list[Ints], cycle: list[int]) -> list[tuple[int, int]]:
+    """The cycle in few steps: who delivered a message before the next delivered many others after it, too."""
+    at = [dict(zip(messages.message[rows].tolist(), rows.tolist(), strict=True)) for rows in orders]
+    steps: list[tuple[int, int]] = []
+    place = 0
+    while place < len(cycle):
+        best = (0, 0, 0)
+        for rows in at:
+            end = place
+            while end < len(cycle) and _follows(rows, cycle[end], cycle[(end + 1) % len(cycle)]):
+                end += 1
+            if end > best[0]:
+                best = (end, rows[cycle[place]], rows[cycle[end % len(cycle)]])
+        steps.append(best[1:])
+        place = best[0]
+    return steps
+
+
+def _follows(rows: dict[int, int], a: int, b: int) -> bool:
+    return a in rows and b in rows and rows[a] < rows[b]
 
 
 def _causal(group: Group, tapes: list[Tape], tally: Tally) -> None:

@@ -11,7 +11,7 @@ from gcom.audit.catalogue import Catalogue, Chain, scan
 from gcom.audit.closer import look
 from gcom.audit.judging import Group, Judgement, judge
 from gcom.audit.place import Key
-from gcom.audit.stages import Outcome, Summary, chains_of, coverages, empty_tape, outcome_of, summarized, within_reach
+from gcom.audit.stages import Outcome, Summary, chains_of, coverages, empty_tape, outcome_of, summarized
 from gcom.audit.tape import Tape
 
 
@@ -34,7 +34,7 @@ def _judged(
     key: Key, accounts: list[Account], coverage: dict[str, str], catalogue: Catalogue, seeds: tuple[int, int]
 ) -> Judgement:
     judgement = judge(Group.of(key, accounts, coverage))
-    looks = within_reach(judgement)
+    looks = judgement.looks
     if not looks:
         return judgement
     tapes: list[Tape] = []

@@ -200,6 +200,16 @@ def _total(e: Example) -> str:
 
 
 def _gap_free(e: Example) -> str:
+    match e.get("kind"):
+        case "set":
+            without = e["other"] if e["lone"] == e["process"] else e["process"]
+            return f"In view {e['view']} {e['lone']} delivered {_said(e)}, and {without} did not."
+        case "inverted":
+            mine = e["steps"][0]
+            return (
+                f"In view {e['view']} {e['process']} delivered {_said(mine['before'])} before {_said(mine['after'])}, "
+                f"{e['other']} the other way round."
+            )
     mine, theirs = (_said(each) if each else "nothing more" for each in (e["mine"], e["theirs"]))
     return (
         f"In view {e['view']} the {e['place']}. delivery of {e['process']} was {mine}, "

@@ -2,7 +2,8 @@
 
 1. scan: one task a chain of segments, each judged by itself as columns (scanner.py).
 2. judge: one task a (group, instance), over its processes' accounts (judging.py).
-3. look: where fingerprints differ, the messages of just these buckets are read once more (tape.py, closer.py).
+3. look: where fingerprints differ, the messages of just these buckets are read once more (tape.py, closer.py); of a
+   large group the first of them (partial.py).
 
 A segment that is not its log's first is scanned from what its `open` says; the driver then holds each chain's end
 against the beginning of the next, and a process of which they differ, or that has gaps, is gone through once more from
@@ -13,16 +14,17 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
-from gcom.audit.closer import MOST, look
+from gcom.audit.closer import look
 from gcom.audit.crossing import PAST, Crossing, judge_bucket, unpacked
-from gcom.audit.judging import Group, Judgement, Look, judge
+from gcom.audit.judging import MOST, Group, Judgement, Look, judge
 from gcom.audit.kept import Kept
+from gcom.audit.partial import Part, look_at_part, part_of, touched
 from gcom.audit.place import Key, Tally
 from gcom.audit.stages import (
     CHAIN_BYTES,
@@ -35,7 +37,6 @@ from gcom.audit.stages import (
     outcome_of,
     summarized,
     to_repeat,
-    within_reach,
 )
 from gcom.audit.wire import pack, unpack
 
@@ -67,35 +68,39 @@ def run(
     seeds = (secrets.randbits(64), secrets.randbits(64)) if kept is None else kept.seeds
     chains = chains_of(catalogue, chain_bytes if kept is None else 1)
     if kept is None:
-        accounts = _scan(spark, chains, seeds).persist()
+        accounts = _scan(spark, chains, range(len(chains)), seeds).persist()
     else:
         accounts = _scan_new(spark, chains, catalogue, kept).persist()
     summaries = _summaries(accounts)
     again = to_repeat(summaries)
     if again:
-        whole = [Chain(process, tuple(catalogue.paths[process])) for process in again]
-        repeated = _scan(spark, whole, seeds).persist()
-        summaries = {**summaries, **_summaries(repeated)}
-        accounts = accounts.where(~accounts.process.isin(again)).unionByName(repeated)
+        repeated = range(len(chains), len(chains) + len(again))
+        chains += [Chain(process, tuple(catalogue.paths[process])) for process in again]
+        whole = _scan(spark, chains, repeated, seeds).persist()
+        summaries = {**summaries, **_summaries(whole)}
+        accounts = accounts.where(~accounts.process.isin(again)).unionByName(whole)
     coverage = coverages(catalogue, summaries)
-    judgements = _judge(accounts, coverage)
-    _look_closer(spark, judgements, catalogue, coverage, seeds, most)
-    whole = [chain for chain in chains if chain.process not in again]
-    whole += [Chain(process, tuple(catalogue.paths[process])) for process in again]
-    _cross(spark, [each for each in judgements if crosses(each, most)], whole, coverage)
+    judgements = _judge(accounts, coverage, most)
+    small = [each for each in judgements if each.deliveries <= most]
+    _look_closer(spark, small, catalogue, coverage, seeds)
+    _look_at_parts(spark, [each for each in judgements if each.deliveries > most], chains, seeds, most)
+    judged = [chain for index, chain in enumerate(chains) if chain.process not in again or index in repeated]
+    _cross(spark, [each for each in judgements if crosses(each, most)], judged, coverage)
     return outcome_of(judgements, catalogue, summaries, coverage)
 
 
 # Stage 1
 
 
-def _scan(spark: Any, chains: list[Chain], seeds: tuple[int, int]) -> Any:
+def _scan(spark: Any, chains: list[Chain], which: Sequence[int], seeds: tuple[int, int]) -> Any:
+    """The accounts of the chains `which`, an index each."""
+
     def scanned(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for index in batch.column(0).to_pylist():
+            for index in (which[each] for each in batch.column(0).to_pylist()):
                 yield _account_rows(chains[index], index, scan(chains[index], seeds))
 
-    return spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(scanned, ACCOUNTS)
+    return spark.range(0, len(which), 1, min(len(which), TASKS)).mapInArrow(scanned, ACCOUNTS)
 
 
 def _scan_new(spark: Any, chains: list[Chain], catalogue: Catalogue, kept: Kept) -> Any:
@@ -108,9 +113,9 @@ def _scan_new(spark: Any, chains: list[Chain], catalogue: Catalogue, kept: Kept)
             new.append(index)
         else:
             rows += [(*names, index, payload) for *names, payload in known]
-    for index, found in _collected(_scan(spark, [chains[index] for index in new], kept.seeds) if new else None):
-        chain = chains[new[index]]
-        rows += [(*names, new[index], payload) for *names, payload in found]
+    for index, found in _collected(_scan(spark, chains, new, kept.seeds) if new else None):
+        chain = chains[index]
+        rows += [(*names, index, payload) for *names, payload in found]
         if len(chain.paths) == 1:
             kept.put(chain.paths[0], catalogue.sizes[chain.paths[0]], found)
     return spark.createDataFrame(rows, ACCOUNTS)
@@ -152,12 +157,16 @@ def _summaries(accounts: Any) -> dict[str, list[Summary]]:
 # Stage 2
 
 
-def _judge(accounts: Any, coverage: dict[str, str]) -> list[Judgement]:
+def _judge(accounts: Any, coverage: dict[str, str], most: int) -> list[Judgement]:
     def judged(table: pa.Table) -> pa.Table:
         rows = sorted(table.select(["process", "chain", "payload"]).to_pylist(), key=lambda row: row["chain"])
         key = (table["group"][0].as_py(), table["instance"][0].as_py())
-        group = Group.of(key, [unpack(row["payload"]) for row in rows], coverage)
-        return pa.Table.from_batches([_batch([(*key, pack(judge(group)))], _JUDGEMENTS)])
+        parts = {row["chain"]: unpack(row["payload"]) for row in rows}
+        chains = {chain: touched(account) for chain, account in parts.items()}
+        judgement = judge(Group.of(key, list(parts.values()), coverage), most)
+        if judgement.deliveries > most:
+            judgement.chains = chains
+        return pa.Table.from_batches([_batch([(*key, pack(judgement))], _JUDGEMENTS)])
 
     of_groups = accounts.where(accounts.group.isNotNull()).groupBy("group", "instance")
     rows = of_groups.applyInArrow(judged, JUDGEMENTS).collect()
@@ -173,12 +182,11 @@ def _look_closer(
     catalogue: Catalogue,
     coverage: dict[str, str],
     seeds: tuple[int, int],
-    most: int,
 ) -> None:
     looks: dict[Key, list[Look]] = {}
     wanted: dict[str, list[Key]] = defaultdict(list)
     for judgement in judgements:
-        looks[judgement.key] = within_reach(judgement, most)
+        looks[judgement.key] = judgement.looks
         for process in judgement.processes if looks[judgement.key] else ():
             if process in catalogue.paths:
                 wanted[process].append(judgement.key)
@@ -225,6 +233,42 @@ def _looking(looks: dict[Key, list[Look]], coverage: dict[str, str]) -> Callable
         group = Group.of(key, [account for account, _ in pairs], coverage)
         tallies: dict[str, Tally] = look(group, [tape for _, tape in pairs], looks[key])
         return pa.Table.from_batches([_batch([(*key, pack(tallies))], _JUDGEMENTS)])
+
+    return looked
+
+
+def _look_at_parts(
+    spark: Any, judgements: list[Judgement], chains: list[Chain], seeds: tuple[int, int], most: int
+) -> None:
+    """Of large groups the first buckets that differ, from those chains that have some of them."""
+    parts = {judgement.key: part_of(judgement, most // 4) for judgement in judgements}
+    parts = {key: part for key, part in parts.items() if part.looks}
+    which = sorted({index for part in parts.values() for index in part.chains})
+    if not which:
+        return
+
+    def taped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for index in (which[each] for each in batch.column(0).to_pylist()):
+                process = chains[index].process
+                tapes = {key: empty_tape(process, part.looks) for key, part in parts.items() if index in part.chains}
+                scan(chains[index], seeds, tapes)
+                yield _batch([(*key, process, index, pack(tape)) for key, tape in tapes.items()], _ACCOUNTS)
+
+    tapes = spark.range(0, len(which), 1, min(len(which), TASKS)).mapInArrow(taped, ACCOUNTS)
+    found = tapes.groupBy("group", "instance").applyInArrow(_looking_at_part(parts), JUDGEMENTS).collect()
+    by_key = {judgement.key: judgement for judgement in judgements}
+    for row in found:
+        for rule, tally in unpack(bytes(row.payload)).items():
+            by_key[row.group, row.instance].tallies[rule].add(tally)
+
+
+def _looking_at_part(parts: dict[Key, Part]) -> Callable[[pa.Table], pa.Table]:
+    def looked(table: pa.Table) -> pa.Table:
+        key = (table["group"][0].as_py(), table["instance"][0].as_py())
+        rows = table.select(["process", "chain", "payload"]).to_pylist()
+        tapes = [unpack(row["payload"]) for row in sorted(rows, key=lambda row: (row["process"], row["chain"]))]
+        return pa.Table.from_batches([_batch([(*key, pack(look_at_part(tapes, parts[key])))], _JUDGEMENTS)])
 
     return looked
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from gcom.audit.account import Account, Fingerprints
+from gcom.audit.hashing import BUCKET
 from gcom.audit.history import History, history_of
 from gcom.audit.intervals import Intervals
 from gcom.audit.place import EXAMPLES, Key, Section, Tally
@@ -34,6 +35,7 @@ RULES = (
     "VIRTUAL_SYNCHRONY",
     "ONE_LEADER",
 )
+MOST = 4_000_000  # deliveries of one group up to which a closer look takes them all
 _UNTOLD_ONLY = ("CLOCK", "SERIAL_CONTIGUOUS")  # a gap that a state makes up for hides nothing from these
 _ALWAYS = ("NO_CREATION", "NO_DUPLICATION", "SENDING_VIEW", "CLOCK", "VIEW_AGREEMENT", "ONE_LEADER")
 _RELIABLE = ("SELF_DELIVERY", "AGREEMENT", "VIRTUAL_SYNCHRONY")
@@ -49,10 +51,15 @@ _BY_ORDERING: dict[str, tuple[str, ...]] = {
 
 @dataclass(slots=True)
 class Look:
-    """Ask for messages: of these buckets of serials, places of the order, or a sender's numbers; None: of all."""
+    """Ask for messages: of these buckets of serials or (view, bucket) of places in the order; None: of all.
+
+    `buckets` says how many messages each has. `pairs` are, for TOTAL_GAP_FREE, the processes of a class whose orders of
+    a view differ somewhere: (view, one, other).
+    """
 
     rule: str
-    buckets: frozenset[Any] | None
+    buckets: dict[Any, int] | None
+    pairs: list[tuple[int, str, str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -69,6 +76,7 @@ class Judgement:
     serials_missing: bool
     members: dict[int, list[str]]  # by view
     looks: list[Look] = field(default_factory=list)
+    chains: dict[int, list[Any]] = field(default_factory=dict)  # of a large group: what each chain has (partial.py)
     history: History = field(default_factory=History)
 
 
@@ -153,7 +161,10 @@ def join(one: Account, other: Account) -> Account:
     _add_prints(one.serials, other.serials)
     _add_prints(one.sent_digests, other.sent_digests)
     _add_prints(one.heard_digests, other.heard_digests)
-    one.serials_rise &= other.serials_rise
+    one.late_serials |= other.late_serials
+    if other.first_serial and other.first_serial <= one.last_serial:  # in a log that two claim
+        one.late_serials |= {bucket for bucket in other.serials if bucket <= one.last_serial // BUCKET}
+    one.first_serial = one.first_serial or other.first_serial
     one.last_serial = max(one.last_serial, other.last_serial)
     for who, number in other.dependent_from.items():
         one.dependent_from.setdefault(who, number)
@@ -190,7 +201,8 @@ def expected_rules(definition: dict[str, Any], digests: bool) -> frozenset[str]:
     return frozenset(rules)
 
 
-def judge(group: Group) -> Judgement:
+def judge(group: Group, most: int = MOST) -> Judgement:
+    """Orders of more than `most` deliveries are compared as sets first, where this settles them."""
     accounts = group.accounts
     tallies = {rule: Tally() for rule in RULES}
     for who, account in sorted(accounts.items()):
@@ -220,12 +232,13 @@ def judge(group: Group) -> Judgement:
     _judge_agreement(group, tallies["AGREEMENT"])
     _judge_synchrony(group, tallies["VIRTUAL_SYNCHRONY"])
     _judge_views(group, tallies)
+    large = judgement.deliveries > most
     judgement.looks = [
         *_look_at_integrity(group, tallies["INTEGRITY"]),
         *_look_at_serials(group),
-        *_look_at_orders(group, tallies["TOTAL_GAP_FREE"]),
+        *_look_at_orders(group, tallies["TOTAL_GAP_FREE"], large=large),
     ]
-    judgement.looks += _look_at_total(group, tallies["TOTAL"], judgement.looks)
+    judgement.looks += _look_at_total(group, tallies["TOTAL"], judgement.looks, large=large)
     judgement.looks += _look_at_causality(group, tallies, judgement.looks)
     return judgement
 
@@ -389,14 +402,17 @@ def _look_at_integrity(group: Group, tally: Tally) -> list[Look]:
 
 
 def _look_at_serials(group: Group) -> list[Look]:
-    with_serials = [account for account in group.accounts.values() if account.serials]
-    if not all(account.serials_rise for account in with_serials) or _duplicates(group):
+    """In a bucket in which a process's serials rise, each of them is there once; equal prints are equal sets."""
+    if any(account.serials for account in group.accounts.values()) and _duplicates(group):
         return [Look("SERIAL_UNIQUE", None)]
     by_bucket: dict[int, set[tuple[int, int, int]]] = defaultdict(set)
-    for account in with_serials:
+    counts: dict[int, int] = defaultdict(int)
+    for account in group.accounts.values():
         for bucket, prints in account.serials.items():
             by_bucket[bucket].add(prints)
-    unlike = frozenset(bucket for bucket, prints in by_bucket.items() if len(prints) > 1)
+            counts[bucket] += prints[0]
+    late = {bucket for account in group.accounts.values() for bucket in account.late_serials}
+    unlike = {bucket: counts[bucket] for bucket in sorted(by_bucket) if len(by_bucket[bucket]) > 1 or bucket in late}
     return [Look("SERIAL_UNIQUE", unlike)] if unlike else []
 
 
@@ -404,21 +420,51 @@ def _duplicates(group: Group) -> bool:
     return any(account.tally("NO_DUPLICATION").violations for account in group.accounts.values())
 
 
-def _look_at_orders(group: Group, tally: Tally) -> list[Look]:
+def _look_at_orders(group: Group, tally: Tally, *, large: bool) -> list[Look]:
     unlike: set[tuple[int, int]] = set()
-    for (view, _), members in group.classes().items():
+    pairs = []
+    for (view, _), members in sorted(group.classes().items(), key=str):
         if len(members) < 2:
             continue
         tally.evaluated += 1
-        covered = [section for _, section in members if section.covered]
-        for section in covered[1:]:
-            for bucket in {*section.order, *covered[0].order}:
-                if section.order.get(bucket) != covered[0].order.get(bucket):
-                    unlike.add((view, bucket))
-    return [Look("TOTAL_GAP_FREE", frozenset(unlike))] if unlike else []
+        covered = [each for each in members if each[1].covered]
+        for who, section in covered[1:]:
+            one, first = covered[0]
+            differ = {(view, b) for b in {*section.order, *first.order} if section.order.get(b) != first.order.get(b)}
+            if large and (lone := _lone(first, section)):
+                sender, numbers, here = lone
+                more = {"number": numbers.lowest, "view": view, "other": one, "lone": who if here else one}
+                tally.violate(1, kind="set", process=who, sender=sender, **more)
+            elif differ:
+                unlike |= differ
+                pairs.append((view, one, who))
+    if not large:  # where something was skipped, equal orders may have unlike places: a view as a whole is compared
+        views = {view for view, _ in unlike}
+        unlike = {(s.view, bucket) for _, s in group.sections() if s.view in views for bucket in s.order}
+    return [Look("TOTAL_GAP_FREE", _counted(group, unlike), pairs)] if unlike else []
 
 
-def _look_at_total(group: Group, tally: Tally, looks: list[Look]) -> list[Look]:
+def _lone(first: Section, second: Section) -> tuple[str, Intervals, bool] | None:
+    """Of some sender what one of two delivered and the other did not, and whether the second is the one that did."""
+    for sender in sorted({*first.delivered, *second.delivered}):
+        ours, theirs = (each.delivered.get(sender, Intervals()) for each in (first, second))
+        if ours != theirs:
+            only = theirs.minus(ours)
+            return (sender, only, True) if only else (sender, ours.minus(theirs), False)
+    return None
+
+
+def _counted(group: Group, places: set[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """How many messages all processes together delivered there."""
+    counts = dict.fromkeys(sorted(places), 0)
+    for _, section in group.sections():
+        for bucket, (count, _, _) in section.order.items():
+            if (section.view, bucket) in counts:
+                counts[section.view, bucket] += count
+    return counts
+
+
+def _look_at_total(group: Group, tally: Tally, looks: list[Look], *, large: bool) -> list[Look]:
     """Rising serials, one for each message, certify an acyclic order; so do equal orders of all who share a view.
 
     Where no two processes share two messages, three may still contradict one another.
@@ -427,7 +473,7 @@ def _look_at_total(group: Group, tally: Tally, looks: list[Look]) -> list[Look]:
     sets = [a.delivered for a in accounts]
     tally.evaluated = sum(_share(sets, index, 2) for index in range(len(sets)))
     serials = not any(look.rule == "SERIAL_UNIQUE" for look in looks)
-    risen = all(a.serials_rise and not a.deliveries_without_serial for a in accounts)
+    risen = all(not a.late_serials and not a.deliveries_without_serial for a in accounts)
     if (serials and risen) or not any(_share(sets, index, 1) for index in range(len(sets))):
         return []
     by_place: dict[tuple[int, int], set[tuple[int, int, int]]] = defaultdict(set)
@@ -435,20 +481,27 @@ def _look_at_total(group: Group, tally: Tally, looks: list[Look]) -> list[Look]:
         for bucket, prints in section.order.items():
             by_place[section.view, bucket].add(prints)
     counted = sum(n for _, s in group.sections() for n, _, _ in s.order.values())
-    if counted != sum(a.deliveries for a in accounts) or not (_in_one_view_each(group) and _views_divide(group)):
-        return [Look("TOTAL", None)]
-    unlike = frozenset(place for place, prints in by_place.items() if len(prints) > 1)
-    return [Look("TOTAL", unlike)] if unlike else []
+    unlike = {place for place, prints in by_place.items() if len(prints) > 1}
+    whole = counted == sum(a.deliveries for a in accounts)
+    if whole and not unlike and _begin_alike(group) and _in_one_view_each(group):
+        return []
+    return [Look("TOTAL", _counted(group, unlike) if large and unlike else None)]
 
 
-def _views_divide(group: Group) -> bool:
-    """Whether views divide all orders alike: their numbers rise, and all who deliver in one begin in one bucket."""
+def _begin_alike(group: Group) -> bool:
+    """Whether all who delivered in a view begin at one bucket and leave none out, and go from view to higher view."""
     begins: dict[int, int] = {}
-    for _, section in group.sections():
-        if section.order and begins.setdefault(section.view, min(section.order)) != min(section.order):
+    for account in group.accounts.values():
+        views = [section.view for section in account.sections]
+        if any(one >= other for one, other in pairwise(views)):
             return False
-    views = [[section.view for section in account.sections] for account in group.accounts.values()]
-    return all(one < other for each in views for one, other in pairwise(each))
+        for section in account.sections:
+            buckets = section.order
+            if buckets and max(buckets) - min(buckets) >= len(buckets):
+                return False
+            if buckets and begins.setdefault(section.view, min(buckets)) != min(buckets):
+                return False
+    return True
 
 
 def _in_one_view_each(group: Group) -> bool:

@@ -8,8 +8,7 @@ from itertools import pairwise
 
 from gcom.audit.account import Account
 from gcom.audit.catalogue import Catalogue, Chain, Scanned
-from gcom.audit.closer import MOST
-from gcom.audit.judging import Judgement, Look
+from gcom.audit.judging import MOST, Judgement, Look
 from gcom.audit.place import Key
 from gcom.audit.tape import Tape
 
@@ -120,20 +119,6 @@ def outcome_of(
                 unknown[kind] += count
     positions = {process: parts[-1].ends_at - 1 for process, parts in summaries.items()}
     return Outcome(judgements, coverage, positions, notes, dict(unknown))
-
-
-def within_reach(judgement: Judgement, most: int = MOST) -> list[Look]:
-    """The looks that are taken over messages one by one. Of a large group CAUSAL is looked at by `crosses`; other
-    rules are left unknown there, and say so.
-    """
-    kept = []
-    for each in judgement.looks:
-        if each.buckets is not None or judgement.deliveries <= most:
-            kept.append(each)
-        elif each.rule != "CAUSAL":
-            reason = f"{judgement.deliveries:,} deliveries are too many to compare one by one: --exact decides"
-            judgement.tallies[each.rule].doubt(1, reason)
-    return kept
 
 
 def crosses(judgement: Judgement, most: int = MOST) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from gcom.audit.account import Account, Fingerprints
 from gcom.audit.crossing import Crossing
-from gcom.audit.hashing import fingerprints, word_of
+from gcom.audit.hashing import BUCKET, fingerprints, word_of
 from gcom.audit.intervals import Intervals
 from gcom.audit.place import Key, Place, Section, Tally
 from gcom.audit.records import DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
@@ -426,9 +426,11 @@ class Stretches:
         for index in np.flatnonzero(first != before + 1).tolist():
             more = {"serial": int(first[index]), "before": int(before[index])}
             tally.violate(1, **self._where(int(placed[index]), **more))
-        rise = np.concatenate(([account.last_serial], last[:-1]))
-        account.serials_rise &= bool((first > rise).all())
-        account.last_serial = place.serial = int(last[-1])
+        highest = np.maximum.accumulate(np.concatenate(([account.last_serial], last)))
+        for index in np.flatnonzero(first <= highest[:-1]).tolist():
+            account.late_serials |= {*range(int(first[index]) // BUCKET, int(last[index]) // BUCKET + 1)}
+        account.first_serial = account.first_serial or int(first[0])
+        account.last_serial, place.serial = int(highest[-1]), int(last[-1])
         named = placed[rows.sender[placed] >= 0]
         account.tally("SERIAL_UNIQUE").evaluated += int(rows.count[named].sum())
         words = self.words[rows.sender[named]] if len(named) else np.zeros(0, np.uint64)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from gcom.audit.account import Account
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, catalogue, scan
-from gcom.audit.closer import MOST, look
+from gcom.audit.closer import look
 from gcom.audit.crossing import PAST, PRESENT, Block, Crossing, judge_bucket, unpacked
-from gcom.audit.judging import Group, Judgement, judge
+from gcom.audit.judging import MOST, Group, Judgement, judge
+from gcom.audit.partial import look_at_part, part_of, touched
 from gcom.audit.place import Key
 from gcom.audit.reading import list_segments
 from gcom.audit.stages import (
@@ -23,7 +24,6 @@ from gcom.audit.stages import (
     outcome_of,
     summarized,
     to_repeat,
-    within_reach,
 )
 from gcom.audit.wire import pack, unpack
 
@@ -39,28 +39,33 @@ def audit(folder: Path, chain_bytes: int = CHAIN_BYTES, most: int = MOST) -> Out
         repeated, told = _scanned([Chain(process, tuple(found.paths[process])) for process in again])
         summaries |= told
         for key in {*accounts, *repeated}:
-            accounts[key] = [one for one in accounts[key] if one.process not in again] + repeated.get(key, [])
+            kept = [(chain, one) for chain, one in accounts[key] if one.process not in again]
+            accounts[key] = kept + repeated.get(key, [])
     coverage = coverages(found, summaries)
     judgements = []
     for key, each in sorted((key, each) for key, each in accounts.items() if each):
-        judgement = judge(Group.of(key, unpack(pack(each)), coverage))
-        _look_closer(found, judgement, coverage, most)
+        judgement = judge(Group.of(key, [unpack(pack(account)) for _, account in each], coverage), most)
+        if judgement.deliveries > most:
+            judgement.chains = {index: touched(account) for index, (_, account) in enumerate(each)}
+            _look_at_part(judgement, [chain for chain, _ in each], most)
+        else:
+            _look_closer(found, judgement, coverage)
         if crosses(judgement, most):
             whole = [Chain(process, tuple(found.paths[process])) for process in again]
-            kept = [chain for chain in chains if chain.process not in again]
-            _cross(judgement, [*kept, *whole], coverage)
+            rest = [chain for chain in chains if chain.process not in again]
+            _cross(judgement, [*rest, *whole], coverage)
         judgements.append(judgement)
     return outcome_of(judgements, found, summaries, coverage)
 
 
-def _scanned(chains: list[Chain]) -> tuple[dict[Key, list[Account]], dict[str, list[Summary]]]:
-    accounts: dict[Key, list[Account]] = defaultdict(list)
+def _scanned(chains: list[Chain]) -> tuple[dict[Key, list[tuple[Chain, Account]]], dict[str, list[Summary]]]:
+    accounts: dict[Key, list[tuple[Chain, Account]]] = defaultdict(list)
     summaries: dict[str, list[Summary]] = defaultdict(list)
     for index, chain in enumerate(chains):
         scanned: Scanned = scan(chain, SEEDS)
         summaries[chain.process].append(summarized(chain, index, scanned))
         for key, account in scanned.scanner.accounts.items():
-            accounts[key].append(account)
+            accounts[key].append((chain, account))
     return accounts, dict(summaries)
 
 
@@ -77,8 +82,19 @@ def _cross(judgement: Judgement, chains: list[Chain], coverage: dict[str, str]) 
         judgement.tallies["CAUSAL"].add(tally)
 
 
-def _look_closer(found: Catalogue, judgement: Judgement, coverage: dict[str, str], most: int) -> None:
-    looks = within_reach(judgement, most)
+def _look_at_part(judgement: Judgement, chains: list[Chain], most: int) -> None:
+    part = part_of(judgement, most // 4)
+    tapes = []
+    for index in sorted(part.chains, key=lambda index: (chains[index].process, index)):
+        tape = empty_tape(chains[index].process, part.looks)
+        scan(chains[index], SEEDS, {judgement.key: tape})
+        tapes.append(unpack(pack(tape)))
+    for rule, tally in look_at_part(tapes, part).items() if tapes else ():
+        judgement.tallies[rule].add(tally)
+
+
+def _look_closer(found: Catalogue, judgement: Judgement, coverage: dict[str, str]) -> None:
+    looks = judgement.looks
     if not looks:
         return
     accounts, tapes = [], []
