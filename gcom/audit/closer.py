@@ -299,7 +299,7 @@ def _steps(messages: Messages, orders: list[Ints], cycle: list[int]) -> list[tup
     steps: list[tuple[int, int]] = []
     place = 0
     while place < len(cycle):
-        best = (0, 0, 0)
+        best = (place, 0, 0)
         for rows in at:
             end = place
             while end < len(cycle) and _follows(rows, cycle[end], cycle[(end + 1) % len(cycle)]):
