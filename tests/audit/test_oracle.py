@@ -78,19 +78,36 @@ def test_two_thousand_groups_are_judged_as_the_oracle_judges_them(first: int, tm
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_spark_says_the_same_of_many_groups_in_one_folder(tmp_path: Path) -> None:
-    cases = [tmp_path / str(seed) for seed in range(5000, 5080)]
-    for seed, case in enumerate(cases, 5000):
-        make(case, seed)
-    flatten(cases, tmp_path / "logs")
+    logs = _folder(tmp_path, range(5000, 5080))
     spark = open_session("local[2]", None)
     try:
         for chain_bytes in (1 << 20, 1):
-            outcome = run(spark, catalogue(list_segments([str(tmp_path / "logs")])), chain_bytes)
-            _check(tmp_path / "logs", f"chains of {chain_bytes} bytes", outcome, judge(tmp_path / "logs"))
-            parts = run(spark, catalogue(list_segments([str(tmp_path / "logs")])), chain_bytes, most=-1)
-            assert _of_audit(parts) == _of_audit(audit(tmp_path / "logs", chain_bytes, most=-1))
+            outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes)
+            _check(logs, f"chains of {chain_bytes} bytes", outcome, judge(logs))
     finally:
         spark.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_spark_takes_the_same_parts_of_large_groups(tmp_path: Path) -> None:
+    logs = _folder(tmp_path, range(5080, 5092))
+    spark = open_session("local[2]", None)
+    try:
+        for chain_bytes in (1 << 20, 1):
+            outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes, most=-1)
+            assert _of_audit(outcome) == _of_audit(audit(logs, chain_bytes, most=-1))
+    finally:
+        spark.stop()
+
+
+def _folder(tmp_path: Path, seeds: range) -> Path:
+    """The logs of many cases in one folder."""
+    cases = [tmp_path / str(seed) for seed in seeds]
+    for seed, case in zip(seeds, cases, strict=True):
+        make(case, seed)
+    flatten(cases, tmp_path / "logs")
+    return tmp_path / "logs"
 
 
 def _sweep_crossing(tmp_path: Path, seeds: range) -> None:
