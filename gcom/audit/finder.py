@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gcom.audit.catalogue import Catalogue
 from gcom.audit.place import Key, settled_in
 from gcom.audit.reading import open_segment
-from gcom.audit.records import BAD, DELIVER, ELECT, KINDS, SEND, SKIP, VIEW, Ints, Record
+from gcom.audit.records import BAD, DELIVER, ELECT, KINDS, LOST, SEND, SKIP, VIEW, Ints, Record, only_forward
 from gcom.audit.segments import Segment
 
 _KEPT = 4  # parsed segments in memory
@@ -54,6 +54,13 @@ class Spot:
 
     path: str
     row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """Records are missing here; `state` is what the opening behind them says they added up to, by group."""
+
+    state: Record | None
 
 
 class Finder:
@@ -125,6 +132,32 @@ class Finder:
             return _of(mine, ends & (rows.view[mine] == view))
 
         return self._find(process, key, lambda _: False, here)
+
+    def whole(self, process: str, key: Key) -> Iterator[Spot | Hole]:
+        """All that the process's log says of the group, as far as it is believed, and where something is missing."""
+        expected, previous, missing = 1, -1, False
+        for path in self._catalogue.paths.get(process, ()):
+            opening, segment = self._catalogue.openings[path], self._segment(path)
+            if segment is None or opening.at < expected:
+                previous, missing = opening.segment, True
+                continue
+            if missing or opening.segment > previous + 1 or opening.at > expected:
+                yield Hole(opening.state)
+            expected, previous, missing = opening.at, opening.segment, False
+            rows = only_forward(segment.rows, expected)
+            mine = set(_rows_of(segment, key).tolist())
+            for row in range(len(rows)):
+                if rows.kind[row] == BAD:
+                    missing = True
+                    continue
+                if rows.kind[row] == LOST:
+                    yield Hole(rows.rare[row].get("state"))
+                elif missing or rows.at[row] > expected:
+                    yield Hole(None)
+                missing, expected = False, int(rows.at[row] + rows.count[row])
+                if row in mine:
+                    yield Spot(path, row)
+            missing |= segment.closing is not None and segment.closing.at > expected
 
     def around(self, spot: Spot, key: Key, before: int, after: int) -> list[Event]:
         """The group's records from `before` before the spot to `after` behind it, from the files next to it too."""

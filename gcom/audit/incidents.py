@@ -52,6 +52,7 @@ class Incident:
     positions: list[tuple[str, int]]
     places: list[tuple[str, int]]  # file, line
     sentence: str
+    kind: str = ""  # which clause of the rule
     more: int = 0
     caused: list[str] = field(default_factory=list)
 
@@ -80,6 +81,11 @@ def incidents_of(judgement: Judgement) -> list[Incident]:
     for rule in sorted(judgement.tallies, key=lambda rule: (rule not in judgement.expected, _ROOT_FIRST.index(rule))):
         found += _of_rule(judgement, rule, judgement.tallies[rule])
     return _under_roots(found)
+
+
+def each_of(judgement: Judgement, rule: str) -> list[Incident]:
+    """An incident for each violation of the rule of which all is known, whatever caused it."""
+    return [_incident(judgement, rule, example, 0) for example in judgement.tallies[rule].examples]
 
 
 def _of_rule(judgement: Judgement, rule: str, tally: Tally) -> list[Incident]:
@@ -125,6 +131,7 @@ def _incident(judgement: Judgement, rule: str, example: Example, more: int) -> I
         list(dict.fromkeys(positions)),
         list(dict.fromkeys(places)),
         sentence_of(rule, example),
+        example.get("kind", ""),
         max(more, 0),
     )
 

@@ -59,6 +59,12 @@ class Intervals:
         """The lowest number; 0 if there is none."""
         return self._firsts[0] if self._firsts else 0
 
+    def lowest_in(self, first: int, last: int) -> int:
+        """The lowest number from first to last that is in the set; 0 if there is none."""
+        place = bisect_right(self._lasts, first - 1)  # the first range that does not end before
+        found = max(first, self._firsts[place]) if place < len(self._firsts) else last + 1
+        return found if found <= last else 0
+
     def add(self, first: int, last: int) -> int:
         """Add first…last; returns how many of these were in the set before."""
         firsts, lasts = self._firsts, self._lasts

@@ -354,7 +354,8 @@ def _judge_starts(group: Group, tally: Tally) -> None:
             unlike = [sender for sender in sorted(start.keys() & first.keys()) if start[sender] != first[sender]]
             if unlike:
                 sender = unlike[0]
-                more = {"other": one, "mine": start[sender], "theirs": first[sender], "number": 0}
+                number = max(start[sender], first[sender])  # that only one of them has settled
+                more = {"other": one, "mine": start[sender], "theirs": first[sender], "number": number}
                 tally.violate(1, kind="start", process=who, sender=sender, view=view, **more)
 
 

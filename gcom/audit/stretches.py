@@ -223,6 +223,10 @@ class Stretches:
             **more,
         }
 
+    def _where_of(self, row: int, number: int) -> dict[str, Any]:
+        """Where that message of a run is."""
+        return self._where(row, at=int(self.rows.at[row]) + number - int(self.rows.number[row]), number=number)
+
     def _judge_own_sends(self, sends: Ints) -> None:
         """NO_CREATION: a process's sends are 1, 2, 3 …"""
         if not len(sends):
@@ -256,7 +260,8 @@ class Stretches:
             for index in np.flatnonzero(last[mine] > known).tolist():
                 row = int(delivers[mine][index])
                 above = int(min(last[mine][index] - known[index], rows.count[row]))
-                tally.violate(above, kind="early", **self._where(row))
+                first = max(int(rows.number[row]), int(known[index]) + 1)
+                tally.violate(above, kind="early", **self._where_of(row, first))
         for code in np.unique(rows.sender[delivers]).tolist():
             which = (rows.sender[delivers] == code) & ~early
             if which.any():
@@ -391,11 +396,12 @@ class Stretches:
             last = first + count - 1
             followed = first == 1 or first - 1 in settled
             highest = settled.highest
+            again = settled.lowest_in(first, last)
             overlaps[index] = settled.add(first, last)
             if rows.kind[row] != DELIVER:
                 continue
             if overlaps[index]:
-                account.tally("NO_DUPLICATION").violate(int(overlaps[index]), **self._where(row))
+                account.tally("NO_DUPLICATION").violate(int(overlaps[index]), **self._where_of(row, again))
             since = place.since_gap.setdefault(who, first) if place.since_gap is not None else 0
             if not followed and first <= since:
                 account.tally("FIFO").doubt(1, f"{self.process} has a gap before position {int(rows.at[row])}")

@@ -12,16 +12,17 @@ import shutil
 import zlib
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gcom.audit.catalogue import Catalogue, catalogue
 from gcom.audit.evidence import concerned_by, spot_of
-from gcom.audit.finder import Event, Finder, Spot
+from gcom.audit.finder import Event, Finder, Hole, Spot
 from gcom.audit.here import run_here
-from gcom.audit.incidents import Incident
+from gcom.audit.incidents import Incident, each_of
 from gcom.audit.judging import verdict_of
 from gcom.audit.place import Key
 from gcom.audit.reading import list_segments
@@ -34,22 +35,26 @@ INCIDENTS = 100  # incidents of which a witness is sought
 _VIEWS = 40  # of one witness
 _NAME = 120  # letters of a folder's name
 _MESSAGES = 400
-_TRIALS = 48  # audits that one incident may cost
+_RECORDS = 2_000  # of a group that is taken whole
+_TRIALS = 600  # audits that one incident may cost
 _RADII = (0, 1, 4, 12)
 _BEFORE = 400  # records in which what a violation follows is looked for
 _OF_VIEWS = ("VIEW_AGREEMENT", "ONE_LEADER")
 
 Message = tuple[str, int]
+Source = tuple[str, int, int]  # a record: whose, which of these, and which message of the run
 
 
 @dataclass(slots=True)
 class Witness:
-    """Records by process, as they will stand in the log, without `at`, opening and close."""
+    """Records by process, as they will stand in the log, without `at`, opening and close; and where each comes from."""
 
     incident: Incident
     closed: set[str]
+    kept: _Kept
     wall_ns: dict[str, int] = field(default_factory=dict)
     records: dict[str, list[Record]] = field(default_factory=dict)
+    sources: dict[str, list[Source]] = field(default_factory=dict)
 
 
 def write_witnesses(result: Result, found: Catalogue, folder: Path) -> dict[str, str]:
@@ -84,48 +89,107 @@ def write_witness(witness: Witness, home: Path) -> None:
             closing = {"type": "close", "at": len(records) + 1, "records": len(lines), "crc32": zlib.crc32(data)}
             data += json.dumps({**closing, "reason": "exit"}, separators=(",", ":")).encode() + b"\n"
         place = home / folder_name(member)[:_NAME] / (folder_name(incarnation)[:_NAME] or "-")
-        place.mkdir(parents=True)
+        place.mkdir(parents=True, exist_ok=True)
         (place / "000000.jsonl").write_bytes(data)
 
 
-def fails(witness: Witness) -> bool:
-    """Whether the audit of these logs finds that rule broken, and promised."""
+def broken_by(witness: Witness, home: Path) -> frozenset[str]:
+    """The promised rules that the audit finds broken in these logs; none if the incident's violation is not there.
+
+    They are written to `home` in place of what is there.
+    """
     incident = witness.incident
-    with TemporaryDirectory(prefix="gcom-witness-") as scratch:
-        home = Path(scratch) / "logs"
-        write_witness(witness, home)
-        outcome = run_here(catalogue(list_segments([str(home)])))
+    for path in home.rglob("*.jsonl"):
+        path.unlink()
+    if not witness.records or not witness.kept.all_of(incident.messages):
+        return frozenset()
+    write_witness(witness, home)
+    outcome = run_here(catalogue(list_segments([str(home)])))
     for judgement in outcome.judgements:
-        if judgement.key == (incident.group, incident.instance):
-            return incident.rule in judgement.expected and verdict_of(judgement.tallies[incident.rule]) == "FAIL"
-    return False
+        if judgement.key == (incident.group, incident.instance) and incident.rule in judgement.expected:
+            named = incident.kind, set(incident.processes), {witness.kept.renamed(each) for each in incident.messages}
+            found = [(each.kind, set(each.processes), set(each.messages)) for each in each_of(judgement, incident.rule)]
+            if named in found:
+                return frozenset(rule for rule in judgement.expected if verdict_of(judgement.tallies[rule]) == "FAIL")
+    return frozenset()
 
 
 def _seek(incident: Incident, result: Result, finder: Finder) -> Witness | None:
-    """The messages that the incident names, then also those around it, until the rule fails; then as few as do."""
+    """The messages that the incident names, then also those around it, then all, until the rule fails; of these as few
+    as do.
+    """
     cutter = _Cutter(incident, result, finder)
-    for radius in _RADII:
-        messages = cutter.messages(radius)
-        witness = cutter.project(messages)
-        if witness.records and fails(witness):
-            return _shrink(cutter, witness, messages)
+    with TemporaryDirectory(prefix="gcom-witness-") as scratch:
+        for cut in cutter.ever_more():
+            witness = cutter.project(cut)
+            broken = broken_by(witness, Path(scratch))
+            if broken:
+                return _Shrinking(cutter, cut, witness, broken, Path(scratch)).shrunk()
     return None
 
 
-def _shrink(cutter: _Cutter, witness: Witness, messages: list[Message]) -> Witness:
-    """Leave out pieces, large ones first, as long as the rule still fails (Zeller, Hildebrandt 2002)."""
-    size, trials = max(len(messages) // 2, 1), 0
-    while size and messages and trials < _TRIALS:
-        for begin in range(0, len(messages), size):
-            fewer = messages[:begin] + messages[begin + size :]
-            smaller = cutter.project(fewer)
-            trials += 1
-            if smaller.records and fails(smaller):
-                witness, messages = smaller, fewer
-                break
-        else:
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """What is kept of the logs: these messages, but for the records `without`, and no log of those who are `gone`.
+
+    Of what is no message, such as views, all is kept if it is `whole`, else what the messages have to do with.
+    """
+
+    messages: tuple[Message, ...]
+    whole: bool = False
+    without: frozenset[Source] = frozenset()
+    gone: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class _Shrinking:
+    """Leaves out what it can: the incident must stay, and no promise may break that did not.
+
+    Pieces of the messages first, large ones before small (Zeller, Hildebrandt 2002), then whole logs, then records.
+    What comes out is minimal: with any one record less the incident is gone, or another promise is broken.
+    """
+
+    cutter: _Cutter
+    cut: _Cut
+    witness: Witness
+    broken: frozenset[str]
+    scratch: Path
+    trials: int = 0
+
+    def shrunk(self) -> Witness:
+        self._messages()
+        before = -1
+        while before != self._size() and self.trials < _TRIALS:
+            before = self._size()
+            for who in sorted(self.witness.records):
+                self._try(replace(self.cut, gone=self.cut.gone | {who}))
+            for source in [each for of in self.witness.sources.values() for each in of]:
+                self._try(replace(self.cut, without=self.cut.without | {source}))
+            self._messages()
+        return self.witness
+
+    def _size(self) -> int:
+        return len(self.witness.records) + sum(map(len, self.witness.records.values()))
+
+    def _messages(self) -> None:
+        size = max(len(self.cut.messages) // 2, 1)
+        while size and self.cut.messages and self.trials < _TRIALS:
+            begin = 0
+            while begin < len(self.cut.messages):
+                messages = self.cut.messages[:begin] + self.cut.messages[begin + size :]
+                begin += 0 if self._try(replace(self.cut, messages=messages)) else size
             size //= 2
-    return witness
+
+    def _try(self, cut: _Cut) -> bool:
+        if self.trials >= _TRIALS:
+            return False
+        self.trials += 1
+        smaller = self.cutter.project(cut)
+        broken = broken_by(smaller, self.scratch)
+        if not broken or not broken <= self.broken:
+            return False
+        self.cut, self.witness, self.broken = cut, smaller, broken
+        return True
 
 
 class _Cutter:
@@ -138,6 +202,29 @@ class _Cutter:
         self._closed = {process for process, state in result.coverage.items() if state == "closed"}
         self._spots: dict[str, dict[Message, list[Spot]]] = defaultdict(dict)
         self._serials: set[int] = set()  # that no kept message has, and that must stay gaps
+        (group,) = [each for each in result.groups if (each.group, each.instance) == self._key]
+        self._members = [process for process in group.processes if finder.has(process)]
+        self._whole: dict[str, list[Spot | Hole]] = {}
+
+    def ever_more(self) -> Iterator[_Cut]:
+        for radius in _RADII:
+            yield _Cut(tuple(self.messages(radius)))
+        everything: dict[Message, None] = {}
+        for process in self._members:
+            self._whole[process] = list(islice(self._finder.whole(process, self._key), _RECORDS + 1))
+            if len(self._whole[process]) > _RECORDS:
+                return
+            for event in self._events(process):
+                if len(everything) + event.count > _RECORDS:
+                    return
+                numbers = range(event.number, event.number + event.count) if event.number > 0 else ()
+                everything.update(dict.fromkeys((event.sender, number) for number in numbers))
+        yield _Cut(tuple(everything), whole=True)
+
+    def _events(self, process: str) -> Iterator[Event]:
+        for spot in self._whole[process]:
+            if isinstance(spot, Spot):
+                yield self._finder.around(spot, self._key, 0, 0)[0]
 
     def messages(self, radius: int) -> list[Message]:
         """Those that the incident names and needs; with a radius also those around it."""
@@ -164,26 +251,36 @@ class _Cutter:
             yield from self._finder.clock(spot).items()
             yield from {event.sender: event.number + event.count - 1 for event in heard}.items()
 
-    def project(self, messages: list[Message]) -> Witness:
-        kept = _Kept(messages, self._serials)
-        witness = Witness(self._incident, self._closed)
-        processes = [who for who in concerned_by(self._incident) if self._finder.has(who)]
-        processes += [who for who, _ in messages if who not in processes and self._finder.has(who)]
-        spots = {process: self._of_messages(process, messages) for process in dict.fromkeys(processes)}
-        views = self._views(spots)
-        for process, mine in spots.items():
-            mine |= self._of_views(process, views)
-            ordered = sorted(mine, key=self._finder.place)
-            records = [record for spot in ordered for record in self._records(spot, kept)]
-            kept.note_serials(records)
-            witness.records[process] = records
+    def project(self, cut: _Cut) -> Witness:
+        kept = _Kept(cut.messages, self._serials)
+        witness = Witness(self._incident, self._closed, kept)
+        spots = self._whole if cut.whole else self._chosen(cut.messages)
+        for process in spots.keys() - cut.gone:
+            numbered = enumerate(spots[process])
+            found = [each for place, spot in numbered for each in self._records(process, place, spot, kept)]
+            kept.note_serials([record for _, record in found])
+            found = [(source, record) for source, record in found if source not in cut.without]
+            witness.records[process] = [record for _, record in found]
+            witness.sources[process] = [source for source, _ in found]
             witness.wall_ns[process] = self._finder.wall_ns(process)
-        everyone = {*spots, *(() if self._incident.rule not in _OF_VIEWS else ("",))}
+        everyone = {*witness.records, *(() if self._incident.rule not in _OF_VIEWS else ("",))}
         for process, records in witness.records.items():
             witness.records[process] = [kept.renumbered(process, record, everyone) for record in records]
         return witness
 
-    def _of_messages(self, process: str, messages: list[Message]) -> set[Spot]:
+    def _chosen(self, messages: tuple[Message, ...]) -> dict[str, list[Spot | Hole]]:
+        """Where those concerned have the messages, and the views that these speak of."""
+        processes = [*concerned_by(self._incident), *(who for who, _ in messages)]
+        spots = {who: self._of_messages(who, messages) for who in dict.fromkeys(processes) if self._finder.has(who)}
+        views = self._views(spots)
+        for process, mine in spots.items():
+            mine |= self._of_views(process, views)
+        ordered: dict[str, list[Spot | Hole]] = {}
+        for process, mine in spots.items():
+            ordered[process] = [*sorted(mine, key=self._finder.place)]
+        return ordered
+
+    def _of_messages(self, process: str, messages: tuple[Message, ...]) -> set[Spot]:
         known = self._spots[process]
         for message in messages:
             if message not in known:
@@ -216,15 +313,29 @@ class _Cutter:
         found.append(self._finder.ending(process, self._key, views[-1] - 1))
         return {spot for spot in found if spot is not None}
 
-    def _records(self, spot: Spot, kept: _Kept) -> list[Record]:
-        """A run becomes one record for each of its messages that is kept."""
+    def _records(self, process: str, place: int, spot: Spot | Hole, kept: _Kept) -> Iterator[tuple[Source, Record]]:
+        """A run becomes one record for each of its messages that is kept, and what is missing a `lost`."""
+        if isinstance(spot, Hole):
+            yield (process, place, 0), {"type": "lost", "count": 1, **self._state(spot)}
+            return
         event = self._finder.around(spot, self._key, 0, 0)[0]
         record = self._finder.record(spot)
         if event.kind == "send":
             record["clock"] = self._finder.clock(spot)
-        if event.record is not None:
-            return [record]
-        return [_single(record, event, step) for step in range(event.count) if kept.has(event, step)]
+        if event.record is not None or event.number < 0:
+            yield (process, place, 0), record
+            return
+        for step in range(event.count):
+            if kept.has(event, step):
+                yield (process, place, step), _single(record, event, step)
+
+    def _state(self, hole: Hole) -> Record:
+        """What is said of the group; that it says nothing of it, if it says nothing."""
+        group, instance = self._key
+        if hole.state is None:
+            return {}
+        state = hole.state.get(group)
+        return {"state": {group: state} if state is not None and state.get("instance", "") == instance else {}}
 
 
 def _single(record: Record, event: Event, step: int) -> Record:
@@ -242,24 +353,32 @@ def _single(record: Record, event: Event, step: int) -> Record:
 class _Kept:
     """A set of messages, and what numbers and serials become when only these count."""
 
-    def __init__(self, messages: list[Message], serials: set[int]) -> None:
+    def __init__(self, messages: Iterable[Message], serials: set[int]) -> None:
         self._messages = set(messages)
         self._numbers: dict[str, list[int]] = defaultdict(list)
         for sender, number in sorted(messages):
             self._numbers[sender].append(number)
         self._serials = sorted(serials)
 
+    def all_of(self, messages: list[Message]) -> bool:
+        return self._messages.issuperset(messages)
+
+    def renamed(self, message: Message) -> Message:
+        """As it is called here, where numbers count only what is kept."""
+        return message[0], self.rank(*message)
+
     def has(self, event: Event, step: int) -> bool:
         return (event.sender, event.number + step) in self._messages
 
     def note_serials(self, records: list[Record]) -> None:
-        self._serials = sorted({*self._serials, *(record["serial"] for record in records if "serial" in record)})
+        told = [record["serial"] for record in records if "serial" in record]
+        self._serials = sorted({*self._serials, *told})
 
     def renumbered(self, process: str, record: Record, everyone: set[str]) -> Record:
         """`everyone` are the processes that stay members; with "" all do."""
         changed = {name: value for name, value in record.items() if name not in ("at", "t")}
         if "number" in record:
-            changed["number"] = self._rank(record.get("sender", process), record["number"])
+            changed["number"] = self.rank(record.get("sender", process), record["number"])
         if "serial" in record:
             changed["serial"] = bisect_right(self._serials, record["serial"])
         if record["type"] == "view":
@@ -267,17 +386,32 @@ class _Kept:
             if "" not in everyone:
                 changed["members"] = [who for who in record["members"] if who in everyone or who == record["leader"]]
         if "clock" in record:
-            clock = {who: self._rank(who, number) for who, number in record["clock"].items()}
-            changed["clock"] = {who: number for who, number in clock.items() if number}
+            changed["clock"] = self._counts(record["clock"])
+        if "state" in record:
+            changed["state"] = {group: self._state(process, each) for group, each in record["state"].items()}
         return changed
+
+    def _counts(self, counts: dict[str, int]) -> dict[str, int]:
+        ranked = {who: self.rank(who, number) for who, number in counts.items()}
+        return {who: number for who, number in ranked.items() if number}
+
+    def _state(self, process: str, state: Record) -> Record:
+        beyond: dict[str, list[list[int]]] = {}
+        for who, ranges in state.get("beyond", {}).items():
+            ranked = [[self.rank(who, first - 1) + 1, self.rank(who, first + count - 1)] for first, count in ranges]
+            beyond[who] = [[first, last - first + 1] for first, last in ranked if last >= first]
+        maps = {name: self._counts(state[name]) for name in ("delivered", "clock")}
+        number = self.rank(process, state.get("number", 0))
+        serial = bisect_right(self._serials, state.get("serial", 0))
+        return {**state, **maps, "beyond": beyond, "number": number, "serial": serial}
 
     def _base(self, view: Record) -> Record:
         """What one that entered had, where the view tells."""
-        base = {who: self._rank(who, number) for who, number in view.get("base", {}).items()}
+        base = {who: self.rank(who, number) for who, number in view.get("base", {}).items()}
         rebased: Record = {"base": {who: number for who, number in base.items() if number}} if base else {}
         if "base_serial" in view:
             rebased["base_serial"] = bisect_right(self._serials, view["base_serial"])
         return rebased
 
-    def _rank(self, sender: str, number: int) -> int:
+    def rank(self, sender: str, number: int) -> int:
         return bisect_right(self._numbers.get(sender, []), number)

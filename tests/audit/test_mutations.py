@@ -57,7 +57,7 @@ def _mutation(name: str, ordering: str = "CAUSALTOTAL") -> Callable[[Mutate], Mu
     return add
 
 
-def _healthy(ordering: str = "CAUSALTOTAL") -> Lives:
+def healthy(ordering: str = "CAUSALTOTAL") -> Lives:
     """The lives, with digests; in an order that is not total without serials."""
     lives = live(Group(VIEWS))
     for life in lives.values():
@@ -506,7 +506,7 @@ def _result(folder: Path) -> Result:
 
 def _mutated(name: str, folder: Path) -> Blame:
     ordering, mutate = MUTATIONS[name]
-    lives = _healthy(ordering)
+    lives = healthy(ordering)
     blame = mutate(lives)
     write_lives(folder, lives)
     return blame
@@ -541,7 +541,7 @@ def test_a_mutation_yields_its_rule_and_its_pair(name: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("ordering", ["NONORDERED", "FIFO", "CAUSAL", "CAUSALTOTAL"])
 def test_without_a_mutation_there_is_nothing(ordering: str, tmp_path: Path) -> None:
-    write_lives(tmp_path, _healthy(ordering))
+    write_lives(tmp_path, healthy(ordering))
     (group,) = _result(tmp_path).groups
     assert group.incidents == []
     assert group.verdict == "PASS"
@@ -549,7 +549,7 @@ def test_without_a_mutation_there_is_nothing(ordering: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", SOUND)
 def test_what_is_sound_yields_nothing(name: str, tmp_path: Path) -> None:
-    write_lives(tmp_path, _healthy())
+    write_lives(tmp_path, healthy())
     SOUND[name](tmp_path)
     result = _result(tmp_path)
     assert [each.sentence for each in result.incidents] == []
@@ -559,7 +559,7 @@ def test_what_is_sound_yields_nothing(name: str, tmp_path: Path) -> None:
 
 def test_one_hole_is_one_violation(tmp_path: Path) -> None:
     """What follows a lost message is in order again."""
-    lives = _healthy("FIFO")
+    lives = healthy("FIFO")
     records = lives["bob"].records
     del records[_middle(records, "deliver", sender=A)]
     write_lives(tmp_path, lives)

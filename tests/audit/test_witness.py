@@ -10,12 +10,16 @@ import pytest
 
 from gcom.audit.catalogue import catalogue
 from gcom.audit.here import run_here
-from gcom.audit.incidents import Incident
+from gcom.audit.incidents import Incident, each_of
+from gcom.audit.judging import verdict_of
 from gcom.audit.reading import list_segments
 from gcom.audit.result import Result, result_of
 from gcom.audit.shiviz import EXPRESSION, shiviz
 from gcom.audit.witness import write_witnesses
-from tests.audit.lives import BREAKS, Group, broken
+from tests.audit.cases import make
+from tests.audit.damage import read, write
+from tests.audit.lives import BREAKS, Group, broken, write_lives
+from tests.audit.test_mutations import MUTATIONS, healthy
 from tests.oracle import judge
 
 RECORDS_MAX = 30
@@ -50,6 +54,78 @@ def test_a_witness_still_fails(tmp_path: Path, rule: str) -> None:
         assert len(_records(home)) <= RECORDS_MAX
         assert result.notes == []
         assert set(result.coverage.values()) == {"closed"}
+
+
+Found = tuple[list[str], list[tuple[str, int]]]  # processes and messages of an incident
+
+
+def _found(home: Path, incident: Incident) -> tuple[list[Found], set[str]]:
+    """The violations of the incident's rule in these logs by those whom it names, and all promises that are broken."""
+    for each in run_here(catalogue(list_segments([str(home)]))).judgements:
+        if each.key == (incident.group, incident.instance) and incident.rule in each.expected:
+            alike = [
+                one
+                for one in each_of(each, incident.rule)
+                if one.kind == incident.kind and set(one.processes) == set(incident.processes)
+            ]
+            broken_rules = {rule for rule in each.expected if verdict_of(each.tallies[rule]) == "FAIL"}
+            return [(one.processes, one.messages) for one in alike], broken_rules
+    return [], set()
+
+
+def _check_witness(home: Path, incident: Incident, what: str) -> None:
+    """The same incident, in so few records that with any one less it is gone, or another promise is broken."""
+    found, broken_rules = _found(home, incident)
+    senders = sorted(sender for sender, _ in incident.messages)
+    same = [each for each in found if sorted(sender for sender, _ in each[1]) == senders]
+    assert same, f"{what}: {incident.sentence}"
+    for path in sorted(home.rglob("*.jsonl")):
+        whole, records = path.read_bytes(), read(path)
+        for place in range(1, len(records) - (records[-1]["type"] == "close")):
+            write(path, [dict(record) for index, record in enumerate(records) if index != place])
+            left, broken_then = _found(home, incident)
+            superfluous = any(each in left for each in same) and broken_then <= broken_rules
+            assert not superfluous, f"{what}: {incident.sentence} without {records[place]}"
+        path.write_bytes(whole)
+
+
+def _check_all(logs: Path, folder: Path, what: str) -> int:
+    incidents, written = _witnessed(logs, folder)
+    for incident in incidents:
+        assert incident.id in written, f"{what}: {incident.rule}: {incident.sentence}"
+        _check_witness(Path(written[incident.id]), incident, what)
+    return len(incidents)
+
+
+def _check_mutation(tmp_path: Path, name: str) -> None:
+    ordering, mutate = MUTATIONS[name]
+    lives = healthy(ordering)
+    mutate(lives)
+    assert _check_all(write_lives(tmp_path / "logs", lives), tmp_path / "witnesses", name)
+
+
+@pytest.mark.parametrize("name", ["re-number, what a joiner begins with", "clock, an entry one more"])
+def test_a_witness_is_minimal(tmp_path: Path, name: str) -> None:
+    _check_mutation(tmp_path, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_every_mutation_has_a_minimal_witness(tmp_path: Path, name: str) -> None:
+    _check_mutation(tmp_path, name)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("first", range(7000, 7300, 100))
+def test_every_incident_of_many_damaged_groups_has_a_minimal_witness(tmp_path: Path, first: int) -> None:
+    seen = 0
+    for seed in range(first, first + 100):
+        folder = tmp_path / str(seed)
+        what = f"case {seed}: {make(folder / 'logs', seed)}"
+        if list(folder.rglob("*.jsonl")):
+            seen += _check_all(folder / "logs", folder / "witnesses", what)
+    assert seen > 50
 
 
 def test_a_witness_of_damage_in_runs(tmp_path: Path) -> None:

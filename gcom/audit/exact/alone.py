@@ -16,11 +16,13 @@ def no_creation(runs: DataFrame, placed: DataFrame, messages: DataFrame, closed:
     own = _own_numbers(runs, placed)
     jumps = own.where("kind = 'send' AND number != sent + 1").withColumn("sender", F.col("process"))
     early = own.where("kind = 'deliver' AND last > sent")
+    first = F.greatest("number", F.col("sent") + 1)  # of the run
+    early = early.withColumn("at", F.col("at") + first - F.col("number"))
     above = F.least(F.col("last") - F.col("sent"), F.col("count"))
     return (
         cases(heard.select(*STAY), evaluated=1)
         .unionByName(cases(jumps, violations=1, kind="jump", before=F.col("sent")))
-        .unionByName(cases(early, violations=above, kind="early"))
+        .unionByName(cases(early.withColumn("number", first), violations=above, kind="early"))
         .unionByName(_unsent(own, heard, _highest_sent(runs, placed), closed))
         .select(*CASES)
     )

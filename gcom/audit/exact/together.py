@@ -88,7 +88,8 @@ def _unlike_starts(parts: DataFrame, known: DataFrame) -> DataFrame:
     unlike = starts.where(~is_first).join(one, [*GROUP, "view", "other"], "inner").where("highest != theirs")
     by_section = unlike.groupBy(*STAY, "section", "view", F.col("first.process").alias("first"))
     wrong = by_section.agg(F.min(F.struct("other", "highest", "theirs")).alias("least"))
-    wrong = wrong.withColumn("sender", F.col("least.other")).withColumn("number", F.lit(0))
+    wrong = wrong.withColumn("sender", F.col("least.other"))
+    wrong = wrong.withColumn("number", F.greatest("least.highest", "least.theirs"))
     told = {"other": F.col("first"), "mine": F.col("least.highest"), "theirs": F.col("least.theirs")}
     judged = cases(wrong, violations=1, kind="start", **told)
     return cases(installs.select(*GROUP, "view").distinct(), evaluated=1).unionByName(judged)
