@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gcom.audit.judging import Group, Look
+from gcom.audit.groups import Group
+from gcom.audit.judging import Look
 from gcom.audit.place import Tally
 from gcom.audit.records import DELIVER, SEND, SKIP, Ints
 from gcom.audit.tape import Tape

@@ -9,7 +9,8 @@ from collections import defaultdict
 from gcom.audit.account import Account
 from gcom.audit.catalogue import Catalogue, Chain, scan
 from gcom.audit.closer import look
-from gcom.audit.judging import Group, Judgement, judge
+from gcom.audit.groups import Group
+from gcom.audit.judging import Judgement, judge
 from gcom.audit.place import Key
 from gcom.audit.stages import Outcome, Summary, chains_of, coverages, empty_tape, outcome_of, summarized
 from gcom.audit.tape import Tape

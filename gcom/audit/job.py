@@ -22,7 +22,8 @@ import pyarrow as pa
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
 from gcom.audit.closer import look
 from gcom.audit.crossing import PAST, Crossing, judge_bucket, unpacked
-from gcom.audit.judging import MOST, Group, Judgement, Look, judge
+from gcom.audit.groups import Group
+from gcom.audit.judging import MOST, Judgement, Look, judge
 from gcom.audit.kept import Kept
 from gcom.audit.partial import Part, look_at_part, part_of, touched
 from gcom.audit.place import Key, Tally

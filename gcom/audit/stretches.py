@@ -17,6 +17,7 @@ from gcom.audit.crossing import Crossing
 from gcom.audit.hashing import BUCKET, fingerprints, word_of
 from gcom.audit.intervals import Intervals
 from gcom.audit.place import Key, Place, Section, Tally
+from gcom.audit.ranges import merged, runs_of
 from gcom.audit.records import DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
 from gcom.audit.tape import Tape
 
@@ -324,7 +325,7 @@ class Stretches:
             more = {"sent_view": int(sent_view[index]), "in_force": place.view}
             tally.violate(int(rows.count[row]), kind="here", **self._where(row, **more))
         right = delivers[~wrong]
-        for who, in_view, ranges in _merged(rows, right):
+        for who, in_view, ranges in merged(rows, right):
             into = account.heard_in.setdefault((who, in_view), Intervals())
             for first, last in ranges:
                 into.add(first, last)
@@ -334,7 +335,7 @@ class Stretches:
         if not len(sends):
             return
         first, last = self._first_last(sends)
-        for a, b, view in _runs_of(first, last, rows.view[sends]):
+        for a, b, view in runs_of(first, last, rows.view[sends]):
             new = Intervals([(a, b)]).minus(account.sent)
             for x, y in new:
                 account.sent_in.setdefault(view, Intervals()).add(x, y)
@@ -376,7 +377,7 @@ class Stretches:
                 place.heard[who] = max(place.heard.get(who, 0), int(last[delivered[of]].max()))
         places[named] = before + np.cumsum(fresh) - fresh
         section = account.sections[-1] if self._in_section() else None
-        for who, _, ranges in _merged(rows, passed[delivered], by_view=False):
+        for who, _, ranges in merged(rows, passed[delivered], by_view=False):
             for into in (account.delivered, *([section.delivered] if section is not None else [])):
                 numbers = into.setdefault(who, Intervals())
                 for a, b in ranges:
@@ -472,29 +473,6 @@ def _within(entries: tuple[Ints, Ints], sends: Ints) -> tuple[Ints, Ints]:
     where, said = entries
     low, high = np.searchsorted(where, (sends[0], sends[-1] + 1))
     return where[low:high], said[low:high]
-
-
-def _runs_of(first: Ints, last: Ints, view: Ints) -> list[tuple[int, int, int]]:
-    """Consecutive runs of one view as one."""
-    borders = np.flatnonzero((first[1:] != last[:-1] + 1) | (view[1:] != view[:-1])) + 1
-    starts = np.concatenate(([0], borders))
-    ends = np.concatenate((borders, [len(first)])) - 1
-    return list(zip(first[starts].tolist(), last[ends].tolist(), view[starts].tolist(), strict=True))
-
-
-def _merged(rows: Rows, delivers: Ints, *, by_view: bool = True) -> Iterable[tuple[str, int, list[tuple[int, int]]]]:
-    """The numbers of each sender (and view), as ranges."""
-    codes = rows.sender[delivers]
-    for code in np.unique(codes).tolist():
-        mine = delivers[codes == code]
-        first = rows.number[mine]
-        last = first + rows.count[mine] - 1
-        view = rows.view[mine] if by_view else np.zeros(len(mine), np.int64)
-        found: dict[int, list[tuple[int, int]]] = {}
-        for a, b, in_view in _runs_of(first, last, view):
-            found.setdefault(in_view, []).append((a, b))
-        for in_view, ranges in found.items():
-            yield rows.senders[code], in_view, ranges
 
 
 def _sum_into(into: Fingerprints, prints: Iterable[tuple[Any, tuple[int, int, int]]]) -> None:

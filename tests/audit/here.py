@@ -9,7 +9,8 @@ from gcom.audit.account import Account
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, catalogue, scan
 from gcom.audit.closer import look
 from gcom.audit.crossing import PAST, PRESENT, Block, Crossing, judge_bucket, unpacked
-from gcom.audit.judging import MOST, Group, Judgement, judge
+from gcom.audit.groups import Group
+from gcom.audit.judging import MOST, Judgement, judge
 from gcom.audit.partial import look_at_part, part_of, touched
 from gcom.audit.place import Key
 from gcom.audit.reading import list_segments

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gcom.audit import crossing, hashing, judging, stretches, tape
+from gcom.audit import crossing, groups, hashing, stretches, tape
 from gcom.audit.catalogue import catalogue
 from gcom.audit.job import run
 from gcom.audit.judging import verdict_of
@@ -129,7 +129,7 @@ def _sweep_crossing(tmp_path: Path, seeds: range) -> None:
 
 @pytest.fixture
 def _small_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (hashing, crossing, judging, stretches, tape):
+    for module in (hashing, crossing, groups, stretches, tape):
         monkeypatch.setattr(module, "BUCKET", 4)
 
 

@@ -113,6 +113,8 @@ def _read_segment(path: Path) -> Segment | None:
         type(records[0].get(name)) is kind for name, kind in {"process": str, "segment": int, "at": int}.items()
     ):
         return None
+    if records[0].get("state") is not None and not _are_states(records[0]["state"]):
+        return None
     opening, rest = records[0], records[1:]
     closing = rest.pop() if rest and rest[-1] is not None and rest[-1].get("type") == "close" else None
     rest = [None if each is not None and each["type"] in ("open", "close") else each for each in rest]
@@ -155,6 +157,23 @@ def _is_whole(record: Record) -> bool:
     if record["type"] == "skip" and ("sender" in record) != ("number" in record):
         return False
     return record["type"] != "skip" or "sender" in record or "serial" in record
+
+
+def _are_states(states: object) -> bool:
+    return isinstance(states, dict) and all(_is_state(each) for each in states.values())
+
+
+def _is_state(state: object) -> bool:
+    if not isinstance(state, dict) or type(state.get("view")) is not int:
+        return False
+    if not all(type(state.get(name, 0)) is int for name in ("number", "serial")):
+        return False
+    for counts in (state.get("delivered"), state.get("clock")):
+        if not isinstance(counts, dict) or not all(type(number) is int for number in counts.values()):
+            return False
+    beyond = state.get("beyond", {})
+    pairs = [pair for ranges in beyond.values() for pair in ranges] if isinstance(beyond, dict) else [None]
+    return all(isinstance(pair, list) and len(pair) == 2 and min(pair) > 0 for pair in pairs)
 
 
 _FIELDS = {
@@ -216,7 +235,8 @@ def _append(log: ProcessLog, logs: Logs, record: Record | None, expected: int) -
     expected = _check_position(log, logs, record["at"], expected)
     if record["type"] == "lost":
         _gap(log, expected)
-        log.items.append({"type": "opened", "at": expected, "state": record.get("state")})
+        state = record.get("state")
+        log.items.append({"type": "opened", "at": expected, "state": state if _are_states(state) else None})
     else:
         log.items.append(record)
     return expected + int(record.get("count", 1))
@@ -314,9 +334,9 @@ def _state_of(state: Record, key: Key) -> Record | None:
 
 def _parse_state(state: Record) -> State:
     settled = {(who, number) for who, last in state["delivered"].items() for number in range(1, last + 1)}
-    for who, ranges in state["beyond"].items():
+    for who, ranges in state.get("beyond", {}).items():
         settled |= {(who, number) for first, count in ranges for number in range(first, first + count)}
-    return State(state["view"], state["number"], frozenset(settled), state["clock"], state.get("serial", 0))
+    return State(state["view"], state.get("number", 0), frozenset(settled), state["clock"], state.get("serial", 0))
 
 
 def _explode(item: Record) -> Iterator[Event]:

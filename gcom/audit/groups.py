@@ -1,0 +1,124 @@
+"""The accounts of one (group, instance) put together: whose there are, what is missing, and who went with whom."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from gcom.audit.account import Account, Fingerprints
+from gcom.audit.hashing import BUCKET
+from gcom.audit.intervals import Intervals
+from gcom.audit.place import Key, Section
+
+
+@dataclass(slots=True)
+class Group:
+    """The accounts of one (group, instance), one a process, and what is known of each process's coverage."""
+
+    key: Key
+    accounts: dict[str, Account]
+    coverage: dict[str, str]
+    gaps: dict[str, list[tuple[int, bool]]]
+
+    @classmethod
+    def of(cls, key: Key, accounts: list[Account], coverage: dict[str, str]) -> Group:
+        """`coverage` is of all processes whose logs are there; a member without one, or silent with a gap, is a gap."""
+        merged: dict[str, Account] = {}
+        for account in accounts:
+            merged[account.process] = join(merged[account.process], account) if account.process in merged else account
+        for account in merged.values():
+            for section in account.sections:
+                if section.next == "open":
+                    closed = coverage[account.process] == "closed"
+                    section.next = "END" if closed else "none" if section.covered else "unknown"
+        gaps = {who: account.gaps for who, account in merged.items()}
+        members = {who for account in merged.values() for view in account.views for who in view["members"]}
+        for who in members - set(merged):
+            if coverage.get(who, "lost") == "lost":
+                gaps[who] = [(0, False)]
+        return cls(key, merged, coverage, gaps)
+
+    def closed(self, process: str) -> bool:
+        """Whether the process's log is complete, so that what it does not tell did not happen."""
+        return self.coverage.get(process) == "closed"
+
+    def sections(self) -> list[tuple[str, Section]]:
+        return [(who, each) for who, account in sorted(self.accounts.items()) for each in account.sections]
+
+    def classes(self) -> dict[tuple[int, int | str], list[tuple[str, Section]]]:
+        """The processes that went together from view to view (DELIVERY_LOG.md, Rules)."""
+        found: dict[tuple[int, int | str], list[tuple[str, Section]]] = defaultdict(list)
+        for who, section in self.sections():
+            if section.next not in ("none", "unknown"):
+                found[section.view, section.next].append((who, section))
+        return found
+
+    def members(self) -> dict[int, list[str]]:
+        """Of each view, as the first says that tells."""
+        found: dict[int, list[str]] = {}
+        for _, account in sorted(self.accounts.items()):
+            for view in account.views:
+                found.setdefault(view["view"], view["members"])
+        return found
+
+    def definition(self) -> dict[str, Any]:
+        for account in self.accounts.values():
+            for view in account.views:
+                return view
+        return {}
+
+
+def join(one: Account, other: Account) -> Account:
+    """Two accounts of one process, of stretches of its log that follow each other."""
+    for rule, tally in other.tallies.items():
+        one.tally(rule).add(tally)
+    sections = other.sections
+    if sections and not sections[0].installed and one.sections and one.sections[-1].next == "open":
+        _join_sections(one.sections[-1], sections[0])
+        sections = sections[1:]
+    one.sections += sections
+    one.views += other.views
+    one.elects += other.elects
+    one.gaps += other.gaps
+    one.sent = one.sent.union(other.sent)
+    _add_numbers(one.sent_in, other.sent_in)
+    _add_numbers(one.heard_in, other.heard_in)
+    _add_numbers(one.delivered, other.delivered)
+    one.known_sent = max(one.known_sent, other.known_sent)
+    for who, number in other.highest.items():
+        one.highest[who] = max(number, one.highest.get(who, 0))
+    one.deliveries += other.deliveries
+    one.deliveries_without_serial += other.deliveries_without_serial
+    add_prints(one.serials, other.serials)
+    add_prints(one.sent_digests, other.sent_digests)
+    add_prints(one.heard_digests, other.heard_digests)
+    one.late_serials |= other.late_serials
+    if other.first_serial and other.first_serial <= one.last_serial:  # in a log that two claim
+        one.late_serials |= {bucket for bucket in other.serials if bucket <= one.last_serial // BUCKET}
+    one.first_serial = one.first_serial or other.first_serial
+    one.last_serial = max(one.last_serial, other.last_serial)
+    for who, number in other.dependent_from.items():
+        one.dependent_from.setdefault(who, number)
+    one.disorderly |= other.disorderly
+    one.timeline.add(other.timeline)
+    return one
+
+
+def _join_sections(one: Section, other: Section) -> None:
+    one.covered &= other.covered
+    _add_numbers(one.delivered, other.delivered)
+    one.sends = one.sends.union(other.sends)
+    one.settled, one.next = other.settled, other.next
+    add_prints(one.order, other.order)
+
+
+def _add_numbers(mine: dict[Any, Intervals], theirs: dict[Any, Intervals]) -> None:
+    for key, numbers in theirs.items():
+        mine[key] = mine[key].union(numbers) if key in mine else numbers
+
+
+def add_prints(mine: Fingerprints, theirs: Fingerprints) -> None:
+    for bucket, (n, s1, s2) in theirs.items():
+        m, t1, t2 = mine.get(bucket, (0, 0, 0))
+        mine[bucket] = (m + n, (t1 + s1) % 2**64, (t2 + s2) % 2**64)
