@@ -127,6 +127,16 @@ BROKEN: dict[str, tuple[str, Definition, Telling]] = {
     ),
     "somebody is put out for nothing": ("EXPULSION", FIFO, lambda s: pair(s).view(2, "a", {"b": "silence"})),
     "somebody finds itself out for nothing": ("EXPULSION", FIFO, lambda s: pair(s).end("b", "expelled")),
+    "somebody finds itself out of a view that has it": (
+        "EXPULSION",
+        FIFO,
+        lambda s: s.view(1, "abc").suspect("b", "c").install("a", 2, "ab", {"c": "silence"}).end("b", "expelled"),
+    ),
+    "somebody finds itself out of a view that comes and has it": (
+        "EXPULSION",
+        FIFO,
+        lambda s: s.view(1, "abc").suspect("b", "c").end("b", "expelled").install("a", 2, "ab", {"c": "silence"}),
+    ),
     "one's own is not delivered": (
         "SELF_DELIVERY",
         FIFO,
@@ -307,6 +317,10 @@ FINE: dict[str, tuple[Definition, Telling]] = {
     "one that is put out has less": (
         FIFO,
         lambda s: pair(s).send("a", 1).suspect("a", "b").view(2, "a", {"b": "silence"}).end("b", "expelled"),
+    ),
+    "one that is put out hears it first": (
+        FIFO,
+        lambda s: pair(s).suspect("a", "b").end("b", "expelled").view(2, "a", {"b": "silence"}),
     ),
     "one that is put out has more": (
         FIFO,

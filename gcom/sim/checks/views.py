@@ -7,6 +7,7 @@ from gcom.core.effects import Ended, Installed
 from gcom.sim.checks.record import Record, Rule, Violation, Witness
 from gcom.values.names import Process
 from gcom.values.run import Run
+from gcom.values.view import View
 
 
 class ViewAgreement(Rule):
@@ -85,8 +86,13 @@ class OneLeader(Rule):
 class Expulsion(Rule):
     """EXPULSION: nobody is put out of a view, or finds itself put out, that nobody ever suspected.
 
-    Of two between whom one direction of a link is broken it may be the one that suspects the other.
+    Of two between whom one direction of a link is broken it may be the one that suspects the other. And
+    who finds itself put out is: a later view does without it.
     """
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record)
+        self._put_out: dict[int, list[Process]] = {}  # by the view that must do without them and is still to come
 
     def installed(self, witness: Witness, installed: Installed) -> None:
         for gone, reason in installed.left.items():
@@ -95,8 +101,21 @@ class Expulsion(Rule):
                 raise Violation(
                     f"EXPULSION: view {installed.view.number} goes on without {gone} ({reason}), whom nobody suspected"
                 )
+        for who in self._put_out.pop(installed.view.number, ()):
+            self._must_be_out(who, [installed.view])
 
     def ended(self, witness: Witness, ended: Ended) -> None:
-        known = self.record.suspected | self.record.suspecting
-        if ended.reason == "expelled" and witness.process not in known:
-            raise Violation(f"EXPULSION: {witness.process} is put out of view {ended.view}, and nobody suspected it")
+        if ended.reason != "expelled":
+            return
+        who = witness.process
+        if who not in self.record.suspected | self.record.suspecting:
+            raise Violation(f"EXPULSION: {who} is put out of view {ended.view}, and nobody suspected it")
+        later = [installed.view for number, installed in self.record.views.items() if number > ended.view]
+        if later:
+            self._must_be_out(who, later)
+        else:
+            self._put_out.setdefault(ended.view + 1, []).append(who)
+
+    def _must_be_out(self, who: Process, views: list[View]) -> None:
+        if all(who in view.members for view in views):
+            raise Violation(f"EXPULSION: {who} is put out, and view {views[0].number} has it all the same")
