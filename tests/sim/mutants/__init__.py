@@ -31,7 +31,6 @@ AT_LARGE = frozenset(
         "serials_are_reused_since_a_view_is_opened_again",
         # Not caught since the plans were drawn anew: to be aimed at again.
         "trace_01_the_witness_forgets_its_votes_when_it_starts_again",
-        "trace_12_a_joiners_base_is_less_than_what_the_others_have",
         "who_was_in_and_went_is_let_in_again",
         "runs_are_stored_and_delivered_after_the_promise",
         # Who lacks a payload of a view that others have left was suspected when they left it, and mostly the next view

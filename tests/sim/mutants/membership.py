@@ -142,10 +142,10 @@ def trace_12_a_joiners_base_is_less_than_what_the_others_have(patch: Patch) -> N
     """It is told where the streams stood before the last messages of the cut, as an application that lags would."""
     begin = Member.__init__
 
-    def lagging(self: Member, found: Any, process: Process, links: Any, transfer: Any, entry: Any, now_ms: int) -> None:
+    def lagging(self: Member, found: Any, process: Process, links: Any, transfer: Any, entry: Any, *more: Any) -> None:
         cut = {sender: max(0, number - 1) for sender, number in entry.decision.cut.items()}
         lagged = replace(entry, decision=replace(entry.decision, cut=cut))
-        begin(self, found, process, links, transfer, lagged, now_ms)
+        begin(self, found, process, links, transfer, lagged, *more)
 
     patch.setattr(Member, "__init__", lagging)
 
