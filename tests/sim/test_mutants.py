@@ -11,14 +11,16 @@ from multiprocessing import get_context
 
 import pytest
 
-from tests.sim.mutants import AT_LARGE, MUTANTS
-from tests.sim.mutants.table import TRIES, hunt
+from tests.sim.mutants import MUTANTS, hunt
+from tests.sim.mutants.table import TRIES
 
 QUICK = (
     "who_is_slow_is_put_out_unsuspected",
     "what_only_the_cut_brought_is_not_delivered",
     "an_answer_counts_after_the_end_of_its_call",
+    "trace_01_the_witness_forgets_its_votes_when_it_starts_again",
 )
+AIMED = sorted(name for name, mutant in MUTANTS.items() if mutant.aim)
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -28,19 +30,24 @@ def test_a_quick_mutant_is_caught(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
-def test_every_mutant_is_caught_but_those_at_large() -> None:
-    """Those too are hunted: of one that is caught at last the table says that the list is to let it go."""
+def test_every_mutant_is_caught() -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         table = list(pool.map(hunt, MUTANTS))
     print()
     for catch in table:
-        print(catch.row(), "(no longer at large)" if catch.said and catch.name in AT_LARGE else "")
-    assert {catch.name for catch in table if not catch.said} <= AT_LARGE
+        print(catch.row())
+    assert all(catch.said for catch in table)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", AIMED)
+def test_the_whole_core_passes_where_a_mutant_is_led(name: str) -> None:
+    mutant = MUTANTS[name]
+    assert all(mutant.is_clean(seed) for seed in mutant.seeds()[:5])
 
 
 def test_the_table_is_as_long_as_promised() -> None:
-    assert len(set(MUTANTS) - AT_LARGE) >= 30
-    assert set(MUTANTS) >= AT_LARGE
+    assert len(MUTANTS) >= 30
     assert TRIES <= 50
     assert all(len(mutant.seeds()) >= 10 for mutant in MUTANTS.values())
 

@@ -16,7 +16,18 @@ from gcom.core.streams import Streams
 from gcom.sim.plan import LEAVER
 from gcom.values.names import Process
 from gcom.values.view import View
-from tests.sim.mutants.table import Patch, dies_over, echoes, even, mutant, of_at_most, of_three, reliable, stalls
+from tests.sim.mutants import aims
+from tests.sim.mutants.table import (
+    Patch,
+    dies_over,
+    echoes,
+    even,
+    mutant,
+    of_at_most,
+    of_three,
+    reliable,
+    stalls,
+)
 
 QUORUM = "is_quorum"
 
@@ -85,7 +96,7 @@ def _record(self: ViewChange, cut: frames.Cut) -> None:
     self.state = State.CUTTING
 
 
-@mutant(of_three, of_at_most(5), stalls("Cut", until=("Cut", "CutOk"), most=0))
+@mutant(of_three, of_at_most(5), aim=aims.a_cut_meets_a_rivals)
 def a_promise_does_not_bind(patch: Patch) -> None:
     """A value is accepted below the ballot that was promised."""
     on_cut = ViewChange.on_cut

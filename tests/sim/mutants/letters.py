@@ -11,7 +11,16 @@ from gcom.core.witness import Record, Vote, Witness
 from gcom.sim.plan import Fault
 from gcom.values.letter import Letter
 from gcom.values.names import Process
-from tests.sim.mutants.table import Patch, even, hit_by, mutant, posting, witnessed
+from tests.sim.mutants import aims
+from tests.sim.mutants.table import (
+    Patch,
+    even,
+    hit_by,
+    mutant,
+    of_at_most,
+    posting,
+    witnessed,
+)
 
 
 @mutant(posting)
@@ -63,7 +72,7 @@ def an_answer_counts_after_the_end_of_its_call(patch: Patch) -> None:
     patch.setattr(Calls, "on_answer", lambda self, member, call: on_answer(self, member, call) or True)
 
 
-@mutant(witnessed, even, hit_by(Fault.PARTITION), hit_by(Fault.AMNESIA))
+@mutant(witnessed, even, of_at_most(4), aim=aims.halves_one_after_the_other)
 def trace_01_the_witness_forgets_its_votes_when_it_starts_again(patch: Patch) -> None:
     begin = Witness.__init__
 

@@ -21,9 +21,10 @@ from gcom.core.streams import Streams
 from gcom.sim.plan import Fault
 from gcom.sim.world import World
 from gcom.values.names import Process
+from tests.sim.mutants import aims
 from tests.sim.mutants.table import (
     Patch,
-    doubling,
+    dynamic,
     gone_silently,
     hit_by,
     intruded,
@@ -212,7 +213,7 @@ def whoever_lags_leaves_with_the_leaver(patch: Patch) -> None:
     patch.setattr(Grounds, "fresh", politely)
 
 
-@mutant(doubling, hit_by(Fault.CRASH))
+@mutant(dynamic, of_three, of_at_most(6), aim=aims.some_come_and_go)
 def who_was_in_and_went_is_let_in_again(patch: Patch) -> None:
     patch.setattr(Farewells, "is_gone", lambda self, process: False)
 

@@ -16,21 +16,23 @@ from gcom.sim.plan import Fault
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Run
+from tests.sim.mutants import aims
 from tests.sim.mutants.table import (
     Patch,
     basic,
-    dies_over,
-    far,
+    dynamic,
     fifo,
     hit_by,
     mutant,
     of_at_most,
     of_five,
+    of_just,
     of_three,
     quiet,
     reliable,
     safe,
     small_window,
+    unsafe,
 )
 
 
@@ -72,7 +74,7 @@ def a_sender_never_goes_back(patch: Patch) -> None:
     patch.setattr(Reliable, "on_replied", lambda self, peer: None)
 
 
-@mutant(reliable, of_three, far)
+@mutant(reliable, unsafe, of_three, of_at_most(5), aim=aims.a_dead_one_is_heard_in_the_change)
 def runs_are_stored_and_delivered_after_the_promise(patch: Patch) -> None:
     receive = Reliable.receive
 
@@ -120,7 +122,7 @@ def what_only_the_cut_brought_is_not_delivered(patch: Patch) -> None:
     patch.setattr(Reliable, "close", close)
 
 
-@mutant(reliable, of_at_most(4), dies_over("Install", 9, last=True))
+@mutant(reliable, dynamic, of_just(4), aim=aims.one_is_needed_that_lags)
 def the_last_views_payloads_are_dropped_with_the_view(patch: Patch) -> None:
     """Whoever is still in it can fetch them nowhere."""
     install = Streams.install
@@ -132,7 +134,7 @@ def the_last_views_payloads_are_dropped_with_the_view(patch: Patch) -> None:
     patch.setattr(Streams, "install", forget)
 
 
-@mutant(reliable, of_at_most(4), dies_over("Install", 9, last=True))
+@mutant(reliable, dynamic, of_just(4), aim=aims.one_is_needed_that_lags)
 def the_last_views_payloads_are_dropped_though_a_suspect_lacks_them(patch: Patch) -> None:
     installed_by = Passage.installed_by
 

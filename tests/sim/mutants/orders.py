@@ -13,25 +13,26 @@ from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest, Un
 from gcom.core.serials import Serials
 from gcom.core.streams import Streams
 from gcom.core.total import Total
-from gcom.sim.plan import HEIR, Fault
+from gcom.sim.plan import Fault
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Payload, Run
+from tests.sim.mutants import aims
 from tests.sim.mutants.table import (
     Patch,
     basic,
     causal,
     causal_total,
-    dies_over,
     forgets,
     hit_by,
     lossy,
     mutant,
-    of_at_most,
+    of_five,
+    of_just,
     of_three,
     reliable,
-    restarts_when_asked,
     total,
+    unsafe,
 )
 
 forgetful = hit_by(Fault.AMNESIA)
@@ -57,7 +58,7 @@ def causal_forgets_who_waits(patch: Patch) -> None:
     patch.setattr(Causal, "_freed_by", lambda self, stream: [])
 
 
-@mutant(causal, of_three, reliable, dies_over("runs", whom=HEIR))
+@mutant(causal, of_five, reliable, unsafe, aim=aims.without_a_past)
 def trace_09_the_cut_is_delivered_though_nobody_has_its_past(patch: Patch) -> None:
     def close(self: Causal) -> list[Up]:
         ups: list[Up] = []
@@ -69,7 +70,7 @@ def trace_09_the_cut_is_delivered_though_nobody_has_its_past(patch: Patch) -> No
     patch.setattr(Fifo, "close", close)
 
 
-@mutant(causal_total, of_three, reliable, dies_over("runs", whom=HEIR))
+@mutant(causal_total, of_five, reliable, unsafe, aim=aims.without_a_past)
 def trace_09_a_serial_is_delivered_though_nobody_has_its_past(patch: Patch) -> None:
     patch.setattr(Total, "_lacks_past", lambda self, run: False)
 
@@ -213,7 +214,7 @@ def trace_05_a_sequencer_that_starts_again_goes_on_by_what_it_is_asked(patch: Pa
     patch.setattr(Sequencer, "_on_want", go_on)
 
 
-@mutant(total, of_three, of_at_most(4), restarts_when_asked)
+@mutant(total, of_just(3), aim=aims.a_new_sequencer)
 def serials_are_reused_since_a_view_is_opened_again(patch: Patch) -> None:
     """The leader opens a sequencer that has forgotten the view with what it knows; another member knows more."""
     unserved = Serials._on_unserved

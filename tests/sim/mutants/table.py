@@ -10,26 +10,27 @@ from itertools import islice
 import pytest
 
 from gcom.sim.checkers import Violation
-from gcom.sim.plan import ENDS, ORDER, Fault, Move, Plan, draw
-from gcom.sim.runs import run_seed
+from gcom.sim.plan import ENDS, Fault, Move, Plan, draw
 from gcom.sim.world import World
 from gcom.values.definition import Multicast, Ordering, TieBreaker
 
-# A mutant is hunted with the first 50 of these seeds whose groups use what it breaks. The whole core passes them all.
+# A mutant is hunted with the first 50 of these seeds whose groups use what it breaks.
 SEEDS = range(1, 3001)
 TRIES = 50
 
 Patch = pytest.MonkeyPatch
 When = Callable[[Plan], bool]
+Aim = Callable[[Plan], Plan]
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A core broken by `mutate`, in groups for which all of `when` holds."""
+    """A core broken by `mutate`, in groups for which all of `when` holds; `aim` leads them where it is seen."""
 
     name: str
     mutate: Callable[[Patch], None]
     when: tuple[When, ...]
+    aim: Aim | None
 
     def matters_in(self, plan: Plan) -> bool:
         """Whether what is broken is used in such a group at all."""
@@ -39,6 +40,14 @@ class Mutant:
         """Which seeds to try, in this order."""
         return list(islice((seed for seed in SEEDS if self.matters_in(_plan(seed))), TRIES))
 
+    def plan(self, seed: int) -> Plan:
+        """What a seed's run is made of."""
+        return _plan(seed, self.aim)
+
+    def is_clean(self, seed: int) -> bool:
+        """Whether the whole core passes a seed."""
+        return _is_clean(seed, self.aim)
+
     def run(self, seed: int) -> str:
         """What the checkers or the healed phase say of a seed; empty if nothing.
 
@@ -47,7 +56,7 @@ class Mutant:
         with Patch.context() as patch:
             self.mutate(patch)
             try:
-                World(_plan(seed)).run()
+                World(self.plan(seed)).run()
             except Violation as violation:
                 return "" if str(violation).startswith("VACUOUS") else str(violation)
             except Exception:  # outermost: of a run of a broken core
@@ -56,14 +65,17 @@ class Mutant:
 
 
 @cache
-def _plan(seed: int) -> Plan:
-    return draw(seed)
+def _plan(seed: int, aim: Aim | None = None) -> Plan:
+    return aim(_plan(seed)) if aim else draw(seed)
 
 
 @cache
-def is_clean(seed: int) -> bool:
-    """Whether the whole core passes a seed."""
-    return not run_seed(seed).violation
+def _is_clean(seed: int, aim: Aim | None) -> bool:
+    try:
+        World(_plan(seed, aim)).run()
+    except Exception:  # outermost: of a run, and a defect is no clean one
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +96,11 @@ class Catch:
 MUTANTS: dict[str, Mutant] = {}
 
 
-def mutant(*when: When) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
+def mutant(*when: When, aim: Aim | None = None) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
     """Put a function that breaks the core into the table, under its own name."""
 
     def put(mutate: Callable[[Patch], None]) -> Callable[[Patch], None]:
-        MUTANTS[mutate.__name__] = Mutant(mutate.__name__, mutate, when)
+        MUTANTS[mutate.__name__] = Mutant(mutate.__name__, mutate, when, aim)
         return mutate
 
     return put
@@ -100,7 +112,7 @@ def hunt(name: str) -> Catch:
     tried = 0
     for tried, seed in enumerate(found.seeds(), 1):
         said = found.run(seed)
-        if said and is_clean(seed):
+        if said and found.is_clean(seed):
             return Catch(name, tried, seed, said)
     return Catch(name, tried)
 
@@ -118,6 +130,10 @@ def basic(plan: Plan) -> bool:
 
 def safe(plan: Plan) -> bool:
     return plan.definition.safe
+
+
+def unsafe(plan: Plan) -> bool:
+    return not plan.definition.safe
 
 
 def fifo(plan: Plan) -> bool:
@@ -212,16 +228,6 @@ def lossy(plan: Plan) -> bool:
     return bool(plan.rates.get(Fault.LOSS))
 
 
-def doubling(plan: Plan) -> bool:
-    """Many calls come a second time, some seconds later."""
-    return plan.rates.get(Fault.DUPLICATION, 0.0) >= 0.2
-
-
-def far(plan: Plan) -> bool:
-    """A change takes so long that much is under way when it begins."""
-    return plan.delay_ms >= 60
-
-
 def split_for_long(plan: Plan) -> bool:
     """A side without a quorum has time to find that out, and to be found out."""
     return any(event.kind is Fault.PARTITION and event.for_ms > 6_500 and event.at_ms < 2_500 for event in plan.events)
@@ -233,19 +239,16 @@ def one_sleeps(plan: Plan) -> bool:
     return len(crashes) >= plan.members - 1 == plan.crashed_max
 
 
-def restarts_when_asked(plan: Plan) -> bool:
-    """The registry starts again when one, perhaps the leader, is cut off from those who have its serials."""
-    doomed = [event for event in plan.events if event.kind is Fault.AMNESIA and event.detail == ORDER]
-    alone = [event for event in plan.events if event.kind is Fault.PARTITION and len(event.sides[0]) == 1]
-    return any(0 <= event.at_ms - split.at_ms <= 200 for event in doomed for split in alone)
-
-
 def gone_silently(plan: Plan) -> bool:
     return any(event.kind is Fault.CRASH and event.detail == "machine" and not event.for_ms for event in plan.events)
 
 
 def intruded(plan: Plan) -> bool:
     return any(event.kind is Move.INTRUDE for event in plan.events)
+
+
+def of_just(count: int) -> When:
+    return lambda plan: plan.members == count
 
 
 def of_at_most(count: int) -> When:

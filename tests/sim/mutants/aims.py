@@ -1,0 +1,97 @@
+"""Plans that come to the place where a mutant is wrong: as a seed draws them, but for what happens, and when.
+
+Each is an ambush of `gcom.sim.plan`, or two that meet, on a group that nothing has troubled before: what plans come to
+once in a thousand seeds, these come to in one of ten. The chance in their details is their own, drawn from the seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from gcom.sim.plan import HEIR, ORDER, RUNS, VOTE, Event, Fault, Move, Plan
+
+FROM_MS = 300  # the group has formed, and its applications send
+
+
+def _aimed(plan: Plan, *events: Event) -> Plan:
+    """All are in from the beginning, and these are the events."""
+    return replace(plan, late=0, cold=False, events=tuple(sorted(events, key=lambda event: event.at_ms)))
+
+
+def _chance(plan: Plan) -> tuple[Random, tuple[str, ...]]:
+    """An aim's own chance, and the names in an order drawn."""
+    rng = Random(f"aim {plan.seed}")
+    return rng, tuple(rng.sample(plan.names, len(plan.names)))
+
+
+def halves_one_after_the_other(plan: Plan) -> Plan:
+    """Two halves find out, a little after each other, that they are two; between their questions the registry starts
+    again.
+    """
+    rng, order = _chance(plan)
+    sides = order[: len(order) // 2], order[len(order) // 2 :]
+    split = Event(Fault.PARTITION, FROM_MS, rng.randint(4_000, 6_000), order, "silent", sides=sides)
+    return _aimed(plan, split, Event(Fault.AMNESIA, FROM_MS, detail=VOTE))
+
+
+def a_cut_meets_a_rivals(plan: Plan) -> Plan:
+    """A proposer pauses with its value in its hands, and puts it just when the others have accepted a rival's."""
+    rng, order = _chance(plan)
+    until = rng.choice(("Cut", "CutOk"))
+    stall = Event(Fault.STALL, FROM_MS, 5_000, order, "Cut", until=until)
+    return _aimed(plan, stall, Event(Move.LEAVE, FROM_MS + 50, 0, order))
+
+
+def one_is_needed_that_lags(plan: Plan) -> Plan:
+    """One promises and pauses while another comes; who proposes dies when it has told the others.
+
+    Of four one is dead then, and who lags is needed. It pauses until it is suspected (SILENCE_MS), and no longer than
+    the others can do without a quorum (DETACH_MS).
+    """
+    rng, order = _chance(plan)
+    stall = Event(Fault.STALL, FROM_MS, rng.randint(3_000, 4_500), order, "Promise", last=True)
+    dies = Event(Fault.FRAME, FROM_MS, 0, order, "Install", 1, last=True)
+    comes = Event(Move.JOIN, FROM_MS + rng.randint(20, 300), order=(plan.names[-1],))
+    return replace(_aimed(plan, stall, dies, comes), late=1)
+
+
+def a_dead_one_is_heard_in_the_change(plan: Plan) -> Plan:
+    """What one sent when it was cut off arrives when it is dead, and in the middle of the change that puts it out.
+
+    The split is over before the packet is sent again for the last time, 3 s after the first (RESENT_MS); by then its
+    sender is suspected, and the proposer pauses between promises and cut.
+    """
+    rng, order = _chance(plan)
+    at_ms = FROM_MS + rng.randint(0, 500)
+    sides = order[:1], order[1:]
+    split = Event(Fault.PARTITION, at_ms, rng.randint(1_800, 2_400), order, "silent", sides=sides)
+    dies = Event(Fault.CRASH, at_ms + rng.randint(200, 400), 0, order, "refuses")
+    stall = Event(Fault.STALL, at_ms, rng.randint(800, 1_500), order, "Cut", until="Prepare")
+    return _aimed(plan, split, dies, stall)
+
+
+def some_come_and_go(plan: Plan) -> Plan:
+    """All but two come, and soon leave for good; their calls come twice, a Join perhaps when they have left."""
+    rng, _ = _chance(plan)
+    events: list[Event] = []
+    for name in plan.names[2:]:
+        at_ms = rng.randint(FROM_MS, 2_000)
+        leave = Event(Move.LEAVE, at_ms + rng.randint(300, 1_000), 0, (name,))
+        events += [Event(Move.JOIN, at_ms, order=(name,)), leave]
+    twice = {Fault.DELAY: 0.05, Fault.DUPLICATION: 0.4}
+    return replace(_aimed(plan, *events), late=plan.members - 2, rates=twice)
+
+
+def a_new_sequencer(plan: Plan) -> Plan:
+    """The registry starts again when it has given serials that one, perhaps the leader, knows nothing of."""
+    rng, order = _chance(plan)
+    split = Event(Fault.PARTITION, FROM_MS, rng.randint(600, 1_200), order, "silent", sides=(order[:1], order[1:]))
+    return _aimed(plan, split, Event(Fault.AMNESIA, FROM_MS + rng.randint(20, 200), detail=ORDER))
+
+
+def without_a_past(plan: Plan) -> Plan:
+    """A message reaches one, who answers it and tells one; both die."""
+    rng, order = _chance(plan)
+    dies = Event(Fault.FRAME, FROM_MS + rng.randint(0, 500), 0, order, RUNS, 1, whom=HEIR)
+    return replace(_aimed(plan, dies), crashed_max=2)
