@@ -318,6 +318,19 @@ FINE: dict[str, tuple[Definition, Telling]] = {
         FIFO,
         lambda s: pair(s).send("a", 1).suspect("a", "b").view(2, "a", {"b": "silence"}).end("b", "expelled"),
     ),
+    "a newcomer's base covers what was given up": (
+        CAUSAL,
+        lambda s: (
+            pair(s)
+            .send_only("b", 1)
+            .skip("a", "b", 1)
+            .suspect("a", "b")
+            .install("a", 2, "ac", {"b": "silence"})
+            .install("c", 2, "ac", {"b": "silence"}, entering=True, base={"b": 1})
+            .send("c", 1, view=2)
+            .deliver("a", "c", 1, view=2)
+        ),
+    ),
     "one that is put out hears it first": (
         FIFO,
         lambda s: pair(s).suspect("a", "b").end("b", "expelled").view(2, "a", {"b": "silence"}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcom.core.effects import Deliver
+from gcom.core.effects import Deliver, Installed
 from gcom.sim.checks.record import Record, Rule, Violation, Witness
 from gcom.values.names import Process
 from gcom.values.run import Run
@@ -39,15 +39,25 @@ class CausalOrder(Rule):
 class WholePast(Rule):
     """CAUSAL, over RELIABLE: what its sender had delivered last of another was not given up here either.
 
-    A message whose past nobody holds is given up with it, the same everywhere.
+    A message whose past nobody holds is given up with it, the same everywhere. A sender's base says nothing of that: it
+    covers what those before it have given up.
     """
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record)
+        self._bases: dict[Process, dict[Process, int]] = {}
+
+    def installed(self, witness: Witness, installed: Installed) -> None:
+        if installed.base:
+            self._bases[witness.process] = installed.base
 
     def delivered(self, witness: Witness, delivery: Deliver) -> None:
         run = delivery.run
+        base = self._bases.get(run.sender, {})
         for send in self.record.stream(run.sender).of(run.first, run.last):
             for other, skipped in witness.skipped.items():
                 needed = send.needs.get(other, 0)
-                if other != run.sender and needed and needed in skipped:
+                if other != run.sender and needed > base.get(other, 0) and needed in skipped:
                     raise Violation(
                         f"CAUSAL: {witness.process} delivers {run.sender}, {send.first} and has given up {other}, "
                         f"{needed}, which {run.sender} had delivered when it sent that"
