@@ -37,7 +37,7 @@ def _quorum(patch: Patch, rule: Any, *modules: str) -> None:
         patch.setattr(f"gcom.core.{module}.{QUORUM}", rule)
 
 
-@mutant(even)
+@mutant(even, of_at_most(4), aim=aims.halves_one_after_the_other)
 def trace_01_a_tie_goes_to_both_halves(patch: Patch) -> None:
     _quorum(patch, lambda view, present, *_, **__: 2 * sum(m in present for m in view.members) >= len(view.members))
 

@@ -104,7 +104,7 @@ def nobody_fetches_what_it_misses_of_the_cut(patch: Patch) -> None:
     patch.setattr(Reliable, "close", close_without_asking)
 
 
-@mutant(reliable)
+@mutant(reliable, unsafe, of_three, of_at_most(5), aim=aims.a_dead_one_is_heard_in_the_change)
 def what_is_beyond_the_cut_is_delivered_too(patch: Patch) -> None:
     patch.setattr(Reliable, "within", lambda self, cut: True)
     patch.setattr(Reliable, "can_end", lambda self, cut: True)
@@ -231,12 +231,13 @@ def a_frozen_member_goes_on_numbering(patch: Patch) -> None:
 
 @mutant()
 def runs_are_put_to_members_that_are_not_in_the_view_yet_and_taken(patch: Patch) -> None:
-    """The fence of the data: neither the sender nor the receiver looks at the view."""
+    """The fences of the data: neither looks at the view, and who lags there, having promised, takes all the same."""
+    runs_are_stored_and_delivered_after_the_promise(patch)
     store, receive = Reliable._store, Basic.receive
 
     def open_to(self: Any, peer: Process) -> bool:
         known = self.out.peers.get(peer)
-        return known is not None and self._may_send(known)
+        return known is not None and not self.frozen
 
     def _store(self: Reliable, run: Run) -> bool:
         return store(self, _of_view(run, self.view))
