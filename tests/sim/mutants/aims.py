@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from gcom.sim.plan import HEIR, ORDER, RUNS, VOTE, Event, Fault, Move, Plan
+from gcom.sim.plan import HEIR, LEAVER, ORDER, RUNS, VOTE, Event, Fault, Move, Plan
 
 FROM_MS = 300  # the group has formed, and its applications send
 
@@ -95,3 +95,11 @@ def without_a_past(plan: Plan) -> Plan:
     rng, order = _chance(plan)
     dies = Event(Fault.FRAME, FROM_MS + rng.randint(0, 500), 0, order, RUNS, 1, whom=HEIR)
     return replace(_aimed(plan, dies), crashed_max=2)
+
+
+def one_leaves_and_sleeps(plan: Plan) -> Plan:
+    """One that leaves agrees and pauses; who proposes dies when it has told another, and is put out meanwhile."""
+    rng, order = _chance(plan)
+    leaves = Event(Move.LEAVE, FROM_MS, 0, order)
+    stall = Event(Fault.STALL, FROM_MS, rng.randint(1_000, 1_600), order, "CutOk", last=True, whom=LEAVER)
+    return _aimed(plan, leaves, stall, Event(Fault.FRAME, FROM_MS, 0, order, "Install", 1))

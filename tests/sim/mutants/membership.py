@@ -180,7 +180,7 @@ def a_leaver_is_not_told(patch: Patch) -> None:
     patch.setattr(Passage, "_install_everywhere", everywhere)
 
 
-@mutant(leaving, of_three)
+@mutant(of_three, of_at_most(6), aim=aims.one_leaves_and_sleeps)
 def a_leaver_is_forgotten_with_the_next_view(patch: Patch) -> None:
     install = Farewells.install
 
