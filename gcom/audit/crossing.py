@@ -2,9 +2,9 @@
 
 When p delivers message n of s, for each other member q the highest number that s had delivered of q before sending n
 must be settled at p. Both sides are columns: `Past` has s's sends with what s had heard of each q, `Present` has p's
-deliveries of s with how far p had settled each q. Both are cut at buckets of s's numbers and packed, so that one task
-compares a sender's bucket with what all receivers say of it. A run is one row on either side: what others had sent
-cannot change inside one.
+deliveries of s with the highest that p had settled of each q, and what was missing beneath. Both are cut at buckets of
+s's numbers and packed, so that one task compares a sender's bucket with what all receivers say of it. A run is one row
+on either side: what others had sent cannot change inside one.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ import numpy as np
 
 from gcom.audit.hashing import BUCKET, split_at_buckets
 from gcom.audit.intervals import Intervals
-from gcom.audit.place import Place, Tally
+from gcom.audit.place import EXAMPLES, Place, Tally
 from gcom.audit.records import DELIVER, Ints, Rows
 
 Block = dict[str, Any]
 PAST, PRESENT = "past", "present"
+HOLES_MAX = 256  # of one sender at one process in a stretch of one segment; beyond, its bucket is unknown
+_EVER = 1 << 62
 
 
 @dataclass(slots=True)
@@ -57,7 +59,7 @@ class Crossing:
                 "members": None if place.members is None else list(place.members),
                 "certain": place.certain,
                 "file": path,
-                "holes": holes,
+                "holes": {who: [_row(hole) for hole in each[: HOLES_MAX + 1]] for who, each in holes.items()},
             }
             self._gather(rows.senders[code], PRESENT, about, {**columns, "line": mine[row] + 2})
 
@@ -71,35 +73,47 @@ class Crossing:
             self.blocks.append((sender, int(bucket[start]), kind, packed(about, part)))
 
 
-def _settled_before(rows: Rows, passed: Ints, place: Place) -> tuple[dict[str, Ints], list[str]]:
-    """Of each process how far it was settled without a hole before each row, and of which there are holes."""
-    found: dict[str, Ints] = {}
-    holes = []
+@dataclass(slots=True)
+class _Hole:
+    """Numbers that a process had not settled though it had settled higher ones, for rows after one up to another."""
+
+    first: int
+    last: int
+    since: int
+    until: int = _EVER
+
+
+def _settled_before(rows: Rows, passed: Ints, place: Place) -> tuple[dict[str, Ints], dict[str, list[_Hole]]]:
+    """Of each process the highest number settled before each row, and what was missing beneath it."""
+    highest: dict[str, Ints] = {}
+    holes: dict[str, list[_Hole]] = {}
     for who in sorted({*place.settled, *(rows.senders[c] for c in np.unique(rows.sender[passed]).tolist() if c >= 0)}):
         settled = place.settled.get(who, Intervals())
         code = rows.senders.index(who) if who in rows.senders else -2
         of = np.flatnonzero(rows.sender[passed] == code)
         first = rows.number[passed[of]]
         last = first + rows.count[passed[of]] - 1
-        steps = last
-        smooth = settled.highest == settled.prefix
-        if not smooth or (len(of) and (first != np.concatenate(([settled.prefix + 1], last[:-1] + 1))).any()):
-            steps, whole = _prefixes(settled.copy(), first, last)
-            if not whole:
-                holes.append(who)
-        found[who] = np.concatenate(([settled.prefix], steps))[np.searchsorted(of, np.arange(len(passed)))]
-    return found, holes
+        steps = np.maximum.accumulate(np.concatenate(([settled.highest], last)))
+        highest[who] = steps[np.searchsorted(of, np.arange(len(passed)))]
+        found = [_Hole(a, b, 0) for a, b in Intervals([(1, settled.highest)] if settled else []).minus(settled)]
+        for index in np.flatnonzero(first != steps[:-1] + 1).tolist():
+            _go(found, int(first[index]), int(last[index]), int(steps[index]), int(rows.at[passed[of[index]]]))
+        if found:
+            holes[who] = found
+    return highest, holes
 
 
-def _prefixes(settled: Intervals, first: Ints, last: Ints) -> tuple[Ints, bool]:
-    """How far the set is whole after each range is added, and whether it ever had a hole."""
-    steps = []
-    whole = settled.highest == settled.prefix
-    for a, b in zip(first.tolist(), last.tolist(), strict=True):
-        settled.add(a, b)
-        steps.append(settled.prefix)
-        whole &= settled.highest == settled.prefix
-    return np.array(steps, np.int64), whole
+def _go(holes: list[_Hole], first: int, last: int, highest: int, at: int) -> None:
+    """A row at position `at` settles first…last, not right after the highest."""
+    for hole in [each for each in holes if each.until == _EVER and each.first <= last and first <= each.last]:
+        holes += [_Hole(a, b, hole.since) for a, b in ((hole.first, first - 1), (last + 1, hole.last)) if a <= b]
+        hole.first, hole.last, hole.until = max(hole.first, first), min(hole.last, last), at
+    if first > highest + 1:
+        holes.append(_Hole(highest + 1, first - 1, at))
+
+
+def _row(hole: _Hole) -> list[int]:
+    return [hole.first, hole.last, hole.since, hole.until]
 
 
 def packed(about: Block, columns: dict[str, Ints]) -> bytes:
@@ -148,22 +162,25 @@ def _compare(tally: Tally, sender: str, block: Block, other: str, number: Ints, 
     counts = known & (needed > 0)
     tally.evaluated += int(counts.sum())
     row = _each(block["count"])
-    settled = block[f"of {other}"][row] if f"of {other}" in block else np.zeros(len(number), np.int64)
-    late = np.flatnonzero(counts & (needed > settled))
-    if not len(late):
+    at = block["at"][row] + _within(block["count"])
+    highest = block[f"of {other}"][row] if f"of {other}" in block else np.zeros(len(number), np.int64)
+    missing = needed > highest
+    holes = block["holes"].get(other, ())
+    for first, last, since, until in holes[:HOLES_MAX]:
+        missing |= (needed >= first) & (needed <= last) & (since < at) & (at <= until)
+    late = np.flatnonzero(counts & missing)
+    if not block["certain"]:
+        if len(late):
+            reason = f"{block['process']} has a gap before it delivered {int(number[late[0]])} of {sender}"
+            tally.doubt(len(late), reason)
         return
-    if other in block["holes"] or not block["certain"]:
-        why = "has holes in its deliveries" if other in block["holes"] else "has a gap"
-        tally.doubt(
-            len(late), f"{block['process']} {why} before it delivered {int(number[late[0]])} of {sender}: --exact"
-        )
-        return
-    for index in late[:8].tolist():
-        at = int(block["at"][row[index]] + _within(block["count"])[index])
-        where = {"process": block["process"], "at": at, "view": block["view"], "file": block["file"]}
+    if len(holes) > HOLES_MAX:
+        tally.doubt(1, f"{block['process']} delivered more of {other} out of turn than is kept: --exact decides")
+    for index in late[:EXAMPLES].tolist():
+        where = {"process": block["process"], "at": int(at[index]), "view": block["view"], "file": block["file"]}
         what = {"sender": sender, "number": int(number[index]), "line": int(block["line"][row[index]])}
-        tally.violate(1, **where, **what, other=other, needed=int(needed[index]), later=True)
-    tally.violations += max(0, len(late) - 8)
+        tally.violate(1, **where, **what, other=other, needed=int(needed[index]))
+    tally.violations += max(0, len(late) - EXAMPLES)
 
 
 class _Sends:

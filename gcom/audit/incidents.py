@@ -191,10 +191,10 @@ def _fifo(e: Example) -> str:
 
 
 def _causal(e: Example) -> str:
-    later = "after it" if e.get("later") else "not at all"
+    when = {None: "", True: " (which it delivered after it)", False: " (which it delivered not at all)"}[e.get("later")]
     return (
-        f"{e['process']} delivered {_said(e)} before number {e['needed']} of {e['other']} "
-        f"(which it delivered {later}), but {e['sender']} had delivered that when it sent {e['number']}."
+        f"{e['process']} delivered {_said(e)} before number {e['needed']} of {e['other']}{when}, "
+        f"but {e['sender']} had delivered that when it sent {e['number']}."
     )
 
 

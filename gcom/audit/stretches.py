@@ -366,8 +366,7 @@ class Stretches:
             who = rows.senders[code]
             first, last = self._first_last(passed[of])
             settled = place.settled_of(who)
-            begin = settled.highest if settled.highest == settled.prefix else -1
-            if begin >= 0 and first[0] == begin + 1 and (first[1:] == last[:-1] + 1).all():
+            if first[0] == settled.highest + 1 and (first[1:] == last[:-1] + 1).all():
                 settled.add(int(first[0]), int(last[-1]))
                 if place.since_gap is not None and delivered[of].any():
                     place.since_gap.setdefault(who, int(first[np.argmax(delivered[of])]))
