@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gcom.audit.digests import judge_integrity
 from gcom.audit.groups import Group
 from gcom.audit.judging import Look
 from gcom.audit.place import Tally
@@ -81,8 +82,8 @@ def messages_of(tapes: list[Tape]) -> Messages:
         for name, column in expanded.items():
             parts.setdefault(name, []).append(column)
     joined = {name: np.concatenate(each) for name, each in parts.items()}
-    both = joined["sender"] * (1 << 48) + joined["number"]
-    _, message = np.unique(both, return_inverse=True)
+    _, code = np.unique(joined["number"], return_inverse=True)  # numbers may be as large as a lie
+    _, message = np.unique(joined["sender"] * (len(code) + 1) + code, return_inverse=True)
     paths = _Paths(files, joined.pop("file"))
     return Messages(processes, names, message=message.astype(np.int64), file=paths, **joined)
 
@@ -107,7 +108,7 @@ def look(group: Group, tapes: list[Tape], looks: list[Look]) -> dict[str, Tally]
         tally = found[each.rule] = Tally()
         match each.rule:
             case "INTEGRITY":
-                _integrity(group, tapes, tally)
+                judge_integrity(tapes, each, {who for who in group.coverage if group.closed(who)}, tally)
             case "SERIAL_UNIQUE":
                 judge_serials(messages, tally)
             case "TOTAL_GAP_FREE":
@@ -117,45 +118,6 @@ def look(group: Group, tapes: list[Tape], looks: list[Look]) -> dict[str, Tally]
             case "CAUSAL":
                 _causal(group, tapes, tally)
     return found
-
-
-def _integrity(group: Group, tapes: list[Tape], tally: Tally) -> None:
-    sent: dict[tuple[str, int], int | None] = {}
-    for tape in tapes:
-        for values in _rows(tape, SEND):
-            digests = tape.digests.get(values["row"], [])
-            for step in range(values["count"]):
-                digest = digests[step] if step < len(digests) else None
-                sent.setdefault((tape.process, values["number"] + step), digest)
-    for tape in tapes:
-        for values in _rows(tape, DELIVER):
-            digests = tape.digests.get(values["row"], [])[: values["count"]]
-            sender = tape.names[values["sender"]]
-            for step, digest in enumerate(digests):
-                message = (sender, values["number"] + step)
-                if message not in sent:
-                    if not group.closed(sender):
-                        tally.doubt(1, f"the log of {sender} does not tell what it sent as {message[1]}")
-                elif sent[message] is not None:
-                    tally.evaluated += 1
-                    if sent[message] != digest:
-                        tally.violate(
-                            1,
-                            process=tape.process,
-                            at=values["at"] + step,
-                            view=values["view"],
-                            sender=sender,
-                            number=message[1],
-                            file=tape.files[values["file"]],
-                            line=values["line"],
-                        )
-
-
-def _rows(tape: Tape, kind: int) -> list[dict[str, int]]:
-    columns = tape.columns()
-    chosen = np.flatnonzero(columns["kind"] == kind)
-    lists = {name: column[chosen].tolist() for name, column in columns.items()}
-    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
 def judge_serials(messages: Messages, tally: Tally) -> None:

@@ -84,7 +84,7 @@ def run(
     judgements = _judge(accounts, coverage, most)
     small = [each for each in judgements if each.deliveries <= most]
     _look_closer(spark, small, catalogue, coverage, seeds)
-    _look_at_parts(spark, [each for each in judgements if each.deliveries > most], chains, seeds, most)
+    _look_at_parts(spark, [each for each in judgements if each.deliveries > most], chains, coverage, seeds, most)
     judged = [chain for index, chain in enumerate(chains) if chain.process not in again or index in repeated]
     _cross(spark, [each for each in judgements if crosses(each, most)], judged, coverage)
     return outcome_of(judgements, catalogue, summaries, coverage)
@@ -239,10 +239,15 @@ def _looking(looks: dict[Key, list[Look]], coverage: dict[str, str]) -> Callable
 
 
 def _look_at_parts(
-    spark: Any, judgements: list[Judgement], chains: list[Chain], seeds: tuple[int, int], most: int
+    spark: Any,
+    judgements: list[Judgement],
+    chains: list[Chain],
+    coverage: dict[str, str],
+    seeds: tuple[int, int],
+    most: int,
 ) -> None:
     """Of large groups the first buckets that differ, from those chains that have some of them."""
-    parts = {judgement.key: part_of(judgement, most // 4) for judgement in judgements}
+    parts = {judgement.key: part_of(judgement, most // 4, coverage) for judgement in judgements}
     parts = {key: part for key, part in parts.items() if part.looks}
     which = sorted({index for part in parts.values() for index in part.chains})
     if not which:

@@ -51,7 +51,9 @@ _BY_ORDERING: dict[str, tuple[str, ...]] = {
 
 @dataclass(slots=True)
 class Look:
-    """Ask for messages: of these buckets of serials or (view, bucket) of places in the order; None: of all.
+    """Ask for messages: of these buckets of serials, (view, bucket) of places in the order, or (sender, bucket) of
+
+    numbers; None: of all.
 
     `buckets` says how many messages each has. `pairs` are, for TOTAL_GAP_FREE, the processes of a class whose orders of
     a view differ somewhere: (view, one, other).
@@ -60,6 +62,11 @@ class Look:
     rule: str
     buckets: dict[Any, int] | None
     pairs: list[tuple[int, str, str]] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """What the buckets are of."""
+        return {"SERIAL_UNIQUE": "serials", "INTEGRITY": "numbers"}.get(self.rule, "places")
 
 
 @dataclass(slots=True)
@@ -274,20 +281,20 @@ def _substance(view: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _look_at_integrity(group: Group, tally: Tally) -> list[Look]:
+    """Of a sender's bucket of numbers, equal prints of its sends and of a process's deliveries are equal digests."""
+    if any(account.sent_digests or account.heard_digests for account in group.accounts.values()) and _duplicates(group):
+        return [Look("INTEGRITY", None)]
     sent: Fingerprints = {}
     for account in group.accounts.values():
         add_prints(sent, account.sent_digests)
-    unlike = set()
+    heard: dict[tuple[str, int], list[tuple[int, int, int]]] = defaultdict(list)
     for account in group.accounts.values():
         for place, prints in account.heard_digests.items():
-            if place in sent and prints == sent[place]:
-                tally.evaluated += prints[0]
-            else:
-                unlike.add(place)
-    if not unlike:
-        return []
-    tally.evaluated = 0
-    return [Look("INTEGRITY", None)]
+            heard[place].append(prints)
+    counts = {place: sum(n for n, _, _ in each) for place, each in heard.items()}
+    unlike = {place: counts[place] for place, each in sorted(heard.items()) if set(each) != {sent.get(place)}}
+    tally.evaluated += sum(count for place, count in counts.items() if place not in unlike)
+    return [Look("INTEGRITY", unlike)] if unlike else []
 
 
 def _look_at_serials(group: Group) -> list[Look]:

@@ -13,12 +13,13 @@ import numpy as np
 
 from gcom.audit.account import Account
 from gcom.audit.closer import Messages, contradiction, judge_serials, judge_total, messages_of
+from gcom.audit.digests import judge_integrity
 from gcom.audit.judging import Judgement, Look
 from gcom.audit.place import Tally
 from gcom.audit.records import DELIVER, Ints
 from gcom.audit.tape import Tape
 
-Bucket = tuple[str, Any]  # "serials" and its number, or "places" and (view, number)
+Bucket = tuple[str, Any]  # of a Look's kind
 
 
 @dataclass(slots=True)
@@ -28,11 +29,12 @@ class Part:
     looks: list[Look] = field(default_factory=list)
     left: dict[str, int] = field(default_factory=dict)
     chains: list[int] = field(default_factory=list)
+    closed: frozenset[str] = frozenset()  # whose logs are complete
 
 
-def part_of(judgement: Judgement, most: int) -> Part:
+def part_of(judgement: Judgement, most: int, coverage: dict[str, str]) -> Part:
     """Choose for each rule the first buckets, of `most` messages together but at least one; of all views alike."""
-    part = Part()
+    part = Part(closed=frozenset(who for who, state in coverage.items() if state == "closed"))
     for look in judgement.looks:
         if look.rule == "CAUSAL":  # crossing.py's
             continue
@@ -51,20 +53,21 @@ def part_of(judgement: Judgement, most: int) -> Part:
 def touched(account: Account) -> list[Bucket]:
     """The buckets of which an account of one chain has messages."""
     places = {(section.view, bucket) for section in account.sections for bucket in section.order}
-    return [*(("serials", each) for each in account.serials), *(("places", each) for each in places)]
+    numbers = {*account.sent_digests, *account.heard_digests}
+    kinds = {"serials": account.serials, "places": places, "numbers": numbers}
+    return [(kind, each) for kind, buckets in kinds.items() for each in buckets]
 
 
 def _buckets(look: Look) -> list[Bucket]:
-    kind = "serials" if look.rule == "SERIAL_UNIQUE" else "places"
-    return [(kind, each) for each in look.buckets or ()]
+    return [(look.kind, each) for each in look.buckets or ()]
 
 
 def _first(buckets: dict[Any, int], most: int) -> dict[Any, int]:
     order = sorted(buckets)
-    if isinstance(order[0], tuple):  # the first of each view, then the second of each, and so on
-        begins: dict[int, int] = {}
-        for index, (view, _) in enumerate(order):
-            begins.setdefault(view, index)
+    if isinstance(order[0], tuple):  # the first of each view or sender, then the second of each, and so on
+        begins: dict[Any, int] = {}
+        for index, (one, _) in enumerate(order):
+            begins.setdefault(one, index)
         order = [each for _, each in sorted((index - begins[each[0]], each) for index, each in enumerate(order))]
     total, chosen = 0, dict[Any, int]()
     for each in order:
@@ -85,6 +88,9 @@ def look_at_part(tapes: list[Tape], part: Part) -> dict[str, Tally]:
         match look.rule:
             case "SERIAL_UNIQUE":
                 judge_serials(messages, tally)
+                settled = not part.left[look.rule]
+            case "INTEGRITY":
+                judge_integrity(tapes, look, part.closed, tally)
                 settled = not part.left[look.rule]
             case "TOTAL":
                 judge_total(messages, tally)

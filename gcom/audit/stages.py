@@ -129,7 +129,9 @@ def crosses(judgement: Judgement, most: int = MOST) -> bool:
 def empty_tape(process: str, looks: list[Look]) -> Tape:
     """All that is asked for: everything if one look asks for that."""
     if any(each.buckets is None for each in looks):
-        return Tape(process, None, None)
-    serials = sorted({bucket for each in looks if each.rule == "SERIAL_UNIQUE" for bucket in each.buckets or ()})
-    places = sorted({place for each in looks if each.rule != "SERIAL_UNIQUE" for place in each.buckets or ()})
-    return Tape(process, serials, places)
+        return Tape(process, None)
+    serials, places, numbers = (
+        sorted({bucket for each in looks if each.kind == kind for bucket in each.buckets or ()})
+        for kind in ("serials", "places", "numbers")
+    )
+    return Tape(process, serials, places, numbers)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -448,19 +449,20 @@ class Stretches:
         if not rows.digests:
             return
         for chosen, into in ((sends, account.sent_digests), (delivers, account.heard_digests)):
-            for row in chosen.tolist():
-                digests = rows.digests.get(row)
-                if digests is None:
-                    continue
-                digests = digests[: int(rows.count[row])]
-                who = rows.senders[rows.sender[row]] if rows.kind[row] == DELIVER else self.process
-                word = np.full(len(digests), word_of(who), np.uint64)
-                number = np.arange(len(digests)) + rows.number[row]
+            told = np.array([row for row in chosen.tolist() if row in rows.digests], np.int64)
+            lists = [rows.digests[row][:n] for row, n in zip(told.tolist(), rows.count[told].tolist(), strict=True)]
+            lengths = np.array([len(each) for each in lists], np.int64)
+            digest = np.fromiter(chain.from_iterable(lists), np.int64)
+            number = np.repeat(rows.number[told] - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(digest))
+            own = len(rows.senders)
+            code = np.repeat(np.where(rows.kind[told] == DELIVER, rows.sender[told], own), lengths)
+            for each in np.unique(code).tolist():
+                of = code == each
+                who = self.process if each == own else rows.senders[each]
                 # The digest takes the place of the offset: a message's print is of its number and digest.
-                salted = word ^ np.array(digests, np.int64).view(np.uint64)
-                one = np.ones(len(digests), np.int64)
-                prints = fingerprints(salted, number, number, one, self.seeds)
-                _sum_into(into, (((who, bucket), each) for bucket, each in prints.items()))
+                salted = np.uint64(word_of(who)) ^ digest[of].view(np.uint64)
+                prints = fingerprints(salted, number[of], number[of], np.ones_like(number[of]), self.seeds)
+                _sum_into(into, (((who, bucket), found) for bucket, found in prints.items()))
 
 
 def _state_of(states: Record | None, key: Key) -> Record | None:

@@ -24,12 +24,14 @@ class Tape:
     whether that is certain; `settled` are ranges that became settled without a row: (row, process, first, last);
     `members` are those of the view in force from a row on, or its number where a gap hides its record; `certain` tells
     from which row on something is missing, or no longer.
-    Of rows that are neither in `serials` nor in `places`, both sets of buckets, nothing is kept; None stands for all.
+    Of rows that are in none of `serials`, `places` and `numbers`, all buckets as a Look has them, nothing is kept; None
+    instead of `serials` stands for all.
     """
 
     process: str
     serials: list[int] | None
-    places: list[tuple[int, int]] | None
+    places: list[tuple[int, int]] = field(default_factory=list)
+    numbers: list[tuple[str, int]] = field(default_factory=list)
     rows: int = 0
     names: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
@@ -42,7 +44,7 @@ class Tape:
 
     @property
     def whole(self) -> bool:
-        return self.serials is None or self.places is None
+        return self.serials is None
 
     def name(self, who: str) -> int:
         if who not in self.names:
@@ -76,7 +78,7 @@ class Tape:
             *(row, kind, rows.at[mine], rows.count[mine], constant[0], sender),
             *(rows.number[mine], rows.serial[mine], places, constant[1], constant[2], mine + 2),
         ]
-        keep = self._wanted(kind, rows.serial[mine], rows.count[mine], rows.view[mine], places)
+        keep = self._wanted(rows, mine, places, sender)
         self.parts.append([column[keep] for column in columns])
         where, true, certain = heard
         if self.whole and len(where):
@@ -86,23 +88,27 @@ class Tape:
             if digests is not None:
                 self.digests[int(row[index])] = digests
 
-    def _wanted(self, kind: Ints, serial: Ints, count: Ints, view: Ints, places: Ints) -> Any:
-        if self.serials is None or self.places is None:
-            return np.ones(len(kind), np.bool_)
-        keep = np.zeros(len(kind), np.bool_)
+    def _wanted(self, rows: Rows, mine: Ints, places: Ints, sender: Ints) -> Any:
+        """Which of the rows are kept; `sender` has indexes of names."""
+        if self.serials is None:
+            return np.ones(len(mine), np.bool_)
+        keep = np.zeros(len(mine), np.bool_)
+        count, serial, number, view = rows.count[mine], rows.serial[mine], rows.number[mine], rows.view[mine]
         for bucket in self.serials:
-            keep |= (serial >= 0) & (serial // BUCKET <= bucket) & ((serial + count - 1) // BUCKET >= bucket)
-        delivered = kind == DELIVER
+            keep |= (serial >= 0) & _touches(serial, count, bucket)
+        delivered = rows.kind[mine] == DELIVER
         for in_view, bucket in self.places:
-            keep |= (
-                delivered
-                & (view == in_view)
-                & (places // BUCKET <= bucket)
-                & ((places + count - 1) // BUCKET >= bucket)
-            )
+            keep |= delivered & (view == in_view) & _touches(places, count, bucket)
+        for who, bucket in self.numbers:
+            if who in self.names:
+                keep |= (sender == self.name(who)) & _touches(number, count, bucket)
         return keep
 
     def columns(self) -> dict[str, Ints]:
         if not self.parts:
             return {name: np.zeros(0, np.int64) for name in COLUMNS}
         return {name: np.concatenate(each) for name, each in zip(COLUMNS, zip(*self.parts, strict=True), strict=True)}
+
+
+def _touches(first: Ints, count: Ints, bucket: int) -> Any:
+    return (first // BUCKET <= bucket) & ((first + count - 1) // BUCKET >= bucket)

@@ -48,7 +48,7 @@ def audit(folder: Path, chain_bytes: int = CHAIN_BYTES, most: int = MOST) -> Out
         judgement = judge(Group.of(key, [unpack(pack(account)) for _, account in each], coverage), most)
         if judgement.deliveries > most:
             judgement.chains = {index: touched(account) for index, (_, account) in enumerate(each)}
-            _look_at_part(judgement, [chain for chain, _ in each], most)
+            _look_at_part(judgement, [chain for chain, _ in each], coverage, most)
         else:
             _look_closer(found, judgement, coverage)
         if crosses(judgement, most):
@@ -83,8 +83,8 @@ def _cross(judgement: Judgement, chains: list[Chain], coverage: dict[str, str]) 
         judgement.tallies["CAUSAL"].add(tally)
 
 
-def _look_at_part(judgement: Judgement, chains: list[Chain], most: int) -> None:
-    part = part_of(judgement, most // 4)
+def _look_at_part(judgement: Judgement, chains: list[Chain], coverage: dict[str, str], most: int) -> None:
+    part = part_of(judgement, most // 4, coverage)
     tapes = []
     for index in sorted(part.chains, key=lambda index: (chains[index].process, index)):
         tape = empty_tape(chains[index].process, part.looks)
