@@ -61,10 +61,11 @@ def run(
     chain_bytes: int = CHAIN_BYTES,
     kept: Kept | None = None,
     most: int = MOST,
+    tell: Callable[[str], object] = str,
 ) -> Outcome:
     """The quick plan: certificates first, messages only where they differ. With `kept`, only new segments are read.
 
-    Groups of up to `most` deliveries are looked at message by message in one task each.
+    Groups of up to `most` deliveries are looked at message by message in one task each. `tell` hears what begins.
     """
     seeds = (secrets.randbits(64), secrets.randbits(64)) if kept is None else kept.seeds
     chains = chains_of(catalogue, chain_bytes if kept is None else 1)
@@ -72,16 +73,20 @@ def run(
         accounts = _scan(spark, chains, range(len(chains)), seeds).persist()
     else:
         accounts = _scan_new(spark, chains, catalogue, kept).persist()
+    tell(f"reading {len(catalogue.sizes):,} segments of {len(catalogue.paths):,} processes")
     summaries = _summaries(accounts)
     again = to_repeat(summaries)
     if again:
+        tell(f"reading {len(again):,} processes once more, from their first lines")
         repeated = range(len(chains), len(chains) + len(again))
         chains += [Chain(process, tuple(catalogue.paths[process])) for process in again]
         whole = _scan(spark, chains, repeated, seeds).persist()
         summaries = {**summaries, **_summaries(whole)}
         accounts = accounts.where(~accounts.process.isin(again)).unionByName(whole)
     coverage = coverages(catalogue, summaries)
+    tell("comparing what the processes say")
     judgements = _judge(accounts, coverage, most)
+    tell("looking at messages where accounts differ")
     small = [each for each in judgements if each.deliveries <= most]
     _look_closer(spark, small, catalogue, coverage, seeds)
     _look_at_parts(spark, [each for each in judgements if each.deliveries > most], chains, coverage, seeds, most)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from gcom.audit.catalogue import Catalogue, catalogue
@@ -20,6 +20,7 @@ from gcom.audit.finder import Finder
 from gcom.audit.importing import SHIVIZ, import_shiviz
 from gcom.audit.job import run
 from gcom.audit.kept import Kept
+from gcom.audit.progress import followed
 from gcom.audit.reading import compact, list_segments
 from gcom.audit.result import IMPOSSIBLE, Result, result_of
 from gcom.audit.session import open_session
@@ -120,19 +121,41 @@ def _judged(found: Catalogue, master: str | None, remote: str | None, kept: Kept
         tell("starting Spark")
         spark = open_session(master, remote)
         try:
-            tell(f"reading {len(found.sizes):,} segments of {len(found.paths):,} processes")
-            return result_of(run_exactly(spark, found) if exact else run(spark, found, kept=kept))
+            with followed(spark, tell.tasks):
+                if exact:
+                    tell(f"reading {len(found.sizes):,} segments message by message")
+                    return result_of(run_exactly(spark, found))
+                return result_of(run(spark, found, kept=kept, tell=tell))
         finally:
             spark.stop()
 
 
+class _Telling:
+    """What is done now, and how far it is, on a terminal's standard error."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=None)
+
+    def __call__(self, what: str) -> None:
+        self._progress.reset(self._task, description=what, total=None)
+
+    def tasks(self, done: int, total: int) -> None:
+        self._progress.update(self._task, completed=done, total=total)
+
+
 @contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
+def _progress() -> Iterator[_Telling]:
     console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        task = progress.add_task("")
-        yield lambda text: progress.update(task, description=text)
+        yield _Telling(progress)
 
 
 def _show(result: Result) -> None:

@@ -1,0 +1,50 @@
+"""How far Spark is, for whoever waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any
+
+LOOK_S = 0.2
+
+
+@contextmanager
+def followed(spark: Any, told: Callable[[int, int], None]) -> Iterator[None]:
+    """Tell now and then how many tasks of the stage that runs are done, and of how many; never after the end."""
+    if hasattr(spark, "clearProgressHandlers") and "connect" in type(spark).__module__:
+        yield from _by_server(spark, told)
+    else:
+        yield from _by_looking(spark, told)
+
+
+def _by_server(spark: Any, told: Callable[[int, int], None]) -> Iterator[None]:
+    def handle(stages: Iterable[Any] | None, **_: Any) -> None:
+        running = [each for each in stages or () if each.num_completed_tasks < each.num_tasks]
+        if running:
+            told(running[0].num_completed_tasks, running[0].num_tasks)
+
+    spark.registerProgressHandler(handle)
+    try:
+        yield
+    finally:
+        spark.removeProgressHandler(handle)
+
+
+def _by_looking(spark: Any, told: Callable[[int, int], None]) -> Iterator[None]:
+    tracker, ended = spark.sparkContext.statusTracker(), Event()
+
+    def look() -> None:
+        while not ended.wait(LOOK_S):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            for stage in [each for each in stages if each is not None][:1]:
+                told(stage.numCompletedTasks, stage.numTasks)
+
+    watcher = Thread(target=look, name="gcom-audit-progress", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
