@@ -82,7 +82,7 @@ def _compiled(regex: str) -> re.Pattern[str]:
     try:
         pattern = re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", regex), re.MULTILINE)
     except re.error as error:
-        raise BadValue(f"regex {regex!r} is none: {error}") from None
+        raise BadValue(f"regex {regex!r} is no regular expression: {error}") from None
     missing = {"host", "clock"} - pattern.groupindex.keys()
     if missing:
         raise BadValue(f"regex {regex!r} lacks the group {' and '.join(sorted(missing))}, as (?<host>\\S*)")

@@ -191,7 +191,7 @@ def _fifo(e: Example) -> str:
 
 
 def _causal(e: Example) -> str:
-    when = {None: "", True: " (which it delivered after it)", False: " (which it delivered not at all)"}[e.get("later")]
+    when = {None: "", True: " (which it delivered after it)", False: " (which it never delivered)"}[e.get("later")]
     return (
         f"{e['process']} delivered {_said(e)} before number {e['needed']} of {e['other']}{when}, "
         f"but {e['sender']} had delivered that when it sent {e['number']}."
@@ -217,11 +217,8 @@ def _gap_free(e: Example) -> str:
                 f"In view {e['view']} {e['process']} delivered {_said(mine['before'])} before {_said(mine['after'])}, "
                 f"{e['other']} the other way round."
             )
-    mine, theirs = (_said(each) if each else "nothing more" for each in (e["mine"], e["theirs"]))
-    return (
-        f"In view {e['view']} the {e['place']}. delivery of {e['process']} was {mine}, "
-        f"that of {e['other_process']} was {theirs}."
-    )
+    mine, theirs = (f"was {_said(each)}" if each else "did not happen" for each in (e["mine"], e["theirs"]))
+    return f"In view {e['view']} delivery {e['place']} {mine} at {e['process']}, and {theirs} at {e['other_process']}."
 
 
 def _unique(e: Example) -> str:
@@ -269,7 +266,7 @@ _SENTENCES: dict[str, Callable[[Example], str]] = {
     "NO_DUPLICATION": lambda e: f"{e['process']} delivered {_said(e)} though it was settled there before.",
     "INTEGRITY": lambda e: f"{e['process']} delivered {_said(e)} with another payload than was sent.",
     "SELF_DELIVERY": lambda e: (
-        f"{e['process']} sent number {e['number']} in view {e['view']} and went on from it without delivering that."
+        f"{e['process']} sent number {e['number']} in view {e['view']} and went on from it without delivering it."
     ),
     "AGREEMENT": lambda e: (
         f"{e['other']} delivered {_said(e)} in view {e['view']}, and {e['process']}, which went on with it, never did."

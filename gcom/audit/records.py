@@ -71,6 +71,7 @@ _OPTIONAL: dict[str, type] = {
     "netsplit": str,
     "state": dict,
 }
+_WORDS = {str: "a text", int: "an integer", bool: "true or false", list: "a list", dict: "a map"}
 _FIRST_AND_LAST = ("open", "close")
 _FROM_ONE = ("at", "count", "number", "view", "sent_view", "serial")
 
@@ -163,10 +164,10 @@ def problem_of(record: object) -> str:
         if name not in record:
             return f"a {record['type']} without {name}"
         if type(record[name]) is not wanted:
-            return f"{name} is not a {wanted.__name__}"
+            return f"{name} is not {_WORDS[wanted]}"
     for name, wanted in _OPTIONAL.items():
         if name in record and name not in required and type(record[name]) is not wanted:
-            return f"{name} is not a {wanted.__name__}"
+            return f"{name} is not {_WORDS[wanted]}"
     return _problem_of_numbers(record)
 
 

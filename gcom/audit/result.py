@@ -67,10 +67,11 @@ class Result:
     def headline(self) -> str:
         """The first line: the verdict, and what it is about."""
         deliveries = sum(group.deliveries for group in self.groups)
-        about = f"{len(self.groups)} groups, {len(self.coverage)} processes, {deliveries:,} deliveries"
+        about = f"{_many(len(self.groups), 'group')}, {_many(len(self.coverage), 'process', 'processes')}, "
+        about += _many(deliveries, "delivery", "deliveries")
         broken = [incident for incident in self.incidents if incident.expected]
         if broken:
-            return f"FAIL: {broken[0].sentence} ({len(broken)} incidents; {about})"
+            return f"FAIL: {broken[0].sentence} ({_many(len(broken), 'incident')}; {about})"
         reasons = [f"{group.group}: {group.reason}" for group in self.groups if group.reason]
         if self.verdict != "PASS":
             return f"{self.verdict}: {reasons[0] if reasons else 'nothing to judge'} ({about})"
@@ -90,6 +91,10 @@ class Result:
             "notes": self.notes,
             "unknown_types": self.unknown_types,
         }
+
+
+def _many(count: int, one: str, more: str = "") -> str:
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
 def _group_row(group: GroupResult) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def compact_logs(folders: list[str], into: Path) -> int:
 def import_log(form: str, file: Path, into: Path, regex: str | None) -> int:
     """Write another system's log as delivery logs."""
     if form != "shiviz":
-        raise BadValue(f"{form!r} is no form that can be imported; there is: shiviz")
+        raise BadValue(f"{form!r} cannot be imported: the one form that can is shiviz")
     imported = import_shiviz(file, into, regex or SHIVIZ)
     for note in imported.notes:
         notice(note)

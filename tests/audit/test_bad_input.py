@@ -73,7 +73,10 @@ def test_another_version_is_a_gap_that_says_so(tmp_path: Path) -> None:
         ('{"type":"send","at":3,"group":"g","view":1,"number":0,"clock":{}}', "number is 0"),
         ('{"type":"send","at":3,"group":"g","view":1,"number":1,"clock":{"b#1":"x"}}', "clock is not a map of numbers"),
         ('{"type":"skip","at":3,"group":"g","view":1}', "a skip of nothing"),
-        ('{"type":"deliver","at":3,"group":"g","view":1,"sent_view":1,"sender":"b#1","number":1e99}', "is not a int"),
+        (
+            '{"type":"deliver","at":3,"group":"g","view":1,"sent_view":1,"sender":"b#1","number":1e99}',
+            "is not an integer",
+        ),
         ('{"type":"view","at":3,"group":"g","view":1,"members":[]}', "a view without leader"),
     ],
 )

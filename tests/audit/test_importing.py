@@ -66,7 +66,7 @@ def test_a_regex_as_shiviz_has_it(tmp_path: Path) -> None:
         ("a {broken}\nx\n", SHIVIZ, NotALog, ":1: the clock is no JSON"),
         ('a {"a":"1"}\nx\n', SHIVIZ, NotALog, "no map of host to number"),
         ('a {"b":1}\nx\n', SHIVIZ, NotALog, "no entry for a itself"),
-        (GOVECTOR, "(", BadValue, "is none"),
+        (GOVECTOR, "(", BadValue, "is no regular expression"),
         (GOVECTOR, "(?<host>.*)", BadValue, "lacks the group clock"),
     ],
 )
