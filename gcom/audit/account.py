@@ -14,6 +14,13 @@ from gcom.audit.timeline import Timeline
 Fingerprints = dict[Any, tuple[int, int, int]]
 
 
+def add_prints(mine: Fingerprints, theirs: Fingerprints) -> None:
+    """Make `mine` those of both together: counts add up, and so do sums, modulo 2^64."""
+    for bucket, (n, s1, s2) in theirs.items():
+        m, t1, t2 = mine.get(bucket, (0, 0, 0))
+        mine[bucket] = (m + n, (t1 + s1) % 2**64, (t2 + s2) % 2**64)
+
+
 @dataclass(slots=True)
 class Account:
     """What one process's log, or a part of it, says of one (group, instance).
@@ -45,7 +52,6 @@ class Account:
     sent_digests: Fingerprints = field(default_factory=dict)
     heard_digests: Fingerprints = field(default_factory=dict)
     dependent_from: dict[str, int] = field(default_factory=dict)
-    disorderly: bool = False  # some sender's numbers did not simply go up
     timeline: Timeline = field(default_factory=Timeline)
 
     def tally(self, rule: str) -> Tally:

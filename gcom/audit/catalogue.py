@@ -73,7 +73,6 @@ class Scanned:
     scanner: Scanner
     torn: bool
     exited: bool
-    records: int
     begins: dict[Key, tuple[object, ...]] = field(default_factory=dict)
     ends: dict[Key, tuple[object, ...]] = field(default_factory=dict)
     begins_at: int = 0
@@ -97,7 +96,7 @@ def scan(
         if scanner is None or scanned is None:
             state = None if chain.first else segment.opening.state
             scanner = Scanner(chain.process, seeds, state, tapes, crossings)
-            scanned = Scanned(scanner, torn=False, exited=False, records=0, begins_at=segment.opening.at)
+            scanned = Scanned(scanner, torn=False, exited=False, begins_at=segment.opening.at)
             for group, each in (state or {}).items():
                 scanned.begins[group, each.get("instance", "")] = comparable_state(each, chain.process)
             previous = -1 if chain.first else segment.opening.segment - 1
@@ -122,6 +121,5 @@ def _feed(scanner: Scanner, scanned: Scanned, segment: Segment, previous: int, *
         if missing:
             scanner.notes.append(f"{segment.path}: segment {previous + 1} of {scanner.process} is missing before it")
         scanner.feed(segment, missing, first)
-        scanned.records += len(segment.rows)
     scanned.torn = segment.torn
     scanned.exited = segment.closing is not None and segment.closing.exited

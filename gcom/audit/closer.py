@@ -14,7 +14,7 @@ import numpy as np
 from gcom.audit.digests import judge_integrity
 from gcom.audit.groups import Group
 from gcom.audit.judging import Look
-from gcom.audit.place import Tally
+from gcom.audit.place import EXAMPLES, Tally
 from gcom.audit.records import DELIVER, SEND, SKIP, Ints
 from gcom.audit.tape import Tape
 
@@ -334,7 +334,7 @@ def _causal_of(
 def _violate_causal(
     tape: Tape, sender: str, number: Any, line: Any, other: str, needed: Any, settled: _Settled, tally: Tally
 ) -> None:
-    columns = tape.columns() if len(tally.examples) < 8 else None
+    columns = tape.columns() if len(tally.examples) < EXAMPLES else None
     if columns is None:
         tally.violate(1)
         return

@@ -39,7 +39,6 @@ class Event:
     sender: str
     number: int
     serial: int
-    when_us: int
     file: str
     line: int
     record: Record | None  # of all but send, deliver and skip
@@ -287,7 +286,6 @@ def _event(segment: Segment, row: int) -> Event:
     kind = int(rows.kind[row])
     record = rows.rare.get(row)
     sender = rows.senders[rows.sender[row]] if rows.sender[row] >= 0 else ""
-    wall = opening.wall_ns // 1000 if type(opening.wall_ns) is int else 0
     return Event(
         process=opening.process,
         kind=_NAMES[kind],
@@ -297,7 +295,6 @@ def _event(segment: Segment, row: int) -> Event:
         sender=opening.process if kind == SEND else sender,
         number=int(rows.number[row]) if kind in (SEND, DELIVER, SKIP) else -1,
         serial=int(rows.serial[row]),
-        when_us=wall + int(rows.t[row]) if rows.t[row] >= 0 else -1,
         file=segment.path,
         line=row + 2,
         record=record,

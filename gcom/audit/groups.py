@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from gcom.audit.account import Account, Fingerprints
+from gcom.audit.account import Account, add_prints
 from gcom.audit.hashing import BUCKET
 from gcom.audit.intervals import Intervals
 from gcom.audit.place import Key, Section
@@ -100,7 +100,6 @@ def join(one: Account, other: Account) -> Account:
     one.last_serial = max(one.last_serial, other.last_serial)
     for who, number in other.dependent_from.items():
         one.dependent_from.setdefault(who, number)
-    one.disorderly |= other.disorderly
     one.timeline.add(other.timeline)
     return one
 
@@ -116,9 +115,3 @@ def _join_sections(one: Section, other: Section) -> None:
 def _add_numbers(mine: dict[Any, Intervals], theirs: dict[Any, Intervals]) -> None:
     for key, numbers in theirs.items():
         mine[key] = mine[key].union(numbers) if key in mine else numbers
-
-
-def add_prints(mine: Fingerprints, theirs: Fingerprints) -> None:
-    for bucket, (n, s1, s2) in theirs.items():
-        m, t1, t2 = mine.get(bucket, (0, 0, 0))
-        mine[bucket] = (m + n, (t1 + s1) % 2**64, (t2 + s2) % 2**64)

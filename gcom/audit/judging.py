@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from gcom.audit.account import Fingerprints
-from gcom.audit.groups import Group, add_prints
+from gcom.audit.account import Fingerprints, add_prints
+from gcom.audit.groups import Group
 from gcom.audit.history import History, history_of
 from gcom.audit.intervals import Intervals
-from gcom.audit.place import EXAMPLES, Key, Section, Tally
+from gcom.audit.place import Key, Section, Tally
 
 RULES = (
     "NO_CREATION",
@@ -51,10 +51,9 @@ _BY_ORDERING: dict[str, tuple[str, ...]] = {
 
 @dataclass(slots=True)
 class Look:
-    """Ask for messages: of these buckets of serials, (view, bucket) of places in the order, or (sender, bucket) of
+    """Ask for the messages of these buckets, all of one `kind`; None: for all messages.
 
-    numbers; None: of all.
-
+    A bucket is a number for serials, (view, number) for places in the order, (sender, number) for a sender's numbers.
     `buckets` says how many messages each has. `pairs` are, for TOTAL_GAP_FREE, the processes of a class whose orders of
     a view differ somewhere: (view, one, other).
     """
@@ -462,4 +461,4 @@ def verdict_of(tally: Tally) -> str:
     return "PASS" if tally.evaluated else "VACUOUS"
 
 
-__all__ = ["EXAMPLES", "RULES", "Judgement", "Look", "expected_rules", "judge", "verdict_of"]
+__all__ = ["RULES", "Judgement", "Look", "expected_rules", "judge", "verdict_of"]

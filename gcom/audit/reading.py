@@ -27,10 +27,6 @@ class Listing:
     sizes: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    @property
-    def paths(self) -> list[str]:
-        return list(self.sizes)
-
 
 def list_segments(folders: Iterable[str]) -> Listing:
     """All segments under `folders`, sealed or not, sorted. Raises NotALog where there are none."""

@@ -35,7 +35,6 @@ class Summary:
     gaps: int
     torn: bool
     exited: bool
-    records: int
     ends_at: int
     begins_at: int
     notes: list[str]
@@ -64,19 +63,18 @@ def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
 def summarized(chain: Chain, index: int, scanned: Scanned) -> Summary:
     scanner = scanned.scanner
     return Summary(
-        chain.process,
-        index,
-        scanner.gaps,
-        scanned.torn,
-        scanned.exited,
-        scanned.records,
-        scanned.ends_at,
-        scanned.begins_at,
-        scanner.notes,
-        scanner.unknown_types,
-        scanned.begins,
-        scanned.ends,
-        not chain.first and any(_is_doubtful(account) for account in scanner.accounts.values()),
+        process=chain.process,
+        chain=index,
+        gaps=scanner.gaps,
+        torn=scanned.torn,
+        exited=scanned.exited,
+        ends_at=scanned.ends_at,
+        begins_at=scanned.begins_at,
+        notes=scanner.notes,
+        unknown_types=scanner.unknown_types,
+        begins=scanned.begins,
+        ends=scanned.ends,
+        doubtful=not chain.first and any(_is_doubtful(account) for account in scanner.accounts.values()),
     )
 
 

@@ -6,14 +6,13 @@ sender's numbers in it do not simply go up (loss, disorder, a violation), its ro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from gcom.audit.account import Account, Fingerprints
+from gcom.audit.account import Account, add_prints
 from gcom.audit.crossing import Crossing
 from gcom.audit.hashing import BUCKET, fingerprints, word_of
 from gcom.audit.intervals import Intervals
@@ -391,7 +390,6 @@ class Stretches:
         rows, place, account = self.rows, self.place, self.account
         settled = place.settled_of(who)
         overlaps = np.zeros(len(passed), np.int64)
-        account.disorderly = True
         for index, row in enumerate(passed.tolist()):
             first, count = int(rows.number[row]), int(rows.count[row])
             last = first + count - 1
@@ -415,7 +413,7 @@ class Stretches:
         words = self.words[rows.sender[delivers]] if len(delivers) else np.zeros(0, np.uint64)
         number, count = rows.number[delivers], rows.count[delivers]
         prints = fingerprints(words, number, places, count, self.seeds)
-        _sum_into(section.order, prints.items())
+        add_prints(section.order, prints)
 
     def _judge_serials(self, passed: Ints) -> None:
         """SERIAL_CONTIGUOUS, and fingerprints for SERIAL_UNIQUE."""
@@ -442,7 +440,7 @@ class Stretches:
         account.tally("SERIAL_UNIQUE").evaluated += int(rows.count[named].sum())
         words = self.words[rows.sender[named]] if len(named) else np.zeros(0, np.uint64)
         prints = fingerprints(words, rows.number[named], rows.serial[named], rows.count[named], self.seeds)
-        _sum_into(account.serials, prints.items())
+        add_prints(account.serials, prints)
 
     def _note_digests(self, sends: Ints, delivers: Ints) -> None:
         rows, account = self.rows, self.account
@@ -462,7 +460,7 @@ class Stretches:
                 # The digest takes the place of the offset: a message's print is of its number and digest.
                 salted = np.uint64(word_of(who)) ^ digest[of].view(np.uint64)
                 prints = fingerprints(salted, number[of], number[of], np.ones_like(number[of]), self.seeds)
-                _sum_into(into, (((who, bucket), found) for bucket, found in prints.items()))
+                add_prints(into, {(who, bucket): found for bucket, found in prints.items()})
 
 
 def _state_of(states: Record | None, key: Key) -> Record | None:
@@ -474,9 +472,3 @@ def _within(entries: tuple[Ints, Ints], sends: Ints) -> tuple[Ints, Ints]:
     where, said = entries
     low, high = np.searchsorted(where, (sends[0], sends[-1] + 1))
     return where[low:high], said[low:high]
-
-
-def _sum_into(into: Fingerprints, prints: Iterable[tuple[Any, tuple[int, int, int]]]) -> None:
-    for bucket, (n, s1, s2) in prints:
-        m, t1, t2 = into.get(bucket, (0, 0, 0))
-        into[bucket] = (m + n, (t1 + s1) % 2**64, (t2 + s2) % 2**64)

@@ -6,6 +6,7 @@ Only classes named here come out again, whatever the bytes say.
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from enum import IntEnum
 from typing import Any
 
 import msgpack
@@ -24,7 +25,17 @@ _CLASSES: dict[str, Any] = {
     each.__name__: each
     for each in (Account, Section, Tally, Tape, Judgement, Look, Summary, Counts, Spread, Timeline, History)
 }
-_TUPLE, _INTERVALS, _OBJECT, _PAIRS, _ARRAY, _SET = range(6)
+
+
+class _Code(IntEnum):
+    """What msgpack has no type for."""
+
+    TUPLE = 0
+    INTERVALS = 1
+    OBJECT = 2
+    PAIRS = 3  # a dict whose keys are not all texts
+    ARRAY = 4
+    SET = 5
 
 
 def pack(thing: object) -> bytes:
@@ -43,44 +54,44 @@ def unpack(data: bytes) -> Any:
 def _plain(thing: object) -> object:
     match thing:
         case tuple():
-            return _ext(_TUPLE, [_plain(each) for each in thing])
+            return _ext(_Code.TUPLE, [_plain(each) for each in thing])
         case Intervals():
-            return _ext(_INTERVALS, [number for pair in thing for number in pair])
+            return _ext(_Code.INTERVALS, [number for pair in thing for number in pair])
         case np.ndarray():
-            return _ext(_ARRAY, [thing.dtype.str, thing.tobytes()])
+            return _ext(_Code.ARRAY, [thing.dtype.str, thing.tobytes()])
         case frozenset():
-            return _ext(_SET, [_plain(each) for each in sorted(thing)])
+            return _ext(_Code.SET, [_plain(each) for each in sorted(thing)])
         case list():
             return [_plain(each) for each in thing]
         case dict() if all(type(key) is str for key in thing):
             return {key: _plain(value) for key, value in thing.items()}
         case dict():
-            return _ext(_PAIRS, [[_plain(key), _plain(value)] for key, value in thing.items()])
+            return _ext(_Code.PAIRS, [[_plain(key), _plain(value)] for key, value in thing.items()])
         case _ if is_dataclass(thing):
             name = type(thing).__name__
-            return _ext(_OBJECT, [name, [_plain(getattr(thing, field.name)) for field in fields(thing)]])
+            return _ext(_Code.OBJECT, [name, [_plain(getattr(thing, field.name)) for field in fields(thing)]])
         case _:
             return thing
 
 
-def _ext(code: int, content: object) -> msgpack.ExtType:
-    return msgpack.ExtType(code, msgpack.packb(content, strict_types=True))
+def _ext(code: _Code, content: object) -> msgpack.ExtType:
+    return msgpack.ExtType(int(code), msgpack.packb(content, strict_types=True))
 
 
 def _built(code: int, data: bytes) -> Any:
     content = msgpack.unpackb(data, ext_hook=_built, strict_map_key=True)
     match code:
-        case 0:
+        case _Code.TUPLE:
             return tuple(content)
-        case 1:
+        case _Code.INTERVALS:
             return Intervals(zip(content[::2], content[1::2], strict=True))
-        case 2:
+        case _Code.OBJECT:
             return _CLASSES[content[0]](*content[1])
-        case 3:
+        case _Code.PAIRS:
             return dict(content)
-        case 5:
+        case _Code.SET:
             return frozenset(content)
-        case 4:
+        case _Code.ARRAY:
             return np.frombuffer(content[1], np.dtype(content[0]))
         case _:
             raise ValueError(f"type {code}")

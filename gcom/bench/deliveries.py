@@ -82,7 +82,6 @@ class _Writer:
         self._sent = [0] * plan.members
         self._heard = [0] * plan.members  # the highest numbers delivered: `_sent`, but where a run is late
         self._late: list[tuple[str, int]] = []  # a delivery that waits for the end of the next round
-        self._told_all = True
         self._segment = Segment(self._home, 0)
         self._open()
 
@@ -111,8 +110,7 @@ class _Writer:
     def round(self, lengths: list[int], order: list[int], late: int | None) -> None:
         mine, count = self._sent[self._me], lengths[self._me]
         others = [(i, who) for i, who in enumerate(self._processes) if i != self._me]
-        clock = ",".join([f'"{who}":{self._heard[i]}' for i, who in others]) if mine or not self._told_all else ""
-        self._told_all = True
+        clock = ",".join([f'"{who}":{self._heard[i]}' for i, who in others]) if mine else ""
         head = f'"at":{self._at},"t":{self._at},"group":"load","instance":"b1","view":{self._view}'
         counted = f',"count":{count}' if count > 1 else ""
         self._line(f'{{"type":"send",{head},"number":{mine + 1}{counted},"clock":{{{clock}}}}}', count)
@@ -147,7 +145,6 @@ class _Writer:
         if self._segment.size >= SEGMENT_BYTES:
             self._segment.seal(self._at, "rotate")
             self._segment = Segment(self._home, self._segment.number + 1)
-            self._told_all = False
             self._open()
 
     def close(self) -> int:

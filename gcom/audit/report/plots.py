@@ -24,9 +24,8 @@ _STANDINS = {
     "#010207": "var(--fail)",
     "#010208": "var(--unknown)",
     "#010209": "var(--c2)",
-    "#01020a": "var(--soft)",
 }
-_INK, _MUTED, _LINE, _ACCENT, _FAIL, _UNKNOWN, _THIRD, _SOFT = _STANDINS
+_INK, _MUTED, _LINE, _ACCENT, _FAIL, _UNKNOWN, _THIRD = _STANDINS
 _STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "gcom",
