@@ -15,7 +15,7 @@ from gcom.values.view import View
 
 # Why one goes who may be alive behind a bad link: it is let in again once it has reached all. Whose machine says that
 # it is gone may have ended its stay itself, since it heard too few.
-UNHEARD = (CUT_OFF, "accused", "gone", "silence", "stuck")
+_MAY_LIVE = (CUT_OFF, "accused", "gone", "silence", "stuck")
 
 
 def is_started(definition: Definition, members: tuple[Process, ...], before: bool) -> bool:
@@ -25,7 +25,7 @@ def is_started(definition: Definition, members: tuple[Process, ...], before: boo
 
 def _cut_off(left: dict[Process, str]) -> list[str]:
     """The names of those who go because somebody does not hear them."""
-    return [names.name_of(who) for who, why in left.items() if why in UNHEARD]
+    return [names.name_of(who) for who, why in left.items() if why in _MAY_LIVE]
 
 
 class Grounds:
