@@ -15,6 +15,7 @@ from gcom.audit.digests import judge_integrity
 from gcom.audit.groups import Group
 from gcom.audit.judging import Look
 from gcom.audit.place import EXAMPLES, Tally
+from gcom.audit.ranges import expanded
 from gcom.audit.records import DELIVER, SEND, SKIP, Ints
 from gcom.audit.tape import Tape
 
@@ -62,13 +63,11 @@ def messages_of(tapes: list[Tape]) -> Messages:
     file_base = 0
     for tape in tapes:
         columns = tape.columns()
-        count = columns["count"]
-        into = np.repeat(np.arange(len(count)), count)
-        step = np.arange(len(into)) - np.repeat(np.cumsum(count) - count, count)
+        into, step = expanded(columns["count"])
         codes = np.array([*(names.index(name) for name in tape.names), -1], np.int64)
         sender = codes[columns["sender"][into]]
         serial = columns["serial"][into]
-        expanded = {
+        taken_apart = {
             "process": np.full(len(into), processes.index(tape.process)),
             "sender": sender,
             "number": np.where(sender >= 0, columns["number"][into] + step, -1),
@@ -79,7 +78,7 @@ def messages_of(tapes: list[Tape]) -> Messages:
         }
         file_base += len(tape.files)
         files += tape.files
-        for name, column in expanded.items():
+        for name, column in taken_apart.items():
             parts.setdefault(name, []).append(column)
     joined = {name: np.concatenate(each) for name, each in parts.items()}
     _, code = np.unique(joined["number"], return_inverse=True)  # numbers may be as large as a lie
@@ -286,9 +285,8 @@ def _causal(group: Group, tapes: list[Tape], tally: Tally) -> None:
         settled = _Settled(tape, members)
         columns = tape.columns()
         delivered = np.flatnonzero((columns["kind"] == DELIVER) & (columns["view"] >= 0))
-        count = columns["count"][delivered]
-        into = np.repeat(delivered, count)
-        step = np.arange(len(into)) - np.repeat(np.cumsum(count) - count, count)
+        run, step = expanded(columns["count"][delivered])
+        into = delivered[run]
         number = columns["number"][into] + step
         row = columns["row"][into]
         for code, sender in enumerate(tape.names):
@@ -305,9 +303,10 @@ def _causal_of(
     sender: str,
     number: Ints,
     row: Ints,
-    line: Ints,
+    index: Ints,
     tally: Tally,
 ) -> None:
+    """The deliveries of one sender's messages: of each its number, its `row` (Tape), and its index in the columns."""
     known = past.knows(number) if past is not None else np.zeros(len(number), np.bool_)
     if not known.all() and not group.closed(sender):
         doubtful = int((~known).sum())
@@ -316,7 +315,7 @@ def _causal_of(
         )
     if past is None:
         return
-    number, row, line = number[known], row[known], line[known]
+    number, row, index = number[known], row[known], index[known]
     for other in past.others:
         if other == sender:
             continue
@@ -324,31 +323,31 @@ def _causal_of(
         counts = np.flatnonzero((needed > 0) & settled.is_member(other, row))
         tally.evaluated += len(counts)
         late = counts[settled.row_of(other, needed[counts]) >= row[counts]]
-        for index in late.tolist():
-            if settled.certain(int(row[index])):
-                _violate_causal(tape, sender, number[index], line[index], other, needed[index], settled, tally)
+        for each in late.tolist():
+            if settled.certain(int(row[each])):
+                _violate_causal(tape, sender, number[each], index[each], other, needed[each], settled, tally)
             else:
-                tally.doubt(1, f"{tape.process} has a gap before it delivered {int(number[index])} of {sender}")
+                tally.doubt(1, f"{tape.process} has a gap before it delivered {int(number[each])} of {sender}")
 
 
 def _violate_causal(
-    tape: Tape, sender: str, number: Any, line: Any, other: str, needed: Any, settled: _Settled, tally: Tally
+    tape: Tape, sender: str, number: Any, index: Any, other: str, needed: Any, settled: _Settled, tally: Tally
 ) -> None:
-    columns = tape.columns() if len(tally.examples) < EXAMPLES else None
-    if columns is None:
+    if len(tally.examples) >= EXAMPLES:
         tally.violate(1)
         return
-    at = int(columns["at"][line] + number - columns["number"][line])
+    columns = tape.columns()
+    at = int(columns["at"][index] + number - columns["number"][index])
     later = int(settled.row_of(other, np.array([needed]))[0])
     tally.violate(
         1,
         process=tape.process,
         at=at,
-        view=int(columns["view"][line]),
+        view=int(columns["view"][index]),
         sender=sender,
         number=int(number),
-        file=tape.files[int(columns["file"][line])],
-        line=int(columns["line"][line]),
+        file=tape.files[int(columns["file"][index])],
+        line=int(columns["line"][index]),
         other=other,
         needed=int(needed),
         later=later < _NEVER,
@@ -365,7 +364,6 @@ class _Past:
         columns = tape.columns()
         sends = np.flatnonzero(columns["kind"] == SEND)
         rows = columns["row"][sends]
-        first, count = columns["number"][sends], columns["count"][sends]
         self.others = sorted({who for _, heard, _ in tape.heard for who in heard})
         values = {who: np.zeros(len(sends), np.int64) for who in self.others}
         certain = np.zeros(len(sends), np.bool_)
@@ -376,8 +374,8 @@ class _Past:
             for who in self.others:
                 values[who][index] = heard.get(who, latest.get(who, 0))
             latest.update({who: int(true[-1]) for who, true in heard.items()})
-        into = np.repeat(np.arange(len(sends)), count)
-        number = first[into] + np.arange(len(into)) - np.repeat(np.cumsum(count) - count, count)
+        into, step = expanded(columns["count"][sends])
+        number = columns["number"][sends][into] + step
         self._numbers, once = np.unique(number, return_index=True)
         self._values = {who: each[into][once] for who, each in values.items()}
         self._certain = certain[into][once]
@@ -410,9 +408,8 @@ class _Settled:
         for who in {*tape.names, *(each[1] for each in tape.settled)}:
             code = tape.names.index(who) if who in tape.names else -2
             mine = passed[columns["sender"][passed] == code]
-            count = columns["count"][mine]
-            into = np.repeat(mine, count)
-            step = np.arange(len(into)) - np.repeat(np.cumsum(count) - count, count)
+            run, step = expanded(columns["count"][mine])
+            into = mine[run]
             numbers = [columns["number"][into] + step]
             rows = [columns["row"][into]]
             for row, process, first, last in tape.settled:

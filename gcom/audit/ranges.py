@@ -1,4 +1,4 @@
-"""The numbers that rows cover, as ranges."""
+"""The numbers that rows cover: as ranges, or one by one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from gcom.audit.records import Ints, Rows
+
+
+def expanded(count: Ints) -> tuple[Ints, Ints]:
+    """Runs of these lengths taken apart: of each message the index of its run, and its place in that, from 0."""
+    run = np.repeat(np.arange(len(count)), count)
+    return run, np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)
 
 
 def runs_of(first: Ints, last: Ints, view: Ints) -> list[tuple[int, int, int]]:
