@@ -1,15 +1,16 @@
 """CAUSAL over many messages: what senders had delivered, held against what receivers had settled, bucket by bucket.
 
 When p delivers message n of s, for each other member q the highest number that s had delivered of q before sending n
-must be settled at p. Both sides are columns: `Past` has s's sends with what s had heard of each q, `Present` has p's
-deliveries of s with the highest that p had settled of each q, and what was missing beneath. Both are cut at buckets of
-s's numbers and packed, so that one task compares a sender's bucket with what all receivers say of it. A run is one row
-on either side: what others had sent cannot change inside one.
+must be settled at p. Both sides are columns: a block of the PAST has s's sends with what s had heard of each q, one of
+the PRESENT p's deliveries of s with the highest that p had settled of each q, and what was missing beneath. Both are
+cut at buckets of s's numbers and packed, so that one task compares a sender's bucket with what all receivers say of it.
+A run is one row on either side: what others had sent cannot change inside one.
 """
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +20,12 @@ import numpy as np
 from gcom.audit.hashing import BUCKET, split_at_buckets
 from gcom.audit.intervals import Intervals
 from gcom.audit.place import EXAMPLES, Place, Tally
+from gcom.audit.ranges import expanded
 from gcom.audit.records import DELIVER, Ints, Rows
 
+# Columns by name, one row a run or a piece of one: `number`, `count`, and "of q" for each other process q; in the
+# PRESENT also `at` and `line`. What holds for the whole block: `certain`; in the PRESENT also `process`, `view`,
+# `members` (None: a gap hides their record), `file`, and `holes`: [first, last, since, until] by process, see _Hole.
 Block = dict[str, Any]
 PAST, PRESENT = "past", "present"
 HOLES_MAX = 256  # of one sender at one process in a stretch of one segment; beyond, its bucket is unknown
@@ -35,6 +40,7 @@ class Crossing:
     blocks: list[tuple[str, int, str, bytes]] = field(default_factory=list)
 
     def record_sends(self, rows: Rows, sends: Ints, heard: dict[str, Ints], certain: bool) -> None:
+        """`heard` has for each other process what had been delivered of it before each of the sends."""
         if not len(sends):
             return
         row, into, length = split_at_buckets(rows.number[sends], rows.count[sends])
@@ -44,7 +50,7 @@ class Crossing:
         self._gather(self.process, PAST, about, {"number": number, "count": length, **columns})
 
     def record_deliveries(self, rows: Rows, passed: Ints, place: Place, path: str) -> None:
-        """To be called before the place moves on."""
+        """`passed` are rows of deliveries and skips, in order. To be called before the place moves on."""
         settled, holes = _settled_before(rows, passed, place)
         delivered = rows.kind[passed] == DELIVER
         for code in np.unique(rows.sender[passed][delivered]).tolist():
@@ -75,7 +81,7 @@ class Crossing:
 
 @dataclass(slots=True)
 class _Hole:
-    """Numbers that a process had not settled though it had settled higher ones, for rows after one up to another."""
+    """Numbers that a process had not settled though it had settled higher ones: after position `since`, to `until`."""
 
     first: int
     last: int
@@ -97,13 +103,13 @@ def _settled_before(rows: Rows, passed: Ints, place: Place) -> tuple[dict[str, I
         highest[who] = steps[np.searchsorted(of, np.arange(len(passed)))]
         found = [_Hole(a, b, 0) for a, b in Intervals([(1, settled.highest)] if settled else []).minus(settled)]
         for index in np.flatnonzero(first != steps[:-1] + 1).tolist():
-            _go(found, int(first[index]), int(last[index]), int(steps[index]), int(rows.at[passed[of[index]]]))
+            _settle(found, int(first[index]), int(last[index]), int(steps[index]), int(rows.at[passed[of[index]]]))
         if found:
             holes[who] = found
     return highest, holes
 
 
-def _go(holes: list[_Hole], first: int, last: int, highest: int, at: int) -> None:
+def _settle(holes: list[_Hole], first: int, last: int, highest: int, at: int) -> None:
     """A row at position `at` settles first…last, not right after the highest."""
     for hole in [each for each in holes if each.until == _EVER and each.first <= last and first <= each.last]:
         holes += [_Hole(a, b, hole.since) for a, b in ((hole.first, first - 1), (last + 1, hole.last)) if a <= b]
@@ -124,6 +130,7 @@ def packed(about: Block, columns: dict[str, Ints]) -> bytes:
 
 
 def unpacked(data: bytes) -> Block:
+    """What `packed` was given."""
     about, small = msgpack.unpackb(data)
     block: Block = dict(about)
     for name, (first, steps) in small.items():
@@ -133,19 +140,23 @@ def unpacked(data: bytes) -> Block:
 
 
 def judge_bucket(
-    sender: str, past: list[Block], present: list[Block], members: dict[int, list[str]], *, closed: bool
+    sender: str, blocks: Iterable[tuple[str, bytes]], members: dict[int, list[str]], *, closed: bool
 ) -> Tally:
-    """CAUSAL over one bucket of a sender's numbers; `closed` tells whether its log is complete.
+    """CAUSAL over one bucket of a sender's numbers, of which `blocks` are all: their kinds, and they themselves packed.
 
-    `members` are by view, for who knows only its number.
+    `members` are by view, for who knows only its number; `closed` tells whether the sender's log is complete.
     """
     tally = Tally()
+    sides: dict[str, list[Block]] = {PAST: [], PRESENT: []}
+    for kind, data in blocks:
+        sides[kind].append(unpacked(data))
+    past, present = sides[PAST], sides[PRESENT]
     others = sorted({name[3:] for block in past for name in block if name.startswith("of ")})
     sends = _Sends(past, others)
     for block in present:
         if block["view"] is None:
             continue
-        number = block["number"][_each(block["count"])] + _within(block["count"])
+        number = _numbers(block)
         place, known = sends.find(number)
         if not known.all() and not closed:
             missing = int((~known).sum())
@@ -161,8 +172,8 @@ def judge_bucket(
 def _compare(tally: Tally, sender: str, block: Block, other: str, number: Ints, needed: Ints, known: Any) -> None:
     counts = known & (needed > 0)
     tally.evaluated += int(counts.sum())
-    row = _each(block["count"])
-    at = block["at"][row] + _within(block["count"])
+    row, step = expanded(block["count"])
+    at = block["at"][row] + step
     highest = block[f"of {other}"][row] if f"of {other}" in block else np.zeros(len(number), np.int64)
     missing = needed > highest
     holes = block["holes"].get(other, ())
@@ -187,14 +198,14 @@ class _Sends:
     """A sender's numbers in a bucket, each once, with what had been heard before it; the first of a number counts."""
 
     def __init__(self, past: list[Block], others: list[str]) -> None:
-        number = [block["number"][_each(block["count"])] + _within(block["count"]) for block in past]
+        number = [_numbers(block) for block in past]
         joined = np.concatenate(number) if number else np.zeros(0, np.int64)
         self._numbers, once = np.unique(joined, return_index=True)
         certain = [np.full(len(each), block["certain"]) for each, block in zip(number, past, strict=True)]
         self._certain = np.concatenate(certain)[once] if certain else np.zeros(0, np.bool_)
         self.heard = {}
         for other in others:
-            columns = [_column(block, f"of {other}")[_each(block["count"])] for block in past]
+            columns = [_column(block, f"of {other}")[expanded(block["count"])[0]] for block in past]
             self.heard[other] = np.append(np.concatenate(columns)[once], 0)
 
     def find(self, number: Ints) -> tuple[Ints, Any]:
@@ -212,9 +223,8 @@ def _column(block: Block, name: str) -> Ints:
     return found
 
 
-def _each(count: Ints) -> Ints:
-    return np.repeat(np.arange(len(count)), count)
-
-
-def _within(count: Ints) -> Ints:
-    return np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+def _numbers(block: Block) -> Ints:
+    """The number of each message of its runs."""
+    row, step = expanded(block["count"])
+    numbers: Ints = block["number"][row] + step
+    return numbers

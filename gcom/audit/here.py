@@ -7,43 +7,90 @@ import sys
 from collections import defaultdict
 
 from gcom.audit.account import Account
-from gcom.audit.catalogue import Catalogue, Chain, scan
+from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
 from gcom.audit.closer import look
+from gcom.audit.crossing import judge_bucket
 from gcom.audit.groups import Group
-from gcom.audit.judging import Judgement, judge
+from gcom.audit.judging import MOST, Judgement
+from gcom.audit.partial import look_at_part, part_of
 from gcom.audit.place import Key
-from gcom.audit.stages import Outcome, Summary, chains_of, coverages, empty_tape, outcome_of, summarized
-from gcom.audit.tape import Tape
+from gcom.audit.stages import (
+    Outcome,
+    Summary,
+    chains_of,
+    coverages,
+    crossed,
+    crosses,
+    judged,
+    outcome_of,
+    summarized,
+    taped,
+    to_repeat,
+    whole_chains,
+)
+
+Seeds = tuple[int, int]
 
 
-def run_here(catalogue: Catalogue) -> Outcome:
-    """What `job.run` answers."""
-    seeds = (secrets.randbits(64), secrets.randbits(64))
-    summaries: dict[str, list[Summary]] = {}
-    accounts: dict[Key, list[Account]] = defaultdict(list)
-    for index, chain in enumerate(chains_of(catalogue, sys.maxsize)):
-        scanned = scan(chain, seeds)
-        summaries[chain.process] = [summarized(chain, index, scanned)]
-        for key, account in scanned.scanner.accounts.items():
-            accounts[key].append(account)
+def run_here(
+    catalogue: Catalogue, chain_bytes: int = sys.maxsize, most: int = MOST, seeds: Seeds | None = None
+) -> Outcome:
+    """What `job.run` answers; `seeds` are those of the fingerprints, drawn if not given."""
+    seeds = seeds or (secrets.randbits(64), secrets.randbits(64))
+    chains = chains_of(catalogue, chain_bytes)
+    scanned = [scan(chain, seeds) for chain in chains]
+    summaries = _summaries(chains, scanned)
+    again = to_repeat(summaries)
+    if again:
+        kept = [index for index, chain in enumerate(chains) if chain.process not in again]
+        repeated = whole_chains(catalogue, again)
+        chains = [*(chains[index] for index in kept), *repeated]
+        scanned = [*(scanned[index] for index in kept), *(scan(chain, seeds) for chain in repeated)]
+        summaries = _summaries(chains, scanned)
+    accounts: dict[Key, dict[int, Account]] = defaultdict(dict)
+    for index, each in enumerate(scanned):
+        for key, account in each.scanner.accounts.items():
+            accounts[key][index] = account
     coverage = coverages(catalogue, summaries)
-    judgements = [_judged(key, each, coverage, catalogue, seeds) for key, each in sorted(accounts.items())]
+    judgements = [judged(key, of, coverage, most) for key, of in sorted(accounts.items())]
+    for judgement in judgements:
+        if judgement.deliveries > most:
+            _look_at_part(judgement, chains, coverage, seeds, most)
+        elif judgement.looks:
+            _look_closer(judgement, catalogue, coverage, seeds)
+        if crosses(judgement, most):
+            _cross(judgement, chains, coverage)
     return outcome_of(judgements, catalogue, summaries, coverage)
 
 
-def _judged(
-    key: Key, accounts: list[Account], coverage: dict[str, str], catalogue: Catalogue, seeds: tuple[int, int]
-) -> Judgement:
-    judgement = judge(Group.of(key, accounts, coverage))
-    looks = judgement.looks
-    if not looks:
-        return judgement
-    tapes: list[Tape] = []
-    again: list[Account] = []
-    for process in sorted(account.process for account in accounts):
-        tapes.append(empty_tape(process, looks))
-        scanner = scan(Chain(process, tuple(catalogue.paths[process])), seeds, {key: tapes[-1]}).scanner
-        again.append(scanner.accounts[key])
-    for rule, tally in look(Group.of(key, again, coverage), tapes, looks).items():
-        judgement.tallies[rule].add(tally)
-    return judgement
+def _summaries(chains: list[Chain], scanned: list[Scanned]) -> dict[str, list[Summary]]:
+    found: dict[str, list[Summary]] = defaultdict(list)
+    for index, (chain, each) in enumerate(zip(chains, scanned, strict=True)):
+        found[chain.process].append(summarized(chain, index, each))
+    return dict(sorted(found.items()))
+
+
+def _look_closer(judgement: Judgement, catalogue: Catalogue, coverage: dict[str, str], seeds: Seeds) -> None:
+    looks = {judgement.key: judgement.looks}
+    found = [each for chain in whole_chains(catalogue, judgement.processes) for each in taped(chain, seeds, looks)]
+    group = Group.of(judgement.key, [account for _, account, _ in found], coverage)
+    judgement.add(look(group, [tape for _, _, tape in found], judgement.looks))
+
+
+def _look_at_part(judgement: Judgement, chains: list[Chain], coverage: dict[str, str], seeds: Seeds, most: int) -> None:
+    part = part_of(judgement, most // 4, coverage)
+    order = sorted(part.chains, key=lambda index: (chains[index].process, index))
+    looks = {judgement.key: part.looks}
+    tapes = [tape for index in order for _, _, tape in taped(chains[index], seeds, looks)]
+    if tapes:
+        judgement.add(look_at_part(tapes, part))
+
+
+def _cross(judgement: Judgement, chains: list[Chain], coverage: dict[str, str]) -> None:
+    buckets: dict[tuple[str, int], list[tuple[str, bytes]]] = defaultdict(list)
+    for chain in chains:
+        for _, (sender, bucket, kind, data) in crossed(chain, [judgement.key]):
+            buckets[sender, bucket].append((kind, data))
+    for (sender, _), blocks in sorted(buckets.items()):
+        tally = judge_bucket(sender, blocks, judgement.members, closed=coverage.get(sender) == "closed")
+        judgement.add({"CAUSAL": tally})

@@ -1,9 +1,10 @@
-"""The audit as a Spark job, in three stages that move accounts of logs, never the logs themselves.
+"""The audit as a Spark job, in stages that move accounts of logs, never the logs themselves.
 
 1. scan: one task a chain of segments, each judged by itself as columns (scanner.py).
 2. judge: one task a (group, instance), over its processes' accounts (judging.py).
 3. look: where fingerprints differ, the messages of just these buckets are read once more (tape.py, closer.py); of a
    large group the first of them (partial.py).
+4. cross: CAUSAL of a large group that no serials certify, one task a sender and bucket of its numbers (crossing.py).
 
 A segment that is not its log's first is scanned from what its `open` says; the driver then holds each chain's end
 against the beginning of the next, and a process of which they differ, or that has gaps, is gone through once more from
@@ -21,23 +22,26 @@ import pyarrow as pa
 
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
 from gcom.audit.closer import look
-from gcom.audit.crossing import PAST, Crossing, judge_bucket, unpacked
+from gcom.audit.crossing import judge_bucket
 from gcom.audit.groups import Group
-from gcom.audit.judging import MOST, Judgement, Look, judge
+from gcom.audit.judging import MOST, Judgement, Look
 from gcom.audit.kept import Kept
-from gcom.audit.partial import Part, look_at_part, part_of, touched
-from gcom.audit.place import Key, Tally
+from gcom.audit.partial import Part, look_at_part, part_of
+from gcom.audit.place import Key
 from gcom.audit.stages import (
     CHAIN_BYTES,
     Outcome,
     Summary,
     chains_of,
     coverages,
+    crossed,
     crosses,
-    empty_tape,
+    judged,
     outcome_of,
     summarized,
+    taped,
     to_repeat,
+    whole_chains,
 )
 from gcom.audit.wire import pack, unpack
 
@@ -65,7 +69,8 @@ def run(
 ) -> Outcome:
     """The quick plan: certificates first, messages only where they differ. With `kept`, only new segments are read.
 
-    Groups of up to `most` deliveries are looked at message by message in one task each. `tell` hears what begins.
+    A chain has about `chain_bytes`; a group of up to `most` deliveries is looked at message by message, in one task.
+    `tell` hears what begins.
     """
     seeds = (secrets.randbits(64), secrets.randbits(64)) if kept is None else kept.seeds
     chains = chains_of(catalogue, chain_bytes if kept is None else 1)
@@ -79,7 +84,7 @@ def run(
     if again:
         tell(f"reading {len(again):,} processes once more, from their first lines")
         repeated = range(len(chains), len(chains) + len(again))
-        chains += [Chain(process, tuple(catalogue.paths[process])) for process in again]
+        chains += whole_chains(catalogue, again)
         whole = _scan(spark, chains, repeated, seeds).persist()
         summaries = {**summaries, **_summaries(whole)}
         accounts = accounts.where(~accounts.process.isin(again)).unionByName(whole)
@@ -90,8 +95,8 @@ def run(
     small = [each for each in judgements if each.deliveries <= most]
     _look_closer(spark, small, catalogue, coverage, seeds)
     _look_at_parts(spark, [each for each in judgements if each.deliveries > most], chains, coverage, seeds, most)
-    judged = [chain for index, chain in enumerate(chains) if chain.process not in again or index in repeated]
-    _cross(spark, [each for each in judgements if crosses(each, most)], judged, coverage)
+    believed = [chain for index, chain in enumerate(chains) if chain.process not in again or index in repeated]
+    _cross(spark, [each for each in judgements if crosses(each, most)], believed, coverage)
     return outcome_of(judgements, catalogue, summaries, coverage)
 
 
@@ -164,19 +169,24 @@ def _summaries(accounts: Any) -> dict[str, list[Summary]]:
 
 
 def _judge(accounts: Any, coverage: dict[str, str], most: int) -> list[Judgement]:
-    def judged(table: pa.Table) -> pa.Table:
-        rows = sorted(table.select(["process", "chain", "payload"]).to_pylist(), key=lambda row: row["chain"])
-        key = (table["group"][0].as_py(), table["instance"][0].as_py())
-        parts = {row["chain"]: unpack(row["payload"]) for row in rows}
-        chains = {chain: touched(account) for chain, account in parts.items()}
-        judgement = judge(Group.of(key, list(parts.values()), coverage), most)
-        if judgement.deliveries > most:
-            judgement.chains = chains
-        return pa.Table.from_batches([_batch([(*key, pack(judgement))], _JUDGEMENTS)])
+    def judge_group(table: pa.Table) -> pa.Table:
+        rows = sorted(table.select(["chain", "payload"]).to_pylist(), key=lambda row: row["chain"])
+        key = _key_of(table)
+        found = judged(key, {row["chain"]: unpack(row["payload"]) for row in rows}, coverage, most)
+        return _judgement_row(key, found)
 
     of_groups = accounts.where(accounts.group.isNotNull()).groupBy("group", "instance")
-    rows = of_groups.applyInArrow(judged, JUDGEMENTS).collect()
+    rows = of_groups.applyInArrow(judge_group, JUDGEMENTS).collect()
     return sorted((unpack(bytes(row.payload)) for row in rows), key=lambda each: each.key)
+
+
+def _key_of(table: pa.Table) -> Key:
+    """The group that all rows of a table are of."""
+    return table["group"][0].as_py(), table["instance"][0].as_py()
+
+
+def _judgement_row(key: Key, found: object) -> pa.Table:
+    return pa.Table.from_batches([_batch([(*key, pack(found))], _JUDGEMENTS)])
 
 
 # Stage 3
@@ -189,58 +199,43 @@ def _look_closer(
     coverage: dict[str, str],
     seeds: tuple[int, int],
 ) -> None:
-    looks: dict[Key, list[Look]] = {}
+    looks = {judgement.key: judgement.looks for judgement in judgements if judgement.looks}
     wanted: dict[str, list[Key]] = defaultdict(list)
     for judgement in judgements:
-        looks[judgement.key] = judgement.looks
-        for process in judgement.processes if looks[judgement.key] else ():
-            if process in catalogue.paths:
-                wanted[process].append(judgement.key)
-    if not wanted:
+        for process in judgement.processes if judgement.looks else ():
+            wanted[process].append(judgement.key)
+    chains = whole_chains(catalogue, sorted(wanted))
+    if not chains:
         return
-    tapes = _tape(spark, catalogue, wanted, looks, seeds)
-    closer = tapes.groupBy("group", "instance").applyInArrow(_looking(looks, coverage), JUDGEMENTS)
-    found = {(row.group, row.instance): unpack(bytes(row.payload)) for row in closer.collect()}
-    for judgement in judgements:
-        for rule, tally in found.get(judgement.key, {}).items():
-            judgement.tallies[rule].add(tally)
 
-
-def _tape(
-    spark: Any,
-    catalogue: Catalogue,
-    wanted: dict[str, list[Key]],
-    looks: dict[Key, list[Look]],
-    seeds: tuple[int, int],
-) -> Any:
-    chains = [Chain(process, tuple(catalogue.paths[process])) for process in sorted(wanted)]
-
-    def taped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def read_again(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for index in batch.column(0).to_pylist():
-                process = chains[index].process
-                tapes = {key: empty_tape(process, looks[key]) for key in wanted[process]}
-                scanner = scan(chains[index], seeds, tapes).scanner
-                rows = [
-                    (*key, process, index, pack((scanner.accounts[key], tape)))
-                    for key, tape in tapes.items()
-                    if key in scanner.accounts
-                ]
+                chain = chains[index]
+                found = taped(chain, seeds, {key: looks[key] for key in wanted[chain.process]})
+                rows = [(*key, chain.process, index, pack((account, tape))) for key, account, tape in found]
                 yield _batch(rows, _ACCOUNTS)
 
-    return spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(taped, ACCOUNTS)
+    tapes = spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(read_again, ACCOUNTS)
+    _add(judgements, tapes.groupBy("group", "instance").applyInArrow(_looking(looks, coverage), JUDGEMENTS))
 
 
 def _looking(looks: dict[Key, list[Look]], coverage: dict[str, str]) -> Callable[[pa.Table], pa.Table]:
-    def looked(table: pa.Table) -> pa.Table:
-        key = (table["group"][0].as_py(), table["instance"][0].as_py())
+    def look_at_group(table: pa.Table) -> pa.Table:
+        key = _key_of(table)
         rows = sorted(table.select(["process", "payload"]).to_pylist(), key=lambda row: row["process"])
         pairs = [unpack(row["payload"]) for row in rows]
         group = Group.of(key, [account for account, _ in pairs], coverage)
-        tallies: dict[str, Tally] = look(group, [tape for _, tape in pairs], looks[key])
-        return pa.Table.from_batches([_batch([(*key, pack(tallies))], _JUDGEMENTS)])
+        return _judgement_row(key, look(group, [tape for _, tape in pairs], looks[key]))
 
-    return looked
+    return look_at_group
+
+
+def _add(judgements: list[Judgement], found: Any) -> None:
+    """Take over what JUDGEMENTS' rows have: tallies by rule. Sorted, so that which examples are kept is no chance."""
+    by_key = {judgement.key: judgement for judgement in judgements}
+    for row in sorted(found.collect(), key=lambda row: bytes(row.payload)):
+        by_key[row.group, row.instance].add(unpack(bytes(row.payload)))
 
 
 def _look_at_parts(
@@ -258,30 +253,28 @@ def _look_at_parts(
     if not which:
         return
 
-    def taped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def read_again(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for index in (which[each] for each in batch.column(0).to_pylist()):
-                process = chains[index].process
-                tapes = {key: empty_tape(process, part.looks) for key, part in parts.items() if index in part.chains}
-                scan(chains[index], seeds, tapes)
-                yield _batch([(*key, process, index, pack(tape)) for key, tape in tapes.items()], _ACCOUNTS)
+                looks = {key: part.looks for key, part in parts.items() if index in part.chains}
+                found = taped(chains[index], seeds, looks)
+                yield _batch([(*key, chains[index].process, index, pack(tape)) for key, _, tape in found], _ACCOUNTS)
 
-    tapes = spark.range(0, len(which), 1, min(len(which), TASKS)).mapInArrow(taped, ACCOUNTS)
-    found = tapes.groupBy("group", "instance").applyInArrow(_looking_at_part(parts), JUDGEMENTS).collect()
-    by_key = {judgement.key: judgement for judgement in judgements}
-    for row in found:
-        for rule, tally in unpack(bytes(row.payload)).items():
-            by_key[row.group, row.instance].tallies[rule].add(tally)
+    tapes = spark.range(0, len(which), 1, min(len(which), TASKS)).mapInArrow(read_again, ACCOUNTS)
+    _add(judgements, tapes.groupBy("group", "instance").applyInArrow(_looking_at_part(parts), JUDGEMENTS))
 
 
 def _looking_at_part(parts: dict[Key, Part]) -> Callable[[pa.Table], pa.Table]:
-    def looked(table: pa.Table) -> pa.Table:
-        key = (table["group"][0].as_py(), table["instance"][0].as_py())
+    def look_at_group(table: pa.Table) -> pa.Table:
+        key = _key_of(table)
         rows = table.select(["process", "chain", "payload"]).to_pylist()
         tapes = [unpack(row["payload"]) for row in sorted(rows, key=lambda row: (row["process"], row["chain"]))]
-        return pa.Table.from_batches([_batch([(*key, pack(look_at_part(tapes, parts[key])))], _JUDGEMENTS)])
+        return _judgement_row(key, look_at_part(tapes, parts[key]))
 
-    return looked
+    return look_at_group
+
+
+# Stage 4
 
 
 def _cross(spark: Any, judgements: list[Judgement], chains: list[Chain], coverage: dict[str, str]) -> None:
@@ -291,27 +284,17 @@ def _cross(spark: Any, judgements: list[Judgement], chains: list[Chain], coverag
     members = {judgement.key: judgement.members for judgement in judgements}
     chains = [chain for chain in chains if any(chain.process in judgement.processes for judgement in judgements)]
 
-    def crossing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def cross(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for index in batch.column(0).to_pylist():
-                gathered = {key: Crossing(chains[index].process) for key in members}
-                scan(chains[index], (0, 0), crossings=gathered)
-                for key, each in gathered.items():
-                    for block in each.blocks:
-                        yield _batch([(*key, *block)], _BLOCKS)
+                for key, block in crossed(chains[index], members):
+                    yield _batch([(*key, *block)], _BLOCKS)
 
-    def judged(table: pa.Table) -> pa.Table:
-        key = (table["group"][0].as_py(), table["instance"][0].as_py())
-        sender = table["sender"][0].as_py()
-        rows = table.select(["kind", "payload"]).to_pylist()
-        past = [unpacked(row["payload"]) for row in rows if row["kind"] == PAST]
-        present = [unpacked(row["payload"]) for row in rows if row["kind"] != PAST]
-        closed = coverage.get(sender) == "closed"
-        tally = judge_bucket(sender, past, present, members[key], closed=closed)
-        return pa.Table.from_batches([_batch([(*key, pack(tally))], _JUDGEMENTS)])
+    def judge_blocks(table: pa.Table) -> pa.Table:
+        key, sender = _key_of(table), table["sender"][0].as_py()
+        blocks = [(row["kind"], row["payload"]) for row in table.select(["kind", "payload"]).to_pylist()]
+        tally = judge_bucket(sender, blocks, members[key], closed=coverage.get(sender) == "closed")
+        return _judgement_row(key, {"CAUSAL": tally})
 
-    blocks = spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(crossing, BLOCKS)
-    found = blocks.groupBy("group", "instance", "sender", "bucket").applyInArrow(judged, JUDGEMENTS).collect()
-    by_key = {judgement.key: judgement for judgement in judgements}
-    for row in sorted(found, key=lambda row: bytes(row.payload)):
-        by_key[row.group, row.instance].tallies["CAUSAL"].add(unpack(bytes(row.payload)))
+    blocks = spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(cross, BLOCKS)
+    _add(judgements, blocks.groupBy("group", "instance", "sender", "bucket").applyInArrow(judge_blocks, JUDGEMENTS))

@@ -85,6 +85,11 @@ class Judgement:
     chains: dict[int, list[Any]] = field(default_factory=dict)  # of a large group: what each chain has (partial.py)
     history: History = field(default_factory=History)
 
+    def add(self, found: dict[str, Tally]) -> None:
+        """Take over what a closer look found, by rule."""
+        for rule, tally in found.items():
+            self.tallies[rule].add(tally)
+
 
 def expected_rules(definition: dict[str, Any], digests: bool) -> frozenset[str]:
     """What a group promises (DELIVERY_LOG.md, Expected)."""

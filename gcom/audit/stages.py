@@ -1,14 +1,21 @@
-"""What the stages of the audit do, one process or one group at a time; job.py lets Spark do it for all."""
+"""What the stages of the quick plan do, one chain or one group at a time.
+
+job.py lets Spark do it for all of them, here.py does it for one after the other.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from gcom.audit.account import Account
-from gcom.audit.catalogue import Catalogue, Chain, Scanned
-from gcom.audit.judging import MOST, Judgement, Look
+from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
+from gcom.audit.crossing import Crossing
+from gcom.audit.groups import Group
+from gcom.audit.judging import Judgement, Look, judge
+from gcom.audit.partial import touched
 from gcom.audit.place import Key
 from gcom.audit.tape import Tape
 
@@ -45,6 +52,7 @@ class Summary:
 
 
 def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
+    """All logs in chains of about so many bytes, cut only where an opening has a state."""
     chains: list[Chain] = []
     for process, paths in catalogue.paths.items():
         chain: list[str] = []
@@ -58,6 +66,11 @@ def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
         if chain:
             chains.append(Chain(process, tuple(chain), first))
     return chains
+
+
+def whole_chains(catalogue: Catalogue, processes: Iterable[str]) -> list[Chain]:
+    """One chain a process, of those that have a segment which can be believed."""
+    return [Chain(who, tuple(catalogue.paths[who])) for who in processes if catalogue.paths.get(who)]
 
 
 def summarized(chain: Chain, index: int, scanned: Scanned) -> Summary:
@@ -119,7 +132,34 @@ def outcome_of(
     return Outcome(judgements, coverage, positions, notes, dict(unknown))
 
 
-def crosses(judgement: Judgement, most: int = MOST) -> bool:
+def judged(key: Key, accounts: dict[int, Account], coverage: dict[str, str], most: int) -> Judgement:
+    """The judgement of a group; `accounts` are by chain, each process's in its log's order, and used up."""
+    large = sum(account.deliveries for account in accounts.values()) > most
+    chains = {chain: touched(account) for chain, account in accounts.items()} if large else {}
+    judgement = judge(Group.of(key, list(accounts.values()), coverage), most)
+    judgement.chains = chains
+    return judgement
+
+
+def taped(chain: Chain, seeds: tuple[int, int], looks: dict[Key, list[Look]]) -> Iterator[tuple[Key, Account, Tape]]:
+    """Go through a chain once more, for the messages that each group's `looks` ask for."""
+    tapes = {key: empty_tape(chain.process, each) for key, each in looks.items()}
+    accounts = scan(chain, seeds, tapes).scanner.accounts
+    for key, tape in tapes.items():
+        if key in accounts:
+            yield key, accounts[key], tape
+
+
+def crossed(chain: Chain, keys: Iterable[Key]) -> Iterator[tuple[Key, tuple[str, int, str, bytes]]]:
+    """The blocks that a chain has for CAUSAL of these groups: sender, bucket, kind, packed columns."""
+    gathered = {key: Crossing(chain.process) for key in keys}
+    scan(chain, (0, 0), crossings=gathered)
+    for key, each in gathered.items():
+        for block in each.blocks:
+            yield key, block
+
+
+def crosses(judgement: Judgement, most: int) -> bool:
     """Whether CAUSAL is left to crossing.py."""
     return judgement.deliveries > most and any(look.rule == "CAUSAL" for look in judgement.looks)
 

@@ -13,6 +13,7 @@ from gcom.audit.reading import list_segments
 from gcom.audit.stages import Outcome
 from gcom.errors import AuditUnavailable, NotALog
 from tests.audit.here import audit
+from tests.audit.lives import broken
 from tests.oracle.build import A, life, write, write_segments
 
 
@@ -127,6 +128,17 @@ def test_the_same_segment_twice_counts_once(tmp_path: Path) -> None:
     outcome = audit(folder)
     assert any("the same as" in note for note in outcome.notes)
     assert _verdicts(outcome) == {"PASS"}
+
+
+def test_of_a_process_of_which_no_segment_is_believed_the_others_are_judged_all_the_same(tmp_path: Path) -> None:
+    folder = broken(tmp_path / "logs", "SERIAL_UNIQUE")
+    lines = _file(folder, "dave/1/000000.jsonl").read_text().splitlines(keepends=True)
+    (folder / "copy" / "1").mkdir(parents=True)
+    _file(folder, "copy/1/000000.jsonl").write_text("".join(lines[:-2]))
+    outcome = audit(folder)
+    assert outcome.coverage["dave#1"] == "lost"
+    (judgement,) = outcome.judgements
+    assert verdict_of(judgement.tallies["SERIAL_UNIQUE"]) == "FAIL"
 
 
 @pytest.mark.parametrize("version", [None, "1.8.0_402", "11.0.2"])

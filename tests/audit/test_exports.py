@@ -9,11 +9,9 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from gcom.audit.catalogue import catalogue
 from gcom.audit.exports import COVERAGE, INCIDENTS, VERDICTS, junit_of, write_tables
-from gcom.audit.here import run_here
-from gcom.audit.reading import list_segments
 from gcom.audit.result import Result, result_of
+from tests.audit.here import audit
 from tests.audit.lives import Group, broken
 
 NASTY = "a\x00\x1b<&\ud800"
@@ -25,7 +23,7 @@ CHILDREN = {
 
 
 def _audited(folder: Path) -> Result:
-    return result_of(run_here(catalogue(list_segments([str(folder)]))))
+    return result_of(audit(folder))
 
 
 def _valid(data: bytes) -> Xml.Element:

@@ -18,6 +18,7 @@ from gcom.audit.shiviz import EXPRESSION, shiviz
 from gcom.audit.witness import write_witnesses
 from tests.audit.cases import make
 from tests.audit.damage import read, write
+from tests.audit.here import audit
 from tests.audit.lives import BREAKS, Group, broken, write_lives
 from tests.audit.test_mutations import MUTATIONS, healthy
 from tests.oracle import judge
@@ -27,7 +28,7 @@ SHIVIZ = re.compile(EXPRESSION.replace("(?<", "(?P<"))
 
 
 def _audited(folder: Path) -> Result:
-    return result_of(run_here(catalogue(list_segments([str(folder)]))))
+    return result_of(audit(folder))
 
 
 def _witnessed(logs: Path, folder: Path) -> tuple[list[Incident], dict[str, str]]:
@@ -61,7 +62,7 @@ Found = tuple[list[str], list[tuple[str, int]]]  # processes and messages of an 
 
 def _found(home: Path, incident: Incident) -> tuple[list[Found], set[str]]:
     """The violations of the incident's rule in these logs by those whom it names, and all promises that are broken."""
-    for each in run_here(catalogue(list_segments([str(home)]))).judgements:
+    for each in audit(home).judgements:
         if each.key == (incident.group, incident.instance) and incident.rule in each.expected:
             alike = [
                 one

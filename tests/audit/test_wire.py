@@ -1,0 +1,46 @@
+"""What one stage of the job hands to the next comes out as it went in, and nothing else comes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from gcom.audit.catalogue import Chain, catalogue, scan
+from gcom.audit.reading import list_segments
+from gcom.audit.stages import summarized
+from gcom.audit.tape import Tape
+from gcom.audit.wire import pack, unpack
+from tests.audit.cases import make
+from tests.audit.here import SEEDS, audit
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 20])
+def test_what_comes_out_is_what_went_in(seed: int, tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    make(folder, seed, damaged=False)
+    for process, paths in catalogue(list_segments([str(folder)])).paths.items():
+        chain = Chain(process, tuple(paths))
+        keys = scan(chain, SEEDS).scanner.accounts
+        tapes = {key: Tape(process, None) for key in keys}
+        scanned = scan(chain, SEEDS, tapes)
+        for each in (summarized(chain, 0, scanned), *scanned.scanner.accounts.values(), *tapes.values()):
+            assert pack(unpack(pack(each))) == pack(each)
+    for judgement in audit(folder).judgements:
+        assert pack(unpack(pack(judgement))) == pack(judgement)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xc1",
+        msgpack.packb(msgpack.ExtType(2, msgpack.packb(["Popen", ["ls"]]))),
+        msgpack.packb(msgpack.ExtType(2, msgpack.packb(["Tally", [0] * 100]))),
+        msgpack.packb(msgpack.ExtType(99, b"\xc0")),
+    ],
+)
+def test_what_the_audit_did_not_write_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match="not what the audit wrote"):
+        unpack(data)
