@@ -9,6 +9,7 @@ from gcom.audit.crossing import Crossing
 from gcom.audit.files import read_file
 from gcom.audit.place import Key, comparable_state
 from gcom.audit.reading import Listing, open_segment, read_opening
+from gcom.audit.records import Record
 from gcom.audit.scanner import Scanner
 from gcom.audit.segments import Opening, Segment
 from gcom.audit.tape import Tape
@@ -86,29 +87,39 @@ def scan(
     crossings: dict[Key, Crossing] | None = None,
 ) -> Scanned:
     """Go through a chain's segments, one in memory at a time."""
-    scanner: Scanner | None = None
     scanned: Scanned | None = None
     previous = -1
     for path in chain.paths:
         segment = open_segment(path)
+        if scanned is None:
+            opening = None if isinstance(segment, str) or chain.first else segment.opening
+            scanned = _begun(chain, opening, Scanner(chain.process, seeds, _states(opening), tapes, crossings))
+            previous = -1 if opening is None else opening.segment - 1
         if isinstance(segment, str):  # it has changed since it was listed
+            scanned.scanner.lose_segment(f"{path}: {segment}")
             continue
-        if scanner is None or scanned is None:
-            state = None if chain.first else segment.opening.state
-            scanner = Scanner(chain.process, seeds, state, tapes, crossings)
-            scanned = Scanned(scanner, torn=False, exited=False, begins_at=segment.opening.at)
-            for group, each in (state or {}).items():
-                scanned.begins[group, each.get("instance", "")] = comparable_state(each, chain.process)
-            previous = -1 if chain.first else segment.opening.segment - 1
-        _feed(scanner, scanned, segment, previous, first=not chain.first and path == chain.paths[0])
+        first = not chain.first and path == chain.paths[0]
+        _feed(scanned.scanner, scanned, segment, previous, first=first)
         previous = segment.opening.segment
-    assert scanner is not None, "a chain has a segment that can be opened"
-    assert scanned is not None
+    assert scanned is not None, "a chain has a path"
+    scanner = scanned.scanner
     scanner.finish()
     scanned.ends_at = scanner.expected
     for key, place in scanner.places.items():
         if place.view is not None:
             scanned.ends[key] = place.as_state(chain.process)
+    return scanned
+
+
+def _states(opening: Opening | None) -> Record | None:
+    return None if opening is None else opening.state
+
+
+def _begun(chain: Chain, opening: Opening | None, scanner: Scanner) -> Scanned:
+    """With the state that the opening says, where the chain does not begin at the log's beginning."""
+    scanned = Scanned(scanner, torn=False, exited=False, begins_at=1 if opening is None else opening.at)
+    for group, each in (_states(opening) or {}).items():
+        scanned.begins[group, each.get("instance", "")] = comparable_state(each, chain.process)
     return scanned
 
 

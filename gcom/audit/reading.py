@@ -34,8 +34,7 @@ def list_segments(folders: Iterable[str]) -> Listing:
     for folder in folders:
         found = {path: size for path, size in list_files(folder).items() if _NAME.fullmatch(_base(path))}
         for path, size in found.items():
-            sealed = path[: -len(_base(path))] + _base(path)[1:]
-            if _base(path).startswith(".") and sealed in found:
+            if _base(path).startswith(".") and _sealed(path) in found:
                 listing.notes.append(f"{path}: its sealed twin is read instead")
             else:
                 listing.sizes[path] = size
@@ -51,16 +50,33 @@ def _base(path: str) -> str:
     return path.rpartition("/")[2]
 
 
+def _read(path: str, read: Callable[[str], bytes]) -> bytes:
+    """A file may be sealed, which takes the dot from its name, after it was listed. Raises OSError."""
+    try:
+        return read(path)
+    except FileNotFoundError:
+        if not _base(path).startswith("."):
+            raise
+        return read(_sealed(path))
+
+
+def _sealed(path: str) -> str:
+    return path[: -len(_base(path))] + _base(path)[1:]
+
+
 def open_segment(path: str) -> Segment | str:
     """The segment in a file, or why it is none."""
-    return from_parquet(path) if path.endswith(".parquet") else read_segment(path, read_file(path))
+    try:
+        return from_parquet(path) if path.endswith(".parquet") else read_segment(path, _read(path, read_file))
+    except FileNotFoundError:
+        return "it went away after it had been listed"
 
 
 def read_opening(path: str) -> tuple[Opening | None, str]:
     """The opening of the segment in a file, and what is wrong with it."""
     if path.endswith(".parquet"):
         return compact_opening(path)
-    line = read_first_line(path)
+    line = _read(path, read_first_line)
     return opening_of(line) if line.endswith(b"\n") else (None, "no delivery log: it has no whole first line")
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from gcom.audit import session
+from gcom.audit.catalogue import catalogue
+from gcom.audit.here import run_here
 from gcom.audit.judging import verdict_of
 from gcom.audit.reading import list_segments
 from gcom.audit.stages import Outcome
@@ -139,6 +141,25 @@ def test_of_a_process_of_which_no_segment_is_believed_the_others_are_judged_all_
     assert outcome.coverage["dave#1"] == "lost"
     (judgement,) = outcome.judgements
     assert verdict_of(judgement.tallies["SERIAL_UNIQUE"]) == "FAIL"
+
+
+def test_a_segment_may_be_sealed_while_it_is_audited(tmp_path: Path) -> None:
+    folder = _logs(tmp_path / "logs")
+    sealed = _file(folder)
+    alive = sealed.rename(sealed.with_name(f".{sealed.name}"))
+    found = catalogue(list_segments([str(folder)]))
+    alive.rename(sealed)
+    assert _verdicts(run_here(found)) == {"PASS"}
+
+
+def test_a_segment_that_goes_away_is_a_gap(tmp_path: Path) -> None:
+    folder = _logs(tmp_path / "logs")
+    found = catalogue(list_segments([str(folder)]))
+    _file(folder).unlink()
+    outcome = run_here(found)
+    assert any("it went away" in note for note in outcome.notes)
+    assert "UNKNOWN" in _verdicts(outcome)
+    assert "FAIL" not in _verdicts(outcome)
 
 
 @pytest.mark.parametrize("version", [None, "1.8.0_402", "11.0.2"])
