@@ -55,7 +55,7 @@ def run(words: Sequence[str] | None = None) -> int:
     try:
         return int(app(words, prog_name="gcom", standalone_mode=False) or 0)
     except typer.TyperException as error:
-        return _fail(f"{error.format_message()} (gcom --help)", error.exit_code)
+        return _fail(f"{error.format_message()} ({_path_of(error)} --help)", error.exit_code)
     except BadValue as error:
         return _fail(str(error), EXIT_USAGE)
     except RegistryUnavailable as error:
@@ -68,6 +68,12 @@ def run(words: Sequence[str] | None = None) -> int:
         return _fail(f"{error.filename or 'output'}: {error.strerror}", EXIT_FAILED)
     except Interrupted as interrupted:
         return interrupted.status
+
+
+def _path_of(error: typer.TyperException) -> str:
+    """The command that was misused."""
+    context = getattr(error, "ctx", None)
+    return "gcom" if context is None else str(context.command_path).strip()
 
 
 def _fail(text: str, status: int) -> int:
@@ -326,7 +332,7 @@ def fork(
     the group with it join there. Members of the old instance that still run are not stopped until the registry reaches
     them: until then there are two groups of one name, and what the old one delivers meanwhile the new one never sees.
 
-    
+    \b
     Examples:
       gcom fork news           say what it would do, and ask
       gcom fork news --yes

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+
+_LOGS = "logs"
 
 
 class _LogsByDefault(TyperGroup):
-    """`gcom audit LOGDIR...` is `gcom audit logs LOGDIR...`."""
+    """`gcom audit LOGDIR...` is the command without a name: with one, `gcom audit logs` would not be about a folder."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        return super().parse_args(ctx, args if args and args[0] in self.commands else ["logs", *args])
+        named = args and args[0] in self.commands and args[0] != _LOGS
+        return super().parse_args(ctx, args if named else ["", *args])
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> tuple[str | None, Any, list[str]]:  # type: ignore[override]
+        return super().resolve_command(ctx, args) if args[0] else ("", self.commands[_LOGS], args[1:])
+
+
+class _Unnamed(typer.Context):
+    @property
+    def command_path(self) -> str:
+        return super().command_path.rstrip()
+
+
+class _Logs(TyperCommand):
+    context_class = _Unnamed
 
 
 app = typer.Typer(
@@ -24,9 +40,9 @@ app = typer.Typer(
 )
 
 
-@app.command("logs")
+@app.command(_LOGS, cls=_Logs)
 def logs(
-    folders: Annotated[list[str], typer.Argument(metavar="LOGDIR...", help="Folders that --log-dir named.")],
+    folders: Annotated[list[str], typer.Argument(metavar="LOGDIR", help="Folders that --log-dir named.")],
     as_json: Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write all as JSON.")] = None,
     report: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write a report: one HTML file that opens offline.")
@@ -63,6 +79,11 @@ def logs(
       gcom audit logs/ --report audit.html
       gcom audit logs/ --json audit.json --junit audit.xml --witness witnesses/
       gcom audit logs/ --incremental audit-state/
+
+    \b
+    Beside it:
+      gcom audit compact --help    write logs as Parquet, which it reads as well
+      gcom audit import --help     judge the vector clocks of another system's log
     """
     from gcom.cli.auditing import Outputs, audit
 
@@ -79,7 +100,7 @@ def logs(
 
 @app.command("compact")
 def compact(
-    folders: Annotated[list[str], typer.Argument(metavar="LOGDIR...", help="Folders that --log-dir named.")],
+    folders: Annotated[list[str], typer.Argument(metavar="LOGDIR", help="Folders that --log-dir named.")],
     into: Annotated[Path, typer.Option("--into", metavar="FOLDER", help="A new folder for the Parquet files.")],
 ) -> int:
     """Write logs as Parquet, which the audit reads as it reads the logs; they take about a sixth of the space.

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
 import gcom
 from gcom.cli import app
 
-COMMANDS = ("groups", "members", "create", "remove", "join", "send", "tail", "demo")
+COMMANDS = ("groups", "members", "create", "remove", "join", "send", "tail", "demo", "sim", "fork", "audit", "bench")
+BENCHES = ("bench throughput", "bench failover", "bench memory", "bench audit")
 NOBODY = "127.0.0.1:1"
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "bench throughput", "bench failover", "bench memory"])
+@pytest.mark.parametrize("command", [*COMMANDS[:-1], *BENCHES, "audit compact", "audit import"])
 def test_every_command_has_help_with_an_example(command: str) -> None:
     result = CliRunner().invoke(app.app, [*command.split(), "--help"])
     assert result.exit_code == 0
@@ -79,6 +82,30 @@ def test_bad_usage_is_named_in_one_line(words: str, named: str, capsys: pytest.C
     assert shown.err.startswith("gcom: ")
     assert shown.err.count("\n") == 1
     assert named.lower() in shown.err.lower()
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("nonsense", "gcom"),
+        ("join news", "gcom join"),
+        ("audit", "gcom audit"),
+        ("audit compact", "gcom audit compact"),
+    ],
+)
+def test_bad_usage_names_the_command_whose_help_tells_more(
+    words: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(words.split()) == 2
+    assert capsys.readouterr().err.endswith(f"({command} --help)\n")
+
+
+def test_the_audit_takes_logs_as_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert app.run(["audit", "logs"]) == 3
+    assert capsys.readouterr().err == "gcom: logs does not exist\n"
 
 
 @pytest.mark.parametrize(
