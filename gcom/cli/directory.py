@@ -64,7 +64,8 @@ def fork(directory: DirectoryClient, group: str, yes: bool) -> int:
     notice(f"group {group!r} has in view {entry.view}: {members}; it is {state}")
     if not yes:
         notice("a detached member may begin it anew; members of this instance that still run will have to give way,")
-        notice(f"and what they deliver until then is lost to the new one. Type the group's name to go on: {group}")
+        notice("and what they deliver until then is lost to the new one")
+        notice(f"to go on, type the group's name ({group}):")
         if sys.stdin is None or sys.stdin.readline().strip() != group:
             notice("nothing was changed")
             return 1

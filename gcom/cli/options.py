@@ -54,7 +54,7 @@ Linger = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="After the end of the input, leave when nothing was delivered for so long. [default: stay]",
+        help="Leave when the input, if any, has ended and nothing was delivered for so long. [default: stay]",
         show_default=False,
     ),
 ]
