@@ -166,21 +166,28 @@ def _show(result: Result) -> None:
     for group in result.groups:
         life = f" ({group.instance})" if group.instance else ""
         title = f"{group.group}{life}: {group.verdict} · {group.ordering} {group.multicast}"
-        table = Table("rule", "verdict", "evaluated", "violations", "", title=title, title_justify="left", box=None)
+        console.print(title, markup=False, highlight=False, soft_wrap=True)  # a table's own title breaks at its width
+        table = Table("rule", "verdict", "evaluated", "violations", "", box=None)
         for rule in group.rules:
             if rule.expected or rule.verdict == "FAIL":
                 promise = "" if rule.expected else "not promised"
                 table.add_row(
                     rule.rule,
-                    _MARKS[rule.verdict],
+                    _MARKS[rule.verdict] if rule.expected else _MARKS[rule.verdict].lower(),
                     f"{rule.evaluated:,}",
                     f"{rule.violations:,}",
                     rule.reason or promise,
                 )
         console.print(table)
-    for incident in result.incidents[:_SHOWN]:
-        if incident.expected:
-            console.print(f"[{incident.id}] {incident.rule}: {incident.sentence}", markup=False)
+    broken = [incident for incident in result.incidents if incident.expected]
+    for incident in broken[:_SHOWN]:
+        console.print(f"[{incident.id}] {incident.rule}: {incident.sentence}", markup=False)
+    if len(broken) > _SHOWN:
+        notice(f"and {len(broken) - _SHOWN} more incidents; --json has them all")
+    unfinished = [process for process, state in sorted(result.coverage.items()) if state in ("open", "torn")]
+    if unfinished:
+        more = f" and {len(unfinished) - _SHOWN} more" if len(unfinished) > _SHOWN else ""
+        notice(f"no close ends the log of {', '.join(unfinished[:_SHOWN])}{more}: its end may be missing")
     for note in result.notes[:_SHOWN]:
         notice(note)
     if len(result.notes) > _SHOWN:
