@@ -145,7 +145,7 @@ def judge(group: Group, most: int = MOST) -> Judgement:
 def _add_gaps(group: Group, tallies: dict[str, Tally]) -> None:
     for who, gaps in sorted(group.gaps.items()):
         for at, told in gaps:
-            reason = f"{who} has a gap at position {at}" if at else f"there is no log of {who}"
+            reason = f"{who} has a gap at position {at}" if at else f"there is no readable log of {who}"
             for rule, tally in tallies.items():
                 if rule != "INTEGRITY" and not (told and rule in _UNTOLD_ONLY):
                     tally.doubt(1, reason)

@@ -89,7 +89,7 @@ def test_what_cannot_be_judged(tmp_path: Path) -> None:
     done = _audit(folder)
     assert done.returncode == 2
     assert done.stdout.splitlines()[0].startswith("UNKNOWN: ")
-    assert "there is no log of b#1" in done.stdout
+    assert "there is no readable log of b#1" in done.stdout
     assert _audit(folder, "--allow-unknown").returncode == 0
 
 

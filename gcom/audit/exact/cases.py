@@ -49,7 +49,7 @@ def gap_cases(placed: DataFrame, absent: DataFrame, *, told: bool = True) -> Dat
     """One unknown case a gap; with `told` false, only for those that no state makes up for."""
     gaps = placed.where("kind = 'gap'" if told else "kind = 'gap' AND state IS NULL")
     reason = F.format_string("%s has a gap at position %d", "process", "at")
-    missing = cases(absent, unknown=1, reason=F.format_string("there is no log of %s", "process"))
+    missing = cases(absent, unknown=1, reason=F.format_string("there is no readable log of %s", "process"))
     return cases(gaps.select(*STAY, "at"), unknown=1, reason=reason).unionByName(missing)
 
 
