@@ -164,7 +164,7 @@ def pip(*arguments: str) -> None:
 
 def make_venv() -> None:
     """Make `.venv` anew, whatever is in its place."""
-    say(f"making .venv with Python {sys.version.split()[0]}; its packages are about 500 MB, most of it PySpark")
+    say(f"making .venv with Python {sys.version.split()[0]}; its packages are about 500 MB to fetch, 1.1 GB on disk")
     if VENV.is_symlink() or VENV.is_file():
         VENV.unlink()
     elif VENV.exists():
