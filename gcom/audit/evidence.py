@@ -93,8 +93,9 @@ def _compare(found: Evidence, settled: dict[str, list[Event]]) -> None:
     blamed = found.incident.processes
     wanted = found.incident.messages
 
-    def rank(who: str) -> tuple[bool, int, str]:
-        return who in blamed, -sum(any(event.has(*each) for event in settled[who]) for each in wanted), who
+    def rank(who: str) -> tuple[int, bool, str]:
+        """Who has the messages that are named; of these one that is not concerned, if there is."""
+        return -sum(any(event.has(*each) for event in settled[who]) for each in wanted), who in blamed, who
 
     found.reference = min(settled, key=rank)
     columns = _columns(settled, found.reference, wanted)

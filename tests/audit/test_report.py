@@ -18,7 +18,7 @@ from gcom.audit.here import run_here
 from gcom.audit.reading import list_segments
 from gcom.audit.report import render
 from gcom.audit.result import GroupResult, Result, result_of
-from tests.audit.lives import BREAKS, VIEWS, Group, broken
+from tests.audit.lives import BREAKS, VIEWS, Group, broken, live, write_lives
 
 SIX_MB = 6_000_000
 VOID = frozenset(("meta", "input", "circle", "line", "rect", "path", "use"))
@@ -95,6 +95,20 @@ def test_a_fault_is_shown_with_its_surroundings(tmp_path: Path, rule: str) -> No
     assert all(sum(map(len, each.events.values())) <= EVENTS for each in evidence.values())
     assert all(len(events) <= 2 * AROUND for each in evidence.values() for events in each.events.values())
     assert "send to own delivery" in page.text
+
+
+def test_what_a_process_lacks_stands_in_the_strips_though_only_the_other_has_it(tmp_path: Path) -> None:
+    """A watcher joined later, and is not blamed: it cannot show what was before it came."""
+    two_and_a_watcher = Group([["alice", "bob"], ["alice", "bob", "watcher"]], messages=60)
+    lives = live(two_and_a_watcher)
+    records = lives["bob"].records
+    del records[max(place for place, each in enumerate(records) if each["type"] == "deliver" and each["view"] == 1)]
+    found = catalogue(list_segments([str(write_lives(tmp_path, lives))]))
+    result = result_of(run_here(found))
+    told = [each for each in evidence_of(result, Finder(found)).values() if each.incident.messages]
+    assert told
+    for each in told:
+        assert set(each.incident.messages) <= set(each.columns)
 
 
 def test_the_strip_shows_who_deviates(torn_apart: tuple[Result, Catalogue]) -> None:
