@@ -46,6 +46,7 @@ class Account:
     deliveries: int = 0
     deliveries_without_serial: int = 0
     serials: Fingerprints = field(default_factory=dict)
+    skipped: dict[str, Intervals] = field(default_factory=dict)  # of each sender, what was skipped with its serial
     first_serial: int = 0
     last_serial: int = 0  # the highest
     late_serials: frozenset[int] = frozenset()  # buckets in which a serial is not above all before it

@@ -404,19 +404,15 @@ class _Settled:
         self._members = [(row, members.get(said, []) if isinstance(said, int) else said) for row, said in tape.members]
         columns = tape.columns()
         self._rows: dict[str, tuple[Ints, Ints]] = {}
+        self._ranges: dict[str, list[tuple[int, int, int]]] = {}  # rows, each with what was settled before the next
+        for row, who, first, last in tape.settled:
+            self._ranges.setdefault(who, []).append((row - 1, first, last))
         passed = np.flatnonzero((columns["kind"] == DELIVER) | (columns["kind"] == SKIP))
-        for who in {*tape.names, *(each[1] for each in tape.settled)}:
-            code = tape.names.index(who) if who in tape.names else -2
+        for code, who in enumerate(tape.names):
             mine = passed[columns["sender"][passed] == code]
             run, step = expanded(columns["count"][mine])
             into = mine[run]
-            numbers = [columns["number"][into] + step]
-            rows = [columns["row"][into]]
-            for row, process, first, last in tape.settled:
-                if process == who:
-                    numbers.append(np.arange(first, last + 1))
-                    rows.append(np.full(last - first + 1, row - 1))  # before the row that comes next
-            number, row_of = np.concatenate(numbers), np.concatenate(rows)
+            number, row_of = columns["number"][into] + step, columns["row"][into]
             order = np.lexsort((row_of, number))
             number, row_of = number[order], row_of[order]
             kept, once = np.unique(number, return_index=True)
@@ -430,6 +426,9 @@ class _Settled:
             place = np.minimum(np.searchsorted(numbers, number), len(numbers) - 1)
             hit = numbers[place] == number
             found[hit] = rows[place][hit]
+        for row, first, last in self._ranges.get(who, ()):
+            inside = (number >= first) & (number <= last)
+            found[inside] = np.minimum(found[inside], row)
         return found
 
     def is_member(self, who: str, row: Ints) -> Any:

@@ -85,6 +85,7 @@ def join(one: Account, other: Account) -> Account:
     _add_numbers(one.sent_in, other.sent_in)
     _add_numbers(one.heard_in, other.heard_in)
     _add_numbers(one.delivered, other.delivered)
+    _add_numbers(one.skipped, other.skipped)
     one.known_sent = max(one.known_sent, other.known_sent)
     for who, number in other.highest.items():
         one.highest[who] = max(number, one.highest.get(who, 0))

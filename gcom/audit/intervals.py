@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator
 
 
 class Intervals:
-    """A set of integers, kept as sorted, disjoint ranges (first, last) that do not touch."""
+    """A set of integers, kept as sorted, disjoint ranges (first, last) that do not touch.
+
+    list(iter(it)) are its ranges; list(it) would first make room for as many as there are numbers.
+    """
 
     __slots__ = ("_firsts", "_lasts")
 
@@ -33,7 +36,7 @@ class Intervals:
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def __repr__(self) -> str:
-        return f"Intervals({list(self)})"
+        return f"Intervals({list(iter(self))})"
 
     def __contains__(self, number: int) -> bool:
         place = bisect_right(self._firsts, number) - 1
@@ -85,7 +88,7 @@ class Intervals:
     def minus(self, other: Intervals) -> Intervals:
         """The numbers that are here and not in `other`."""
         left = Intervals()
-        theirs = list(other)
+        theirs = list(iter(other))
         place = 0
         for first, last in self:
             while place < len(theirs) and theirs[place][1] < first:

@@ -6,6 +6,7 @@ rule holds, where they differ a `Look` asks for the messages themselves (closer.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -13,6 +14,7 @@ from typing import Any
 
 from gcom.audit.account import Fingerprints, add_prints
 from gcom.audit.groups import Group
+from gcom.audit.hashing import BUCKET
 from gcom.audit.history import History, history_of
 from gcom.audit.intervals import Intervals
 from gcom.audit.place import Key, Section, Tally
@@ -55,12 +57,14 @@ class Look:
 
     A bucket is a number for serials, (view, number) for places in the order, (sender, number) for a sender's numbers.
     `buckets` says how many messages each has. `pairs` are, for TOTAL_GAP_FREE, the processes of a class whose orders of
-    a view differ somewhere: (view, one, other).
+    a view differ somewhere: (view, one, other). `others` are, for SERIAL_UNIQUE, how many messages the buckets hold
+    that are not asked for, each bucket counted once, and how many messages there are that have a serial.
     """
 
     rule: str
     buckets: dict[Any, int] | None
     pairs: list[tuple[int, str, str]] = field(default_factory=list)
+    others: tuple[int, int] = (0, 0)
 
     @property
     def kind(self) -> str:
@@ -134,7 +138,7 @@ def judge(group: Group, most: int = MOST) -> Judgement:
     large = judgement.deliveries > most
     judgement.looks = [
         *_look_at_integrity(group, tallies["INTEGRITY"]),
-        *_look_at_serials(group),
+        *_look_at_serials(group, large=large),
         *_look_at_orders(group, tallies["TOTAL_GAP_FREE"], large=large),
     ]
     judgement.looks += _look_at_total(group, tallies["TOTAL"], judgement.looks, large=large)
@@ -301,19 +305,39 @@ def _look_at_integrity(group: Group, tally: Tally) -> list[Look]:
     return [Look("INTEGRITY", unlike)] if unlike else []
 
 
-def _look_at_serials(group: Group) -> list[Look]:
-    """In a bucket in which a process's serials rise, each of them is there once; equal prints are equal sets."""
-    if any(account.serials for account in group.accounts.values()) and _duplicates(group):
+def _look_at_serials(group: Group, *, large: bool) -> list[Look]:
+    """In a bucket in which a process's serials rise, each of them is there once; equal prints are equal sets.
+
+    So the buckets together hold each message with its serial once. If they hold more than there are messages, one has
+    two serials, of which no bucket needs to know both.
+    """
+    accounts = group.accounts.values()
+    if any(account.serials for account in accounts) and _duplicates(group):
         return [Look("SERIAL_UNIQUE", None)]
     by_bucket: dict[int, set[tuple[int, int, int]]] = defaultdict(set)
     counts: dict[int, int] = defaultdict(int)
-    for account in group.accounts.values():
+    for account in accounts:
         for bucket, prints in account.serials.items():
             by_bucket[bucket].add(prints)
             counts[bucket] += prints[0]
-    late = {bucket for account in group.accounts.values() for bucket in account.late_serials}
+    late = {bucket for account in accounts for bucket in account.late_serials}
     unlike = {bucket: counts[bucket] for bucket in sorted(by_bucket) if len(by_bucket[bucket]) > 1 or bucket in late}
-    return [Look("SERIAL_UNIQUE", unlike)] if unlike else []
+    alike = sum(min(prints)[0] for bucket, prints in by_bucket.items() if bucket not in unlike)
+    messages = _count_placed(group) if by_bucket else 0
+    if unlike and large:
+        return [Look("SERIAL_UNIQUE", unlike, others=(alike, messages))]
+    return [Look("SERIAL_UNIQUE", None)] if unlike or alike != messages else []
+
+
+def _count_placed(group: Group) -> int:
+    """How many messages are delivered, or skipped with their serial."""
+    placed: dict[str, Intervals] = {}
+    for account in group.accounts.values():
+        for each in (account.delivered, account.skipped):
+            for sender, numbers in each.items():
+                known = placed.get(sender)
+                placed[sender] = numbers if known is None or known == numbers else known.union(numbers)
+    return sum(map(len, placed.values()))
 
 
 def _duplicates(group: Group) -> bool:
@@ -323,6 +347,7 @@ def _duplicates(group: Group) -> bool:
 def _look_at_orders(group: Group, tally: Tally, *, large: bool) -> list[Look]:
     unlike: set[tuple[int, int]] = set()
     pairs = []
+    again = _duplicates(group)  # what is delivered again shares its place with what follows it
     for (view, _), members in sorted(group.classes().items(), key=str):
         if len(members) < 2:
             continue
@@ -330,7 +355,8 @@ def _look_at_orders(group: Group, tally: Tally, *, large: bool) -> list[Look]:
         covered = [each for each in members if each[1].covered]
         for who, section in covered[1:]:
             one, first = covered[0]
-            differ = {(view, b) for b in {*section.order, *first.order} if section.order.get(b) != first.order.get(b)}
+            both = {*section.order, *first.order}
+            differ = {(view, b) for b in both if again or section.order.get(b) != first.order.get(b)}
             if large and (lone := _lone(first, section)):
                 sender, numbers, here = lone
                 more = {"number": numbers.lowest, "view": view, "other": one, "lone": who if here else one}
@@ -385,7 +411,9 @@ def _look_at_total(group: Group, tally: Tally, looks: list[Look], *, large: bool
     whole = counted == sum(a.deliveries for a in accounts)
     if whole and not unlike and _begin_alike(group) and _in_one_view_each(group):
         return []
-    return [Look("TOTAL", _counted(group, unlike) if large and unlike else None)]
+    if large and unlike and not _duplicates(group):  # else a part may show the second delivery of a message alone
+        return [Look("TOTAL", _counted(group, unlike))]
+    return [Look("TOTAL", None)]
 
 
 def _begin_alike(group: Group) -> bool:
@@ -415,7 +443,14 @@ def _in_one_view_each(group: Group) -> bool:
             by_view[sender][view] = by_view[sender].get(view, Intervals()).union(numbers)
         for sender, numbers in account.delivered.items():
             everywhere[sender] = everywhere.get(sender, Intervals()).union(numbers)
-    return all(len(all_of) == sum(map(len, by_view[sender].values())) for sender, all_of in everywhere.items())
+    for sender, numbers in everywhere.items():
+        heard = Intervals()
+        for each in by_view[sender].values():
+            if any(heard.add(first, last) for first, last in each):
+                return False
+        if heard != numbers:
+            return False
+    return True
 
 
 def _share(sets: list[dict[str, Intervals]], index: int, least: int) -> bool:
@@ -434,16 +469,57 @@ def _look_at_causality(group: Group, tallies: dict[str, Tally], looks: list[Look
     """Where serials rise by one everywhere, each message has one, and FIFO and the starts agree, past comes first:
 
     a message's serial is above all that its sender had delivered before it sent it, since the sender delivers it after
-    these; and who delivers it has passed all lower serials, or had them in its base.
+    these; and who delivers it has passed all lower serials, with what they stand for, or had that in its base.
     """
     accounts = group.accounts.values()
-    rules = ("NO_CREATION", "NO_DUPLICATION", "FIFO", "SERIAL_CONTIGUOUS", "SENDING_VIEW", "VIRTUAL_SYNCHRONY")
+    of_messages = ("NO_CREATION", "NO_DUPLICATION", "FIFO", "SERIAL_CONTIGUOUS")
+    rules = (*of_messages, "SENDING_VIEW", "VIEW_AGREEMENT", "VIRTUAL_SYNCHRONY")
     serials = all(not a.deliveries_without_serial for a in accounts) and any(a.serials for a in accounts)
     sound = not any(tallies[rule].violations or tallies[rule].unknown for rule in rules)
-    if serials and sound and not any(look.rule == "SERIAL_UNIQUE" for look in looks):
+    unique = not any(look.rule == "SERIAL_UNIQUE" for look in looks)
+    if serials and sound and unique and _deliver_their_own(group) and _pass_alike(group) and _begin_known(group):
         tallies["CAUSAL"].evaluated += _count_dependencies(group)
         return []
     return [Look("CAUSAL", None)]
+
+
+def _deliver_their_own(group: Group) -> bool:
+    """Whether each sender delivered what any process delivered of it: then after all that it had delivered before."""
+    for account in group.accounts.values():
+        for sender, numbers in account.delivered.items():
+            theirs = group.accounts.get(sender)
+            own = theirs.delivered.get(sender, Intervals()) if theirs is not None else Intervals()
+            if own != numbers and numbers.minus(own):
+                return False
+    return True
+
+
+def _pass_alike(group: Group) -> bool:
+    """Whether all who install a view do so after one serial, and no serial stands for a message at one process and for
+
+    nothing at another that passed it: of a bucket that somebody has, all who passed a part have equal prints.
+    """
+    buckets = sorted({bucket for account in group.accounts.values() for bucket in account.serials})
+    starts: dict[int, int] = {}
+    for account in group.accounts.values():
+        began = [section for section in account.sections if section.start is not None]
+        if any(starts.setdefault(section.view, section.serial) != section.serial for section in began):
+            return False
+        first = bisect_left(buckets, (began[0].serial + 1) // BUCKET if began else 0)
+        passed = buckets[first : bisect_right(buckets, account.last_serial // BUCKET)] if account.last_serial else []
+        if not account.serials.keys() >= set(passed):
+            return False
+    return True
+
+
+def _begin_known(group: Group) -> bool:
+    """Whether no base has something of one who is a member only of later views: starts are compared of members."""
+    entered: dict[str, int] = {}
+    for view, members in sorted(group.members().items()):
+        for who in members:
+            entered.setdefault(who, view)
+    views = [view for account in group.accounts.values() for view in account.views]
+    return not any(entered.get(who, 0) > view["view"] for view in views for who, n in view.get("base", {}).items() if n)
 
 
 def _count_dependencies(group: Group) -> int:

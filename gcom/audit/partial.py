@@ -14,9 +14,10 @@ import numpy as np
 from gcom.audit.account import Account
 from gcom.audit.closer import Messages, contradiction, judge_serials, judge_total, messages_of
 from gcom.audit.digests import judge_integrity
+from gcom.audit.hashing import BUCKET
 from gcom.audit.judging import Judgement, Look
 from gcom.audit.place import Tally
-from gcom.audit.records import DELIVER, Ints
+from gcom.audit.records import DELIVER, SEND, Ints
 from gcom.audit.tape import Tape
 
 Bucket = tuple[str, Any]  # of a Look's kind
@@ -43,7 +44,7 @@ def part_of(judgement: Judgement, most: int, coverage: dict[str, str]) -> Part:
             judgement.tallies[look.rule].doubt(1, reason)
             continue
         chosen = _first(look.buckets, most)
-        part.looks.append(Look(look.rule, chosen, look.pairs))
+        part.looks.append(Look(look.rule, chosen, look.pairs, look.others))
         part.left[look.rule] = len(look.buckets) - len(chosen)
     wanted = {bucket for look in part.looks for bucket in _buckets(look)}
     part.chains = sorted(chain for chain, touched in judgement.chains.items() if not wanted.isdisjoint(touched))
@@ -88,7 +89,8 @@ def look_at_part(tapes: list[Tape], part: Part) -> dict[str, Tally]:
         match look.rule:
             case "SERIAL_UNIQUE":
                 judge_serials(messages, tally)
-                settled = not part.left[look.rule]
+                alike, placed = look.others
+                settled = not part.left[look.rule] and alike + _count_placed(messages, look) == placed
             case "INTEGRITY":
                 judge_integrity(tapes, look, part.closed, tally)
                 settled = not part.left[look.rule]
@@ -99,6 +101,13 @@ def look_at_part(tapes: list[Tape], part: Part) -> dict[str, Tally]:
         if not settled and not tally.violations:
             tally.doubt(1, "the first places of a large group that differ do not tell enough: --exact decides")
     return found
+
+
+def _count_placed(messages: Messages, look: Look) -> int:
+    """How many messages have a serial in the look's buckets."""
+    placed = (messages.serial >= 0) & (messages.sender >= 0) & (messages.kind != SEND)
+    inside = placed & np.isin(messages.serial // BUCKET, list(look.buckets or ()))
+    return len(np.unique(messages.message[inside]))
 
 
 def _judge_orders(messages: Messages, pairs: list[tuple[int, str, str]], tally: Tally) -> bool:

@@ -50,7 +50,7 @@ class Section:
 
     `start` is the highest settled number of each member at the instant of installing, None if that is not certain or
     was not seen. `next` is a view, "none", "unknown", or "open" where the log ends inside. `settled` is what the
-    process had settled at the end, over its whole stay.
+    process had settled at the end, over its whole stay. `serial` is the last serial before it, where `start` is told.
     """
 
     view: int
@@ -63,6 +63,7 @@ class Section:
     next: int | str = "open"
     # Of each bucket of places of the order of delivery: how many messages, and two sums (hashing.py).
     order: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    serial: int = 0
 
 
 @dataclass(slots=True)
@@ -155,7 +156,7 @@ def _comparable(
     return (
         view,
         number,
-        tuple(sorted((who, tuple(each)) for who, each in settled.items() if each)),
+        tuple(sorted((who, tuple(iter(each))) for who, each in settled.items() if each)),
         tuple(sorted((who, n) for who, n in clock.items() if who != process and n)),
         serial,
     )

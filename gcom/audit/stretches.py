@@ -109,7 +109,7 @@ class Stretches:
             self.tape.settle((who, 1, number) for who, number in base.items() if number)
             self.tape.members.append((self.tape.rows, list(members)))
         self.account.views.append(record)
-        self.account.sections.append(Section(view, True, start, covered=certain))
+        self.account.sections.append(Section(view, True, start, covered=certain, serial=place.serial or 0))
 
     def _end(self, following: int | str) -> None:
         self._close(following)
@@ -437,6 +437,8 @@ class Stretches:
         account.first_serial = account.first_serial or int(first[0])
         account.last_serial, place.serial = int(highest[-1]), int(last[-1])
         named = placed[rows.sender[placed] >= 0]
+        for who, _, ranges in merged(rows, named[rows.kind[named] == SKIP], by_view=False):
+            account.skipped[who] = account.skipped.get(who, Intervals()).union(Intervals(ranges))
         account.tally("SERIAL_UNIQUE").evaluated += int(rows.count[named].sum())
         words = self.words[rows.sender[named]] if len(named) else np.zeros(0, np.uint64)
         prints = fingerprints(words, rows.number[named], rows.serial[named], rows.count[named], self.seeds)
