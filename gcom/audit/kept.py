@@ -30,7 +30,7 @@ class Kept:
             raise BadValue(f"{folder} is not what --incremental made, and not empty: name a new folder")
         folder.mkdir(parents=True, exist_ok=True)
         found = _read(mark)
-        if found is None or found[0] != _VERSION:
+        if found is None or found[0] != _VERSION or [type(each) for each in found] != [int, int, int]:
             found = (_VERSION, secrets.randbits(64), secrets.randbits(64))
             _write(mark, found)
         self.seeds: tuple[int, int] = (found[1], found[2])
@@ -38,7 +38,7 @@ class Kept:
     def get(self, path: str, size: int) -> Any:
         """What `put` was given, or None."""
         found = _read(self._file(path, size))
-        if found is None or found[:2] != (_VERSION, self.seeds):
+        if found is None or len(found) != 3 or found[:2] != (_VERSION, self.seeds):
             return None
         return found[2]
 
@@ -53,15 +53,16 @@ class Kept:
         return self._folder / name[:2] / name[2:]
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path) -> tuple[Any, ...] | None:
     try:
-        return unpack(path.read_bytes())
+        found = unpack(path.read_bytes())
     except (OSError, ValueError):
         return None
+    return found if isinstance(found, tuple) and found else None
 
 
 def _write(path: Path, thing: Any) -> None:
     path.parent.mkdir(exist_ok=True)
-    draft = path.with_name(f"{path.name}.draft")
+    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")  # another audit may keep the same
     draft.write_bytes(pack(thing))
     os.replace(draft, path)
