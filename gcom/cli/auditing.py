@@ -25,7 +25,7 @@ from gcom.audit.reading import compact, list_segments
 from gcom.audit.result import IMPOSSIBLE, Result, result_of
 from gcom.audit.session import open_session
 from gcom.audit.witness import write_witnesses
-from gcom.cli.output import Output, notice
+from gcom.cli.output import Output, harmless, notice
 from gcom.errors import AuditUnavailable, BadValue, NotALog
 
 _SHOWN = 10  # incidents and notes on the terminal; --json and the report have them all
@@ -158,15 +158,20 @@ def _progress() -> Iterator[_Telling]:
         yield _Telling(progress)
 
 
+def _line(text: str) -> str:
+    """One line: logs may have names of any characters."""
+    return harmless(text).replace("\n", " ")
+
+
 def _show(result: Result) -> None:
     output = Output()
-    output.text(result.headline())
+    output.text(_line(result.headline()))
     output.flush()
-    console = Console(width=None if output.terminal else 120)
+    console = Console(width=None if output.terminal else 120, markup=False, emoji=False)  # names are no markup
     for group in result.groups:
         life = f" ({group.instance})" if group.instance else ""
-        title = f"{group.group}{life}: {group.verdict} · {group.ordering} {group.multicast}"
-        console.print(title, markup=False, highlight=False, soft_wrap=True)  # a table's own title breaks at its width
+        title = _line(f"{group.group}{life}: {group.verdict} · {group.ordering} {group.multicast}")
+        console.print(title, highlight=False, soft_wrap=True)  # a table's own title breaks at its width
         table = Table("rule", "verdict", "evaluated", "violations", "", box=None)
         for rule in group.rules:
             if rule.expected or rule.verdict == "FAIL":
@@ -176,19 +181,19 @@ def _show(result: Result) -> None:
                     _MARKS[rule.verdict] if rule.expected else _MARKS[rule.verdict].lower(),
                     f"{rule.evaluated:,}",
                     f"{rule.violations:,}",
-                    rule.reason or promise,
+                    _line(rule.reason or promise),
                 )
         console.print(table)
     broken = [incident for incident in result.incidents if incident.expected]
     for incident in broken[:_SHOWN]:
-        console.print(f"[{incident.id}] {incident.rule}: {incident.sentence}", markup=False)
+        console.print(_line(f"[{incident.id}] {incident.rule}: {incident.sentence}"))
     if len(broken) > _SHOWN:
         notice(f"and {len(broken) - _SHOWN} more incidents; --json has them all")
     unfinished = [process for process, state in sorted(result.coverage.items()) if state in ("open", "torn")]
     if unfinished:
         more = f" and {len(unfinished) - _SHOWN} more" if len(unfinished) > _SHOWN else ""
-        notice(f"no close ends the log of {', '.join(unfinished[:_SHOWN])}{more}: its end may be missing")
+        notice(_line(f"no close ends the log of {', '.join(unfinished[:_SHOWN])}{more}: its end may be missing"))
     for note in result.notes[:_SHOWN]:
-        notice(note)
+        notice(_line(note))
     if len(result.notes) > _SHOWN:
         notice(f"and {len(result.notes) - _SHOWN} more notes; --json has them all")

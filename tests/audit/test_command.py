@@ -100,6 +100,18 @@ def test_what_is_no_log(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_names_can_do_nothing_to_a_terminal(tmp_path: Path) -> None:
+    """Neither control characters nor what Rich takes for markup; and the verdict is one line."""
+    name = "g[/red]\n\x1b[31m:smile:"
+    logs = {who: [{**record, "group": name} for record in records] for who, records in life().items()}
+    logs["a#1"].pop(2)
+    done = _audit(write_life(tmp_path / "logs", logs))
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.splitlines()[0].endswith(" deliveries)")
+    assert "g[/red] [31m:smile:" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+
+
 def test_ctrl_c_ends_it_cleanly(tmp_path: Path) -> None:
     folder = write_life(tmp_path / "logs", life())
     words = [*GCOM, "audit", str(folder)]
