@@ -10,6 +10,8 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from traceback import walk_tb
+from types import TracebackType
 from typing import IO, Any
 
 from gcom.errors import AuditUnavailable
@@ -50,6 +52,22 @@ def _opened(builder: Any, what: str) -> Any:
             said.seek(0)
             lines = [*str(error).strip().splitlines()[:1], *said.read().decode(errors="replace").splitlines()[-3:]]
             raise AuditUnavailable(f"{what} cannot be had: {' / '.join(lines)}") from None
+        finally:
+            _end_java(sys.exc_info()[2])
+
+
+def _end_java(trace: TracebackType | None) -> None:
+    """Java that PySpark was waiting for when a signal came.
+
+    1. PySpark starts Java, and waits until it has written where it listens. 2. A signal ends the wait; PySpark removes
+    the folder. 3. Java cannot write, its main thread ends, and no other notices that nobody is there: it would stay.
+    PySpark keeps the process in nothing but the frame that waits.
+    """
+    for frame, _ in walk_tb(trace):
+        for each in frame.f_locals.values():
+            if isinstance(each, subprocess.Popen):
+                each.kill()
+                each.wait()
 
 
 @contextmanager

@@ -128,6 +128,34 @@ def test_ctrl_c_ends_it_cleanly(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
+def test_ctrl_c_while_spark_starts_leaves_no_java(tmp_path: Path) -> None:
+    """It comes when Java runs and has not yet said where it listens."""
+    import psutil
+
+    folder = write_life(tmp_path / "logs", life())
+    words = [*GCOM, "audit", str(folder)]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        java: list[psutil.Process] = []
+        while not java:
+            java = [each for each in psutil.Process(child.pid).children(recursive=True) if _is_spark(each)]
+        child.send_signal(signal.SIGINT)
+        assert child.wait() == 130
+    gone, alive = psutil.wait_procs(java, timeout=10)
+    for each in alive:
+        each.kill()
+    assert (len(gone), alive) == (1, [])
+
+
+def _is_spark(process: Any) -> bool:
+    """And not the launcher that asks Java for Spark's command line."""
+    import psutil
+
+    try:
+        return "-Xmx3g" in process.cmdline()
+    except psutil.Error:  # it has ended
+        return False
+
+
 def _wait_for_java(parent: int) -> None:
     """Until it has started Java, and so is in the middle of its work."""
     import psutil
