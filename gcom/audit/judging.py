@@ -6,15 +6,21 @@ rule holds, where they differ a `Look` asks for the messages themselves (closer.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 from gcom.audit.account import Fingerprints, add_prints
+from gcom.audit.certificates import (
+    begin_alike,
+    begin_known,
+    count_placed,
+    deliver_their_own,
+    has_duplicates,
+    in_one_view_each,
+    pass_alike,
+)
 from gcom.audit.groups import Group
-from gcom.audit.hashing import BUCKET
 from gcom.audit.history import History, history_of
 from gcom.audit.intervals import Intervals
 from gcom.audit.place import Key, Section, Tally
@@ -290,7 +296,9 @@ def _substance(view: dict[str, Any]) -> tuple[object, ...]:
 
 def _look_at_integrity(group: Group, tally: Tally) -> list[Look]:
     """Of a sender's bucket of numbers, equal prints of its sends and of a process's deliveries are equal digests."""
-    if any(account.sent_digests or account.heard_digests for account in group.accounts.values()) and _duplicates(group):
+    if any(account.sent_digests or account.heard_digests for account in group.accounts.values()) and has_duplicates(
+        group
+    ):
         return [Look("INTEGRITY", None)]
     sent: Fingerprints = {}
     for account in group.accounts.values():
@@ -312,7 +320,7 @@ def _look_at_serials(group: Group, *, large: bool) -> list[Look]:
     two serials, of which no bucket needs to know both.
     """
     accounts = group.accounts.values()
-    if any(account.serials for account in accounts) and _duplicates(group):
+    if any(account.serials for account in accounts) and has_duplicates(group):
         return [Look("SERIAL_UNIQUE", None)]
     by_bucket: dict[int, set[tuple[int, int, int]]] = defaultdict(set)
     counts: dict[int, int] = defaultdict(int)
@@ -323,31 +331,16 @@ def _look_at_serials(group: Group, *, large: bool) -> list[Look]:
     late = {bucket for account in accounts for bucket in account.late_serials}
     unlike = {bucket: counts[bucket] for bucket in sorted(by_bucket) if len(by_bucket[bucket]) > 1 or bucket in late}
     alike = sum(min(prints)[0] for bucket, prints in by_bucket.items() if bucket not in unlike)
-    messages = _count_placed(group) if by_bucket else 0
+    messages = count_placed(group) if by_bucket else 0
     if unlike and large:
         return [Look("SERIAL_UNIQUE", unlike, others=(alike, messages))]
     return [Look("SERIAL_UNIQUE", None)] if unlike or alike != messages else []
 
 
-def _count_placed(group: Group) -> int:
-    """How many messages are delivered, or skipped with their serial."""
-    placed: dict[str, Intervals] = {}
-    for account in group.accounts.values():
-        for each in (account.delivered, account.skipped):
-            for sender, numbers in each.items():
-                known = placed.get(sender)
-                placed[sender] = numbers if known is None or known == numbers else known.union(numbers)
-    return sum(map(len, placed.values()))
-
-
-def _duplicates(group: Group) -> bool:
-    return any(account.tally("NO_DUPLICATION").violations for account in group.accounts.values())
-
-
 def _look_at_orders(group: Group, tally: Tally, *, large: bool) -> list[Look]:
     unlike: set[tuple[int, int]] = set()
     pairs = []
-    again = _duplicates(group)  # what is delivered again shares its place with what follows it
+    again = has_duplicates(group)  # what is delivered again shares its place with what follows it
     for (view, _), members in sorted(group.classes().items(), key=str):
         if len(members) < 2:
             continue
@@ -409,48 +402,11 @@ def _look_at_total(group: Group, tally: Tally, looks: list[Look], *, large: bool
     counted = sum(n for _, s in group.sections() for n, _, _ in s.order.values())
     unlike = {place for place, prints in by_place.items() if len(prints) > 1}
     whole = counted == sum(a.deliveries for a in accounts)
-    if whole and not unlike and _begin_alike(group) and _in_one_view_each(group):
+    if whole and not unlike and begin_alike(group) and in_one_view_each(group):
         return []
-    if large and unlike and not _duplicates(group):  # else a part may show the second delivery of a message alone
+    if large and unlike and not has_duplicates(group):  # else a part may show the second delivery of a message alone
         return [Look("TOTAL", _counted(group, unlike))]
     return [Look("TOTAL", None)]
-
-
-def _begin_alike(group: Group) -> bool:
-    """Whether all who delivered in a view begin at one bucket and leave none out, and go from view to higher view."""
-    begins: dict[int, int] = {}
-    for account in group.accounts.values():
-        views = [section.view for section in account.sections]
-        if any(one >= other for one, other in pairwise(views)):
-            return False
-        for section in account.sections:
-            buckets = section.order
-            if buckets and max(buckets) - min(buckets) >= len(buckets):
-                return False
-            if buckets and begins.setdefault(section.view, min(buckets)) != min(buckets):
-                return False
-    return True
-
-
-def _in_one_view_each(group: Group) -> bool:
-    """Whether each message is delivered once by each, and in one view by all: then views order what is in them."""
-    if _duplicates(group):
-        return False
-    by_view: dict[str, dict[int, Intervals]] = defaultdict(dict)
-    everywhere: dict[str, Intervals] = {}
-    for account in group.accounts.values():
-        for (sender, view), numbers in account.heard_in.items():
-            by_view[sender][view] = by_view[sender].get(view, Intervals()).union(numbers)
-        for sender, numbers in account.delivered.items():
-            everywhere[sender] = everywhere.get(sender, Intervals()).union(numbers)
-    for sender, numbers in everywhere.items():
-        heard = Intervals()
-        for each in by_view[sender].values():
-            if any(heard.add(first, last) for first, last in each):
-                return False
-        if heard != numbers:
-            return False
-    return True
 
 
 def _share(sets: list[dict[str, Intervals]], index: int, least: int) -> bool:
@@ -477,49 +433,10 @@ def _look_at_causality(group: Group, tallies: dict[str, Tally], looks: list[Look
     serials = all(not a.deliveries_without_serial for a in accounts) and any(a.serials for a in accounts)
     sound = not any(tallies[rule].violations or tallies[rule].unknown for rule in rules)
     unique = not any(look.rule == "SERIAL_UNIQUE" for look in looks)
-    if serials and sound and unique and _deliver_their_own(group) and _pass_alike(group) and _begin_known(group):
+    if serials and sound and unique and deliver_their_own(group) and pass_alike(group) and begin_known(group):
         tallies["CAUSAL"].evaluated += _count_dependencies(group)
         return []
     return [Look("CAUSAL", None)]
-
-
-def _deliver_their_own(group: Group) -> bool:
-    """Whether each sender delivered what any process delivered of it: then after all that it had delivered before."""
-    for account in group.accounts.values():
-        for sender, numbers in account.delivered.items():
-            theirs = group.accounts.get(sender)
-            own = theirs.delivered.get(sender, Intervals()) if theirs is not None else Intervals()
-            if own != numbers and numbers.minus(own):
-                return False
-    return True
-
-
-def _pass_alike(group: Group) -> bool:
-    """Whether all who install a view do so after one serial, and no serial stands for a message at one process and for
-
-    nothing at another that passed it: of a bucket that somebody has, all who passed a part have equal prints.
-    """
-    buckets = sorted({bucket for account in group.accounts.values() for bucket in account.serials})
-    starts: dict[int, int] = {}
-    for account in group.accounts.values():
-        began = [section for section in account.sections if section.start is not None]
-        if any(starts.setdefault(section.view, section.serial) != section.serial for section in began):
-            return False
-        first = bisect_left(buckets, (began[0].serial + 1) // BUCKET if began else 0)
-        passed = buckets[first : bisect_right(buckets, account.last_serial // BUCKET)] if account.last_serial else []
-        if not account.serials.keys() >= set(passed):
-            return False
-    return True
-
-
-def _begin_known(group: Group) -> bool:
-    """Whether no base has something of one who is a member only of later views: starts are compared of members."""
-    entered: dict[str, int] = {}
-    for view, members in sorted(group.members().items()):
-        for who in members:
-            entered.setdefault(who, view)
-    views = [view for account in group.accounts.values() for view in account.views]
-    return not any(entered.get(who, 0) > view["view"] for view in views for who, n in view.get("base", {}).items() if n)
 
 
 def _count_dependencies(group: Group) -> int:

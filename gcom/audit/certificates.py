@@ -1,0 +1,105 @@
+"""What certifies an order without its messages: conditions on a group's accounts, each a part of an argument.
+
+The arguments are told in docs/audit.md, Certificates; a condition that does not hold asks for the messages.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from itertools import pairwise
+
+from gcom.audit.groups import Group
+from gcom.audit.hashing import BUCKET
+from gcom.audit.intervals import Intervals
+
+
+def count_placed(group: Group) -> int:
+    """How many messages are delivered, or skipped with their serial."""
+    placed: dict[str, Intervals] = {}
+    for account in group.accounts.values():
+        for each in (account.delivered, account.skipped):
+            for sender, numbers in each.items():
+                known = placed.get(sender)
+                placed[sender] = numbers if known is None or known == numbers else known.union(numbers)
+    return sum(map(len, placed.values()))
+
+
+def has_duplicates(group: Group) -> bool:
+    return any(account.tally("NO_DUPLICATION").violations for account in group.accounts.values())
+
+
+def begin_alike(group: Group) -> bool:
+    """Whether all who delivered in a view begin at one bucket and leave none out, and go from view to higher view."""
+    begins: dict[int, int] = {}
+    for account in group.accounts.values():
+        views = [section.view for section in account.sections]
+        if any(one >= other for one, other in pairwise(views)):
+            return False
+        for section in account.sections:
+            buckets = section.order
+            if buckets and max(buckets) - min(buckets) >= len(buckets):
+                return False
+            if buckets and begins.setdefault(section.view, min(buckets)) != min(buckets):
+                return False
+    return True
+
+
+def in_one_view_each(group: Group) -> bool:
+    """Whether each message is delivered once by each, and in one view by all: then views order what is in them."""
+    if has_duplicates(group):
+        return False
+    by_view: dict[str, dict[int, Intervals]] = defaultdict(dict)
+    everywhere: dict[str, Intervals] = {}
+    for account in group.accounts.values():
+        for (sender, view), numbers in account.heard_in.items():
+            by_view[sender][view] = by_view[sender].get(view, Intervals()).union(numbers)
+        for sender, numbers in account.delivered.items():
+            everywhere[sender] = everywhere.get(sender, Intervals()).union(numbers)
+    for sender, numbers in everywhere.items():
+        heard = Intervals()
+        for each in by_view[sender].values():
+            if any(heard.add(first, last) for first, last in each):
+                return False
+        if heard != numbers:
+            return False
+    return True
+
+
+def deliver_their_own(group: Group) -> bool:
+    """Whether each sender delivered what any process delivered of it: then after all that it had delivered before."""
+    for account in group.accounts.values():
+        for sender, numbers in account.delivered.items():
+            theirs = group.accounts.get(sender)
+            own = theirs.delivered.get(sender, Intervals()) if theirs is not None else Intervals()
+            if own != numbers and numbers.minus(own):
+                return False
+    return True
+
+
+def pass_alike(group: Group) -> bool:
+    """Whether all who install a view do so after one serial, and no serial stands for a message at one process and for
+
+    nothing at another that passed it: of a bucket that somebody has, all who passed a part have equal prints.
+    """
+    buckets = sorted({bucket for account in group.accounts.values() for bucket in account.serials})
+    starts: dict[int, int] = {}
+    for account in group.accounts.values():
+        began = [section for section in account.sections if section.start is not None]
+        if any(starts.setdefault(section.view, section.serial) != section.serial for section in began):
+            return False
+        first = bisect_left(buckets, (began[0].serial + 1) // BUCKET if began else 0)
+        passed = buckets[first : bisect_right(buckets, account.last_serial // BUCKET)] if account.last_serial else []
+        if not account.serials.keys() >= set(passed):
+            return False
+    return True
+
+
+def begin_known(group: Group) -> bool:
+    """Whether no base has something of one who is a member only of later views: starts are compared of members."""
+    entered: dict[str, int] = {}
+    for view, members in sorted(group.members().items()):
+        for who in members:
+            entered.setdefault(who, view)
+    views = [view for account in group.accounts.values() for view in account.views]
+    return not any(entered.get(who, 0) > view["view"] for view in views for who, n in view.get("base", {}).items() if n)
