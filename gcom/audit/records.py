@@ -43,6 +43,7 @@ _SCHEMA = pa.schema(
 _CHUNK = 8 << 20  # bytes parsed at a time
 _MOST_CLOCKS = 512  # processes in the clocks of one chunk; more are parsed line by line
 _MOST = 1 << 62
+RUN_MOST = 1 << 20  # messages of one record; what claims more is no record, so that no line can fill the memory
 # What each type must have beside `at`, and of which type it is.
 _REQUIRED: dict[str, dict[str, type]] = {
     "send": {"group": str, "view": int, "number": int, "clock": dict},
@@ -176,6 +177,8 @@ def _problem_of_numbers(record: Record) -> str:
         number = record.get(name, 1)
         if type(number) is not int or not 1 <= number <= _MOST:
             return f"{name} is {number!r}, not a number from 1 on"
+    if KINDS.get(record["type"], OTHER) <= SKIP and record.get("count", 1) > RUN_MOST:
+        return f"a run of {record['count']:,} messages, more than {RUN_MOST:,}"
     if record["type"] == "skip" and ("sender" in record) != ("number" in record):
         return "a skip with one of sender and number"
     if record["type"] == "skip" and "sender" not in record and "serial" not in record:
@@ -393,7 +396,7 @@ def _are_sound(
     kind: Ints, numbers: dict[str, Ints], present: dict[str, NDArray[np.bool_]], clocks: pa.ChunkedArray | None
 ) -> bool:
     """Whether every plain line is a record; if one is not, the slow way finds which, and why."""
-    if kind.max(initial=0) > SKIP or kind.min(initial=0) < 0:
+    if kind.max(initial=0) > SKIP or kind.min(initial=0) < 0 or numbers["count"].max(initial=0) > RUN_MOST:
         return False
     sends, delivers, skips = kind == SEND, kind == DELIVER, kind == SKIP
     for name in _FROM_ONE:

@@ -77,6 +77,10 @@ def test_another_version_is_a_gap_that_says_so(tmp_path: Path) -> None:
         ('{"type":"send","at":3,"group":"g","view":1,"number":1,"clock":{"b#1":"x"}}', "clock is not a map of numbers"),
         ('{"type":"skip","at":3,"group":"g","view":1}', "a skip of nothing"),
         (
+            '{"type":"send","at":3,"group":"g","view":1,"number":1,"count":4611686018427387904,"clock":{}}',
+            "a run of 4,611,686,018,427,387,904 messages, more than 1,048,576",
+        ),
+        (
             '{"type":"deliver","at":3,"group":"g","view":1,"sent_view":1,"sender":"b#1","number":1e99}',
             "is not an integer",
         ),

@@ -21,7 +21,6 @@ from gcom.audit.reading import open_segment
 from gcom.audit.records import BAD, DELIVER, KINDS, LOST, OTHER, SEND, SKIP, Ints, Record, Rows, only_forward
 from gcom.audit.segments import Segment, are_states
 
-LONGEST = 1 << 20  # messages of a run that are taken apart; a longer one counts as a gap, and a note tells of it
 _BATCH = 1 << 16
 _TASK_BYTES = 32 << 20  # of logs that one task reads, at least
 
@@ -178,11 +177,11 @@ class _Log:
     def _rows(self, rows: Rows, index: int, path: str) -> Iterator[pa.RecordBatch]:
         if not len(rows):
             return
-        plain = (rows.kind <= SKIP) & (rows.count <= LONGEST)
+        plain = rows.kind <= SKIP
         places = np.where(plain, rows.count, 1) + _BEFORE
         seq = self.seq + np.cumsum(places) - places + _BEFORE
         self.seq += int(places.sum())
-        self._mark_rows(rows, seq, plain, index, path)
+        self._mark_rows(rows, seq, index, path)
         for row, record in rows.rare.items():
             if rows.kind[row] == OTHER:
                 self.unknown_types[record["type"]] += 1
@@ -190,26 +189,25 @@ class _Log:
                 self.marks.append(_control(rows, row, record, int(seq[row]), index))
         yield from self._plain(rows, np.flatnonzero(plain), seq, index)
 
-    def _mark_rows(self, rows: Rows, seq: Ints, plain: Any, index: int, path: str) -> None:
+    def _mark_rows(self, rows: Rows, seq: Ints, index: int, path: str) -> None:
         """Marks for what is missing between rows, or is no record."""
         records = np.flatnonzero(rows.kind != BAD)
         ends = (rows.at + rows.count)[records]
         jumps = records[rows.at[records] != np.concatenate(([self.expected], ends[:-1]))]
-        long = (rows.kind <= SKIP) & ~plain
-        odd = np.flatnonzero((rows.kind == BAD) | (rows.kind == LOST) | long)
+        odd = np.flatnonzero((rows.kind == BAD) | (rows.kind == LOST))
         done = -1
         for row in sorted({*jumps.tolist(), *odd.tolist()}):
             if row > done + 1:
                 self._pass_gaps(None)
             before = np.searchsorted(records, row)
             self.expected = int(ends[before - 1]) if before else self.expected
-            self._mark_row(rows, row, int(seq[row]), index, path, too_long=bool(long[row]))
+            self._mark_row(rows, row, int(seq[row]), index, path)
             done = row
         if done < len(rows) - 1:
             self._pass_gaps(None)
         self.expected = int(ends[-1]) if len(ends) else self.expected
 
-    def _mark_row(self, rows: Rows, row: int, seq: int, index: int, path: str, *, too_long: bool) -> None:
+    def _mark_row(self, rows: Rows, row: int, seq: int, index: int, path: str) -> None:
         if rows.kind[row] == BAD:
             self.notes.append(f"{path}:{row + 2}: no record: {rows.rare[row]['reason']}")
             self._gap(seq - 2)
@@ -220,9 +218,6 @@ class _Log:
             self._gap(seq - 2)
             state = rows.rare[row].get("state")
             self._open(state if are_states(state) else None, seq - 1, index)
-        elif too_long:
-            self.notes.append(f"{path}:{row + 2}: a run of {rows.count[row]:,} messages is not taken apart")
-            self._gap(seq - 2)
         else:
             self._pass_gaps(None)
 
