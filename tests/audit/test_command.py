@@ -59,16 +59,17 @@ def test_a_broken_promise(tmp_path: Path) -> None:
         _check_incident(incident)
 
 
-@pytest.mark.parametrize("words", [("--master", "local-cluster[2,1,1024]"), ("--remote", "local[2]")], ids=str)
-@pytest.mark.parametrize("plan", [(), ("--exact",)], ids=str)
-def test_it_is_the_same_on_a_cluster_and_over_connect(
-    words: tuple[str, ...], plan: tuple[str, ...], tmp_path: Path
-) -> None:
-    """Workers as processes of their own, and a Spark Connect server."""
+@pytest.mark.parametrize(
+    ("where", "plan"),
+    [(("--master", "local-cluster[2,1,1024]"), ()), (("--remote", "local[2]"), ("--exact",))],
+    ids=["cluster", "connect"],
+)
+def test_it_is_the_same_elsewhere(where: tuple[str, ...], plan: tuple[str, ...], tmp_path: Path) -> None:
+    """With workers as processes of their own, and by a Spark Connect server."""
     logs = _broken(tmp_path / "logs")
     told = []
-    for name, more in (("here.json", plan), ("there.json", (*plan, *words))):
-        done = _audit(logs, "--json", tmp_path / name, *more)
+    for name, words in (("here.json", plan), ("there.json", (*plan, *where))):
+        done = _audit(logs, "--json", tmp_path / name, *words)
         assert done.returncode == 1, done.stderr
         told.append(json.loads((tmp_path / name).read_text()))
     assert told[0] == told[1]
