@@ -118,15 +118,15 @@ def test_every_mutation_has_a_minimal_witness(tmp_path: Path, name: str) -> None
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("first", range(7000, 7300, 100))
+@pytest.mark.parametrize("first", range(7000, 7090, 30))
 def test_every_incident_of_many_damaged_groups_has_a_minimal_witness(tmp_path: Path, first: int) -> None:
     seen = 0
-    for seed in range(first, first + 100):
+    for seed in range(first, first + 30):
         folder = tmp_path / str(seed)
         what = f"case {seed}: {make(folder / 'logs', seed)}"
         if list(folder.rglob("*.jsonl")):
             seen += _check_all(folder / "logs", folder / "witnesses", what)
-    assert seen > 50
+    assert seen > 15
 
 
 def test_a_witness_of_damage_in_runs(tmp_path: Path) -> None:
