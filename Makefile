@@ -17,7 +17,7 @@ setup: ## Java, .venv and the locked packages; nothing else needs to be there bu
 test: setup ## every test
 	@$(BIN)/python -m pytest
 
-check: setup ## format, lint, types and the fast tests, in about a minute
+check: setup ## format, lint, types and the fast tests, in a minute and a half
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
