@@ -11,6 +11,7 @@ Then records that hold that text pass, and there must be at least one.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 
 import hypothesis
@@ -23,11 +24,14 @@ hypothesis.settings.register_profile("gcom", deadline=None, print_blob=True)
 hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("gcom"), max_examples=15)  # make check
 hypothesis.settings.load_profile("gcom")
 
+LATE_S = 10.0  # how long a test that is over waits for a record that it announced
+
 
 class LogWatch:
-    """Keeps the records of WARNING and above of one test; records may come from any thread."""
+    """Keeps the records of WARNING and above of one test; records may come from any thread, and a little late."""
 
     def __init__(self) -> None:
+        self._more = threading.Condition()
         self.records: list[str] = []
         self.expected: list[str] = []
         self._remove = logger.remove
@@ -38,7 +42,9 @@ class LogWatch:
         return logger.add(self._take, level="WARNING", format="{level} {name}: {message}", catch=False)
 
     def _take(self, message: loguru.Message) -> None:
-        self.records.append(str(message).strip())
+        with self._more:
+            self.records.append(str(message).strip())
+            self._more.notify_all()
 
     def remove(self, handler: int | None = None) -> None:
         """Stand in for `logger.remove`: a command that sets up its own logging must not blind the watch."""
@@ -48,10 +54,15 @@ class LogWatch:
 
     def close(self) -> list[str]:
         """Stop watching and return what is wrong: records nobody announced, announcements nothing answered."""
+        with self._more:  # a thread may still be between what it did and its words about it
+            self._more.wait_for(lambda: not self._unanswered(), LATE_S)
         self._remove(self._handler)
         unexpected = [record for record in self.records if not any(text in record for text in self.expected)]
-        unanswered = [text for text in self.expected if not any(text in record for record in self.records)]
+        unanswered = self._unanswered()
         return [f"unexpected log: {record}" for record in unexpected] + [f"no log holds: {text}" for text in unanswered]
+
+    def _unanswered(self) -> list[str]:
+        return [text for text in self.expected if not any(text in record for record in self.records)]
 
 
 @pytest.fixture(autouse=True)
