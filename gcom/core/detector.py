@@ -263,6 +263,13 @@ class Detector:
         present = set(self._view.members) - dead
         return not self._is_quorum(present, witness=True) and dead.issuperset(self.suspects)
 
+    @property
+    def accused(self) -> list[Process]:
+        """Whom a quorum suspects, though this process may not; by rank."""
+        assert self._view is not None, "only a member asks"
+        named = {who for watch in self._watched.values() for who in watch.suspects}.union(self.suspects)
+        return [member for member in self._view.members if member in named and self.by_quorum(member)] if named else []
+
     def by_quorum(self, who: Process, witness: bool = False) -> bool:
         """Whether a quorum of the view suspects `who`; with the `witness`, if that may vote with them."""
         accusers = {peer for peer, watch in self._watched.items() if who in watch.suspects}

@@ -107,6 +107,10 @@ class Multicast(ABC):
         """What may go up since more of it is held by others; only SAFE delivery waits for that."""
         return []
 
+    def awaited(self, risen: list[Run]) -> bool:
+        """Whether others cannot know by themselves that something of this has risen."""
+        return False
+
     def on_consumed(self, sender: Process, number: int) -> None:
         """The application is done with 1…number of a sender."""
         if sender == self.process:

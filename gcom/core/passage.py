@@ -182,17 +182,19 @@ class Passage:
 
     def _step(self, now_ms: int) -> bool:
         """One step of this process as a proposer; whether there may be another in this view."""
-        spared = self._spared(now_ms)
-        promises = self._change.promises(self.grounds.live, spared)
+        if not (self._change.proposing or self.grounds.any):
+            return False
+        live, spared = self.grounds.live, self._spared(now_ms)
+        promises = self._change.promises(live, spared)
         if promises is not None:
             self._carry_out(self._change.decide(self.grounds.fresh(promises)), now_ms)
             return True
-        decision = self._change.decided(self.grounds.live)
+        decision = self._change.decided(live)
         if decision is not None:
             self._install_everywhere(decision, now_ms)
             return False
-        self._carry_out(self._change.ask_witness(self.grounds.live, now_ms, spared), now_ms)
-        stale = self._change.is_stale(self.grounds.live) and self.grounds.has_quorum
+        self._carry_out(self._change.ask_witness(live, now_ms, spared), now_ms)
+        stale = self._change.is_stale(live) and self.grounds.has_quorum
         if stale or (not self._change.proposing and self._should_propose(now_ms)):
             ask, held = self.live_others, self._streams.holdings()
             self._carry_out(self._change.propose(held, ask, now_ms, self._transfer.standing), now_ms)

@@ -119,7 +119,7 @@ class Grounds:
     def urgent(self) -> bool:
         """Whether a change is wanted for more than joins."""
         asked = self.frozen or self.leavers or self.unserved or self._may_return
-        return bool(asked or self.seekers or self.brought or self._failed or self._accused or self._drops)
+        return bool(asked or self.seekers or self.brought or self._failed or self.detector.accused or self._drops)
 
     @property
     def _drops(self) -> tuple[Process, ...]:
@@ -135,11 +135,6 @@ class Grounds:
     def any(self) -> bool:
         """Whether a change is wanted."""
         return self.urgent or self.admission.any
-
-    @property
-    def _accused(self) -> list[Process]:
-        """Whom a quorum suspects, though this process may not."""
-        return [member for member in self._view.members if self.detector.by_quorum(member)]
 
     def may_propose(self, now_ms: int) -> bool:
         """Whether this process should propose, as far as the others go: joins alone wait for one another a little."""
@@ -166,7 +161,9 @@ class Grounds:
         If nobody would stay, the proposer does, and leaves alone after that.
         """
         reasons = (
-            dict.fromkeys(self._accused, "accused") | dict.fromkeys(self.dropped, CUT_OFF) | self.detector.suspects
+            dict.fromkeys(self.detector.accused, "accused")
+            | dict.fromkeys(self.dropped, CUT_OFF)
+            | self.detector.suspects
         )
         reasons |= dict.fromkeys(self.leavers, "merge" if self.gives_way else "request")
         old = self._view

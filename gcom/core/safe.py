@@ -47,6 +47,9 @@ class Safe(Reliable):
             runs += self._release(sender, store.last if self._pairs[sender] else min(store.last, self._told[sender]))
         return runs
 
+    def awaited(self, risen: list[Run]) -> bool:
+        return any(run.sender == self.process for run in risen) and not all(self._pairs.values())
+
     def _release(self, sender: Process, upto: int) -> list[Run]:
         released = self._released[sender]
         if upto <= released:

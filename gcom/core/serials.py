@@ -232,6 +232,11 @@ class Serials:
         self.log.drop(min([self._passed, *self._held.values()]))
         return spans
 
+    @property
+    def counted(self) -> bool:
+        """Whether this process knows by itself of more that is agreed than anybody has told it."""
+        return self.agreed > self._told
+
     def put_to(self, peer: Process) -> Orders | None:
         """What a peer lacks, as far as it says; there is one call in flight to it, so nothing is put twice."""
         known = self._held.get(peer, self.log.end)
