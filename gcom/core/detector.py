@@ -71,6 +71,7 @@ class Detector:
         self._tie_breaker = tie_breaker
         self._view: View | None = None
         self._watched: dict[Process, _Watch] = {}
+        self.suspects: dict[Process, str] = {}  # whom this process suspects, and why
         self._ticked_ms: int | None = None
         self._lag_ms = 0  # how late this process ran lately
         self.sticky = False  # promised to a change: a suspicion stays until the next view
@@ -81,6 +82,7 @@ class Detector:
         self._watched = {peer: self._watched.get(peer) or _Watch(Silence(now_ms)) for peer in others}
         self._view = view
         self.sticky = False
+        self._review()
         if self._ticked_ms is None:
             self._ticked_ms = now_ms
 
@@ -108,8 +110,11 @@ class Detector:
 
     def _forgive(self, watch: _Watch) -> None:
         """Take a suspicion back, where that is possible; its cause is over either way."""
+        if watch.trust is Trust.HEARD:
+            return
         if self._may_forgive:
             watch.become(Trust.HEARD)
+            self._review()
         watch.mended = watch.trust is Trust.SUSPECTED
 
     @property
@@ -149,7 +154,12 @@ class Detector:
         if watch is None or watch.trust is Trust.SUSPECTED:
             return False
         watch.become(Trust.SUSPECTED, reason)
+        self._review()
         return True
+
+    def _review(self) -> None:
+        """Asked for at every step, and seldom another."""
+        self.suspects = {peer: watch.reason for peer, watch in self._watched.items() if watch.trust is Trust.SUSPECTED}
 
     def tick(self, now_ms: int) -> tuple[list[Process], dict[Process, tuple[Process, ...]]]:
         """Whom silence makes suspected now; and who is to be asked whether it hears which others."""
@@ -205,11 +215,6 @@ class Detector:
         if since_ms > limits.HEARTBEAT_MS + limits.LAG_MS:
             for watch in self._watched.values():
                 watch.silence.forgive(since_ms - limits.HEARTBEAT_MS, now_ms)
-
-    @property
-    def suspects(self) -> dict[Process, str]:
-        """Whom this process suspects, and why."""
-        return {peer: watch.reason for peer, watch in self._watched.items() if watch.trust is Trust.SUSPECTED}
 
     def contested(self, peer: Process) -> bool:
         """Whether this process suspects a peer that others heard and that some member does not suspect.

@@ -12,7 +12,7 @@ from dataclasses import replace
 from gcom.core import events, frames
 from gcom.core.effects import AskRegistry, AskSequencer, Effect, Ended, Installed
 from gcom.core.frames import Control, Frame, Install, Refused, Reply, Status
-from gcom.core.links import Links
+from gcom.core.links import ANSWERS, Links
 from gcom.core.mail import Mail
 from gcom.core.merging import Merging
 from gcom.core.outgoing import Outgoing
@@ -155,8 +155,8 @@ class Member:
     # frames
 
     def status(self, peer: Process) -> Status:
-        status = self.streams.status(peer, self.leaving, tuple(self._grounds.detector.suspects))
-        status = replace(status, receipt=self.mail.letters.receipt(peer), unheard=self._grounds.unheard)
+        suspects, receipt = tuple(self._grounds.detector.suspects), self.mail.letters.receipt(peer)
+        status = self.streams.status(peer, self.leaving, suspects, self._grounds.unheard, receipt)
         state, seeking = self.transfer.held(peer), self.transfer.seeking
         return replace(status, state=state, seeking=seeking) if state or seeking else status
 
@@ -167,7 +167,7 @@ class Member:
         """Take a frame of this group; returns the reply."""
         if frame.source in self.view.members:
             self._on_member_frame(frame, now_ms)
-            return self._reply(frame.source)
+            return self._reply(frame.source, self._links.answers(frame.source))
         for item in frame.control:
             if isinstance(item, frames.Join) and not frame.status.view:  # who has a view does not enter
                 return self._on_join(frame.source, item, now_ms)
@@ -273,6 +273,9 @@ class Member:
             return
         if isinstance(reply, Frame):
             self._on_status(peer, reply.status, now_ms)
+            for item in reply.control:
+                if isinstance(item, ANSWERS):
+                    self._passage.on_item(peer, item, now_ms)
             self.streams.multicast.on_replied(peer)
             self.mail.on_replied(peer)
         elif reply.code == "expelled":

@@ -177,7 +177,8 @@ class Passage:
     def advance(self, now_ms: int) -> None:
         """Whatever this process can do as a proposer by now."""
         self.grounds.brought = bool(self._streams.brought)
-        while not self.ended and self._step(now_ms):
+        view = self.view
+        while not self.ended and self.view is view and self._step(now_ms):
             pass
 
     def _step(self, now_ms: int) -> bool:

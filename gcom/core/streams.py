@@ -12,7 +12,7 @@ from itertools import accumulate
 from gcom.core import codec
 from gcom.core.basic import Basic
 from gcom.core.effects import Deliver, Effect, Sent
-from gcom.core.frames import ORDER, Decision, Status
+from gcom.core.frames import NO_RECEIPT, ORDER, Decision, Status
 from gcom.core.multicast import Range, Reliable
 from gcom.core.order_log import Orders
 from gcom.core.ordering import Up, orderer
@@ -20,6 +20,7 @@ from gcom.core.safe import Safe
 from gcom.core.serials import Serials
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Netsplit
+from gcom.values.letter import Receipt
 from gcom.values.names import Process
 from gcom.values.run import Brought, Payload, Piece, Run
 
@@ -251,7 +252,14 @@ class Streams:
         self._untold[sender] = (told, waiting + size)
         return number - told >= limits.WINDOW_MESSAGES_MAX // 4 or waiting + size >= limits.WINDOW_BYTES_MAX // 4
 
-    def status(self, peer: Process, leaving: bool, suspects: tuple[Process, ...]) -> Status:
+    def status(
+        self,
+        peer: Process,
+        leaving: bool,
+        suspects: tuple[Process, ...],
+        unheard: tuple[tuple[int, int], ...] = (),
+        receipt: Receipt = NO_RECEIPT,
+    ) -> Status:
         """What a frame or reply to a peer says."""
         known = self.multicast.out.peers.get(peer)
         consumed = self.multicast.consumed.get(peer, 0)
@@ -273,6 +281,8 @@ class Streams:
             leaving,
             suspects,
             self.multicast.partial(peer),
+            receipt,
+            unheard=unheard,
         )
 
     @property

@@ -25,6 +25,7 @@ STORM_RATE = 0.4
 HELD_UP_MS = (10, 400)  # from, to
 RESENT_MS = (200, 600, 1_400, 3_000)  # a packet that is not acknowledged is sent again so long after the first time
 
+ReplyTo = Callable[[bytes | None], None]  # what a callee says; None: it broke off
 End = Callable[[bytes | None, bool], None]  # the reply; or None, and whether the connection was refused
 
 
@@ -223,8 +224,7 @@ class _Call:
 
     def _take(self, callee: Node) -> None:
         self._network.arrived(self._caller.address, self._address, self._made)
-        reply = callee.receive(self._data)  # none: it crashed over the call
-        self._reply(callee, reply, refused=False)
+        callee.receive(self._data, lambda reply: self._reply(callee, reply, refused=False))
 
     def _reply(self, callee: Node, reply: bytes | None, refused: bool) -> None:
         if not self._over:

@@ -20,6 +20,7 @@ from gcom.values.definition import Netsplit
 from gcom.values.names import Address, Process
 
 if TYPE_CHECKING:
+    from gcom.sim.network import ReplyTo
     from gcom.sim.world import World
 
 
@@ -102,14 +103,14 @@ class Node:
         for action in held:
             self.run(action)
 
-    def receive(self, data: bytes) -> bytes | None:
-        """The exposed endpoint; None: it crashed over the call."""
+    def receive(self, data: bytes, answer: ReplyTo) -> None:
+        """The exposed endpoint; answers None if it crashes over the call."""
         frame = codec.decode(data)
         stay = self.stay if frame.hail and self.stays else self.stays.get(frame.target)
         if stay is None:
-            return codec.encode(Refused("unknown", f"{frame.target} is not in group {frame.group!r} here"))
-        reply = stay.receive(frame)
-        return None if self.crashed else codec.encode(reply)
+            answer(codec.encode(Refused("unknown", f"{frame.target} is not in group {frame.group!r} here")))
+        else:
+            stay.receive(frame, answer)
 
     # what its stays need
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ from gcom.core.effects import (
     TakeState,
     Undelivered,
 )
-from gcom.core.frames import Frame, Reply
+from gcom.core.frames import Frame
 from gcom.core.group import RETURNS, GroupMachine, Stage
 from gcom.core.requests import Answer, Request
 from gcom.core.sequencer import SequencerAnswer, SequencerRequest
@@ -41,6 +42,7 @@ from gcom.trace.writer import DeliveryLog
 from gcom.values.names import Address, Process
 
 if TYPE_CHECKING:
+    from gcom.sim.network import ReplyTo
     from gcom.sim.node import Node
     from gcom.sim.world import World
 
@@ -108,14 +110,18 @@ class Stay:
         if not self.node.crashed:
             self._carry_out(self.machine.handle(event, self.node.clock.now_ms))
 
-    def receive(self, frame: Frame) -> Reply:
-        """The exposed endpoint; the node may have crashed when it returns."""
+    def receive(self, frame: Frame, answer: ReplyTo) -> None:
+        """The exposed endpoint; answers None if the node crashes over the call."""
         self.world.failpoints.arrived(self, frame)
         self._heard(frame.source)
         reply, effects = self.machine.receive(frame, self.node.clock.now_ms)
         self._carry_out(effects)
         self._log_before_frame()
-        return reply
+        data = None if self.node.crashed else codec.encode(reply)
+        if data and isinstance(reply, Frame) and reply.control:
+            self._say(reply, lambda: answer(data), lambda: answer(None))
+        else:
+            answer(data)
 
     def _carry_out(self, effects: list[Effect]) -> None:
         last = self.world.failpoints.last_effect(self, effects) if effects else None
@@ -238,17 +244,23 @@ class Stay:
         if self.node.paused:  # over an effect's call: the frame is in its hands
             self.node.run(lambda: self._put(frame, address))
             return
+        self._say(frame, lambda: self._put(frame, address))
+
+    def _say(self, frame: Frame, put: Callable[[], None], broken: Callable[[], None] = lambda: None) -> None:
+        """Put a call or a reply, unless a failpoint has its process crash, or pause, over it."""
         event = self.world.failpoints.at_call(self, frame)
         if event is None or event.last:
-            self._put(frame, address)
+            put()
         if event is None:
             return
         if event.kind is Fault.STALL:
             self.world.faults.pause(self.node, event)
             if not event.last:
-                self.node.run(lambda: self._put(frame, address))
+                self.node.run(put)
         else:
             self.node.crash()
+            if not event.last:
+                broken()
 
     def _put(self, frame: Frame, address: Address) -> None:
         network, data, peer = self.world.network, codec.encode(frame), frame.target

@@ -51,6 +51,7 @@ class Network:
         self.effects: dict[Process, list[Effect]] = {}
         self.carried: list[Frame] = []  # every frame that arrived
         self.lose: Callable[[Frame], bool] = lambda frame: False  # such calls break before they arrive
+        self.lose_reply: Callable[[Frame], bool] = lambda frame: False  # these break on their way back
         self.cut_off: set[Process] = set()  # neither reach anybody nor are reached, whatever their incarnation
         self.cuts: set[tuple[str, str]] = set()  # by name: what the first says does not reach the second
         self.slow: set[Process] = set()  # their applications read nothing
@@ -344,7 +345,8 @@ class Network:
         reply, effects = self.machines[to].receive(frame, self.now_ms)
         self._see(to, effects)
         self._count_down(frame)
-        if not self._reaches(name_of(peer), name_of(who)):
+        lost = isinstance(reply, Frame) and self.lose_reply(reply)
+        if lost or not self._reaches(name_of(peer), name_of(who)):
             self.handle(who, events.CallFailed(peer, refused=False))
         elif not self.alive(peer):  # it died of what it was told
             self.handle(who, events.CallFailed(peer, refused=True))

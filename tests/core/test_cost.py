@@ -7,12 +7,12 @@ import pytest
 from gcom.values.definition import Definition
 from tests.core.network import Network
 
-MESSAGES = 40
+MESSAGES = 20
 APART_MS = 20  # time enough for each to be delivered before the next: nothing shares a frame
-HEARTBEATS = 5  # of each link in that time
+HEARTBEATS = 3  # of each link in that time
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, 5, 8, 16])
+@pytest.mark.parametrize("count", [2, 3, 4, 9])
 @pytest.mark.parametrize(
     ("ordering", "safe", "rounds"),
     [

@@ -169,6 +169,35 @@ def test_after_an_accepted_cut_a_new_proposer_takes_the_very_same_value() -> Non
     assert net.end(E) == Ended(5, "request", settled=6)
 
 
+def test_a_change_without_faults_is_three_calls_to_each_one_after_the_other() -> None:
+    net = Network()
+    net.form("a", "b", "c", "d", "e")
+    net.pass_ms(1_000)
+    net.carried.clear()
+    net.leave(E)
+    net.until_view(A, B, C, D)
+    items = [(type(item), frame.source) for frame in net.carried for item in frame.control]
+    assert items == [(kind, A) for kind in (frames.Prepare, frames.Cut, frames.Install) for _ in (B, C, D, E)]
+
+
+@pytest.mark.parametrize("kind", [frames.Promise, frames.CutOk])
+def test_an_answer_that_is_lost_with_its_reply_is_asked_for_again(kind: type[Control]) -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    left = [2, 0]  # so many replies are lost
+
+    def lose(reply: Frame) -> bool:
+        hit = left[0] > 0 and any(isinstance(item, kind) for item in reply.control)
+        left[0] -= hit
+        left[1] += hit
+        return hit
+
+    net.lose_reply = lose
+    net.leave(C)
+    net.until_view(A, B)
+    assert left == [0, 2]
+
+
 def test_a_paused_member_that_comes_back_while_another_dies_does_not_freeze_the_group() -> None:
     net = Network()
     net.form("a", "b", "c")

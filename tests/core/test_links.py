@@ -42,6 +42,17 @@ def test_an_item_wakes_the_link_and_goes_once() -> None:
     assert made.begin(B) == ()
 
 
+def test_a_reply_takes_the_answers_of_a_change_along_and_nothing_else() -> None:
+    made = links()
+    install = Install(decision(view(A, B), A, B, C))
+    for item in (FIRST, NACK, install, OK):
+        made.say(B, item)
+    assert made.answers(B) == (NACK, OK)
+    assert made.answers(B) == ()
+    assert made.answers(C) == ()
+    assert made.begin(B) == (FIRST, install)
+
+
 def test_what_a_failed_call_carried_goes_again_before_what_came_later() -> None:
     made = links()
     made.say(B, FIRST)
