@@ -9,7 +9,7 @@ its source knows at first hand (docs/protocols/netsplit.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from itertools import combinations
 
 from gcom.values import limits
@@ -19,17 +19,30 @@ Pair = tuple[Process, Process]
 EXACT_MAX = 8  # members in conflicts, of which every set is tried; of more the worst go one by one
 
 
-def to_drop(members: tuple[Process, ...], conflicts: Set[Pair]) -> tuple[Process, ...]:
-    """The fewest members without whom no conflict is left, by rank; the younger ones where there is a choice."""
+def to_drop(
+    members: tuple[Process, ...], conflicts: Set[Pair], suffice: Callable[[Set[Process]], bool]
+) -> tuple[Process, ...]:
+    """The fewest members without whom no conflict is left, by rank; the younger ones where there is a choice.
+
+    Nobody, where those who are left never `suffice` for a quorum. Of the largest sets, one that is half of the view may
+    be a quorum with its leader, and another not without it.
+    """
+    for kept in ((), members[:1]):
+        foes = {who for pair in conflicts if set(kept) & set(pair) for who in pair} - set(kept)
+        dropped = foes | _cover(members, {pair for pair in conflicts if not foes & set(pair)})
+        if dropped and suffice(set(members) - dropped):
+            return tuple(member for member in members if member in dropped)
+    return ()
+
+
+def _cover(members: tuple[Process, ...], conflicts: Set[Pair]) -> set[Process]:
+    """Of each conflict one, as few in all as can be found."""
     involved = [member for member in reversed(members) if any(member in pair for pair in conflicts)]
     if len(involved) > EXACT_MAX:
         worst = max(involved, key=lambda who: sum(who in pair for pair in conflicts))
-        rest = {pair for pair in conflicts if worst not in pair}
-        dropped = {worst, *to_drop(members, rest)}
-    else:
-        sets = (set(each) for count in range(len(involved) + 1) for each in combinations(involved, count))
-        dropped = next(each for each in sets if all(each & set(pair) for pair in conflicts))
-    return tuple(member for member in members if member in dropped)
+        return {worst} | _cover(members, {pair for pair in conflicts if worst not in pair})
+    sets = (set(each) for count in range(len(involved) + 1) for each in combinations(involved, count))
+    return next(each for each in sets if all(each & set(pair) for pair in conflicts))
 
 
 class Mesh:
@@ -61,7 +74,12 @@ class Mesh:
         pairs = self.conflicts(limits.CUT_MS, now_ms)
         return {who for pair in pairs if process in pair for who in pair if who != process}
 
-    def dropped(self, members: tuple[Process, ...], now_ms: int, patient: bool = False) -> tuple[Process, ...]:
+    def dropped(
+        self,
+        members: tuple[Process, ...],
+        suffice: Callable[[Set[Process]], bool],
+        now_ms: int,
+        patient: bool = False,
+    ) -> tuple[Process, ...]:
         """Whom to go on without; `patient`: as one who only acts where the leader does not."""
-        ripe = self.conflicts(limits.CUT_MS * (3 if patient else 2) // 2, now_ms)
-        return to_drop(members, ripe) if ripe else ()
+        return to_drop(members, self.conflicts(limits.CUT_MS * (3 if patient else 2) // 2, now_ms), suffice)

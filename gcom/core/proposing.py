@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from gcom.core.admission import Admission
 from gcom.core.detector import CUT_OFF, Detector
 from gcom.core.frames import ORDER, Decision, Promise
@@ -77,12 +79,12 @@ class Grounds:
         self.unheard = tuple((rank(one), rank(other)) for one, other in unheard)
         self._mesh.look(members, self.detector.contradicted(now_ms), now_ms)
         self.dropped, self._dropped_patiently = (
-            found if self._is_quorum(sound - set(found)) else ()
-            for found in (self._mesh.dropped(members, now_ms, patient) for patient in (False, True))
+            self._mesh.dropped(members, lambda rest: self._is_quorum(sound & rest), now_ms, patient)
+            for patient in (False, True)
         )
         self._beyond = self._mesh.beyond(self._process, now_ms).intersection(self.dropped)
 
-    def _is_quorum(self, members: set[Process]) -> bool:
+    def _is_quorum(self, members: Set[Process]) -> bool:
         """Whether these are a quorum, or may be one with the witness."""
         return is_quorum(self._view, members, self._definition.tie_breaker, witness=True)
 

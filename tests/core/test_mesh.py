@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 from random import Random
 
@@ -40,7 +41,7 @@ def test_what_is_left_is_connected_and_the_largest_where_few_are_concerned(
 ) -> None:
     count, edges = drawn
     members, conflicts = MANY[:count], {(MANY[a], MANY[b]) for a, b in edges}
-    dropped = to_drop(members, conflicts)
+    dropped = to_drop(members, conflicts, bool)
     kept = tuple(member for member in members if member not in dropped)
     assert not any(set(pair) <= set(kept) for pair in conflicts)
     if len({who for pair in conflicts for who in pair}) <= EXACT_MAX:
@@ -60,7 +61,14 @@ def test_what_is_left_is_connected_and_the_largest_where_few_are_concerned(
     ],
 )
 def test_the_younger_of_a_pair_goes_and_who_is_in_several(conflicts: list[Pair], dropped: tuple[Process, ...]) -> None:
-    assert to_drop((A, B, C, D, E), set(conflicts)) == dropped
+    assert to_drop((A, B, C, D, E), set(conflicts), bool) == dropped
+
+
+def test_half_of_the_view_goes_on_if_it_has_the_leader() -> None:
+    members, ring = (A, B, C, D), {(A, B), (A, C), (B, D), (C, D)}
+    assert to_drop(members, ring, bool) == (A, D)
+    assert to_drop(members, ring, partial(is_quorum, view(*members))) == (B, C)
+    assert to_drop(members, set(combinations(members, 2)), partial(is_quorum, view(*members))) == ()
 
 
 def test_a_conflict_counts_once_it_has_lasted() -> None:
@@ -68,12 +76,12 @@ def test_a_conflict_counts_once_it_has_lasted() -> None:
     members = (A, B, C)
     mesh.look(members, [(C, B)], 1_000)
     mesh.look(members, [(B, C), (C, "x#1")], 1_500)
-    assert mesh.dropped(members, 1_000 + limits.CUT_MS - 1) == ()
-    assert mesh.dropped(members, 1_000 + limits.CUT_MS) == (C,)
-    assert mesh.dropped(members, 1_000 + limits.CUT_MS, patient=True) == ()
+    assert mesh.dropped(members, bool, 1_000 + limits.CUT_MS - 1) == ()
+    assert mesh.dropped(members, bool, 1_000 + limits.CUT_MS) == (C,)
+    assert mesh.dropped(members, bool, 1_000 + limits.CUT_MS, patient=True) == ()
     mesh.look(members, [], 2_500)
     mesh.look(members, [(B, C)], 2_600)
-    assert mesh.dropped(members, 3_000) == ()
+    assert mesh.dropped(members, bool, 3_000) == ()
 
 
 def test_a_conflict_waits_for_newer_ones_for_a_while() -> None:
@@ -81,10 +89,10 @@ def test_a_conflict_waits_for_newer_ones_for_a_while() -> None:
     members = (A, B, C)
     mesh.look(members, [(A, B)], 1_000)
     mesh.look(members, [(A, B), (C, A)], 1_000 + limits.CUT_MS)
-    assert mesh.dropped(members, 1_000 + limits.CUT_MS) == ()
-    assert mesh.dropped(members, 1_000 + 2 * limits.CUT_MS) == (A,)
+    assert mesh.dropped(members, bool, 1_000 + limits.CUT_MS) == ()
+    assert mesh.dropped(members, bool, 1_000 + 2 * limits.CUT_MS) == (A,)
     mesh.look(members, [(A, B), (B, C)], 1_000 + limits.CUTS_GATHER_MS)
-    assert mesh.dropped(members, 1_000 + limits.CUTS_GATHER_MS) == (B,)
+    assert mesh.dropped(members, bool, 1_000 + limits.CUTS_GATHER_MS) == (B,)
     assert mesh.beyond(A, 1_000 + limits.CUTS_GATHER_MS) == {B}
 
 
@@ -130,6 +138,7 @@ def test_a_bad_link_costs_the_younger_and_it_is_back_when_the_link_is(link: str,
         ("abcde", "a>b c>a", "bcde"),  # b, who is to propose, does not hear that a misses c
         ("abcd", "b-d a>d", "abc"),  # d hears no quorum, and is back before a misses it
         ("abcde", "b-d c-d d-e", "abce"),
+        ("abcd", "a>b a>c b>d c>d", "ad"),  # of two halves, the older members' is b and c, and has no leader
     ],
 )
 def test_links_that_meet_in_one_member_cost_that_one_and_it_stays_out(names: str, links: str, kept: str) -> None:
