@@ -10,6 +10,7 @@ from gcom.errors import MalformedFrame
 from gcom.values import limits, names
 from gcom.values.names import Process
 
+MISSED_BYTES = limits.MEMBERS_MAX // 8  # a bit a member
 _INSTANCE = re.compile(r"[0-9a-z]{1,32}")
 
 
@@ -54,14 +55,17 @@ def processes(values: Any) -> tuple[Process, ...]:
     return tuple(map(process, values))
 
 
-def unheard(ranks: Any) -> tuple[tuple[int, int], ...]:
-    """Who does not hear whom, as bytes: the rank of the one, that of the other, and so on."""
-    if type(ranks) is not bytes or len(ranks) % 2 or len(ranks) > 2 * limits.UNHEARD_MAX:
-        raise MalformedFrame("who does not hear whom is no pairs of ranks, or too many")
-    pairs = tuple(zip(ranks[::2], ranks[1::2], strict=True))
-    if any(one == other or max(one, other) >= limits.MEMBERS_MAX for one, other in pairs):
-        raise MalformedFrame("a rank beyond the largest view, or who does not hear itself")
-    return pairs
+def unheard(rows: Any) -> dict[int, int]:
+    """Who does not hear whom, as bytes: a rank, as bits those of whom it misses, and so on."""
+    size = 1 + MISSED_BYTES
+    if type(rows) is not bytes or len(rows) % size:
+        raise MalformedFrame("who does not hear whom is no ranks, each with whom it misses")
+    found = {rows[at]: int.from_bytes(rows[at + 1 : at + size]) for at in range(0, len(rows), size)}
+    if len(found) < len(rows) // size or any(
+        one >= limits.MEMBERS_MAX or others >> one & 1 for one, others in found.items()
+    ):
+        raise MalformedFrame("a rank twice or beyond the largest view, or who does not hear itself")
+    return found
 
 
 def stream(value: Any) -> Process:

@@ -56,7 +56,7 @@ def encode(frame: Reply) -> bytes:
     s = frame.status
     receipt = (s.receipt.held, s.receipt.read, s.receipt.served)
     counts = (s.view, s.held, s.consumed, s.stable, s.sent, s.safe, s.ordered, s.agreed, s.partial, s.state)
-    unheard = bytes(rank for pair in s.unheard for rank in pair)
+    unheard = b"".join(bytes([one]) + others.to_bytes(checked.MISSED_BYTES) for one, others in s.unheard.items())
     status = (counts, (s.cut_off, s.reaches, s.frozen, s.leaving, s.seeking), s.suspects, receipt, unheard)
     control = [_encode_control(item) for item in frame.control]
     runs = [run.encoded for run in frame.runs]

@@ -10,9 +10,11 @@ The time that this process itself did not run counts against nobody: a timer tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from enum import Enum
 
+from gcom.core.mesh import Misses, as_bits
 from gcom.core.quorum import is_quorum
 from gcom.core.silence import Meaning, Silence
 from gcom.values import limits
@@ -46,8 +48,8 @@ class _Watch:
     trust: Trust = Trust.HEARD
     spoke_ms: int = -1  # when it was last heard, as it was
     failures: int = 0  # refused connections in a row
-    suspects: tuple[Process, ...] = ()  # whom it suspects, by its last status
-    unheard: tuple[tuple[Process, Process], ...] = ()  # who does not hear whom, by its last status
+    suspects: frozenset[Process] = frozenset()  # whom it suspects, by its last status
+    unheard: Misses = field(default_factory=dict)  # who does not hear whom, by its last status
     reason: str = ""  # why it is suspected; empty while it is not
     mended: bool = False  # why it is suspected is over, and only a promise keeps the suspicion
     dead: bool = False  # its machine says that it is not there
@@ -86,19 +88,13 @@ class Detector:
         if self._ticked_ms is None:
             self._ticked_ms = now_ms
 
-    def heard(
-        self,
-        peer: Process,
-        now_ms: int,
-        suspects: tuple[Process, ...],
-        unheard: tuple[tuple[Process, Process], ...] = (),
-    ) -> None:
+    def heard(self, peer: Process, now_ms: int, suspects: Iterable[Process], unheard: Misses | None = None) -> None:
         """Something came from a peer."""
         watch = self._watched.get(peer)
         if watch:
             watch.silence.heard(now_ms)
-            watch.spoke_ms, watch.unheard = now_ms, unheard
-            watch.failures, watch.suspects, watch.dead = 0, suspects, False
+            watch.spoke_ms, watch.unheard = now_ms, unheard or {}
+            watch.failures, watch.suspects, watch.dead = 0, frozenset(suspects), False
             if watch.reason != "stuck":
                 self._forgive(watch)
 
@@ -226,31 +222,40 @@ class Detector:
             return False
         return any(not watch.reason and peer not in watch.suspects for watch in self._watched.values())
 
-    def unheard(self, now_ms: int) -> list[tuple[Process, Process]]:
+    def unheard(self, now_ms: int) -> dict[int, int]:
         """Who does not hear whom now: this process at all; and others, though it hears both, or is the second.
 
         Not whom they suspect: who has promised to a change keeps its suspicions, and they may be of a split that is
         over.
         """
-        found = [(self._process, peer) for peer, watch in self._watched.items() if watch.missed]
-        heard = self._present(now_ms)
-        for peer in heard:
-            missed = [other for accuser, other in self._watched[peer].unheard if accuser == peer]
-            found += [(peer, other) for other in missed if other in heard or other == self._process]
-        return found
+        present = self._present(now_ms)
+        near = self._as_bits([self._process, *present])
+        found = {self._rank(peer): self._watched[peer].unheard.get(self._rank(peer), 0) & near for peer in present}
+        found[self._rank(self._process)] = self._as_bits(peer for peer, watch in self._watched.items() if watch.missed)
+        return {one: others for one, others in found.items() if others}
 
-    def contradicted(self, now_ms: int) -> list[tuple[Process, Process]]:
+    def contradicted(self, now_ms: int) -> dict[int, int]:
         """Who does not hear whom now, though this process hears both, or is one of the two, or such a one says so.
 
         What others know at first hand counts, since this process may not hear who misses somebody. What they know from
         others does not, or it would go round for ever. Whom a quorum suspects is in no conflict: it goes anyway.
         """
-        heard = self._present(now_ms)
-        found = [(a, b) for a, b in self.unheard(now_ms) if a != self._process or self.contested(b)]
-        for peer in heard:
-            found += [pair for pair in self._watched[peer].unheard if pair[0] != peer]
-        out = {who for pair in found for who in pair if self.by_quorum(who)}
-        return [pair for pair in found if out.isdisjoint(pair)]
+        found = self.unheard(now_ms)
+        missed = (peer for peer, watch in self._watched.items() if watch.missed and self.contested(peer))
+        found[self._rank(self._process)] = self._as_bits(missed)
+        for peer in self._present(now_ms):
+            for one, others in self._watched[peer].unheard.items():
+                if one != self._rank(peer):
+                    found[one] = found.get(one, 0) | others
+        out = self._as_bits(self.accused)
+        return {one: others & ~out for one, others in found.items() if others & ~out and not out >> one & 1}
+
+    def _rank(self, who: Process) -> int:
+        assert self._view is not None, "only a member watches"
+        return self._view.rank(who)
+
+    def _as_bits(self, members: Iterable[Process]) -> int:
+        return as_bits(map(self._rank, members))
 
     def _present(self, now_ms: int) -> list[Process]:
         """Whom this process hears now, be it suspected by a promise."""
@@ -272,7 +277,7 @@ class Detector:
     def accused(self) -> list[Process]:
         """Whom a quorum suspects, though this process may not; by rank."""
         assert self._view is not None, "only a member asks"
-        named = {who for watch in self._watched.values() for who in watch.suspects}.union(self.suspects)
+        named = {*self.suspects}.union(*(watch.suspects for watch in self._watched.values()))
         return [member for member in self._view.members if member in named and self.by_quorum(member)] if named else []
 
     def by_quorum(self, who: Process, witness: bool = False) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from gcom.core.mesh import Misses
 from gcom.core.order_log import Orders
 from gcom.values.letter import Letter, Receipt
 from gcom.values.names import Address, Process
@@ -46,7 +47,7 @@ class Status:
     receipt: Receipt = NO_RECEIPT  # of the target's letters
     state: int = 0  # chunks held of the state that the target gives
     seeking: bool = False  # waits for state, and its donor has failed
-    unheard: tuple[tuple[int, int], ...] = ()  # by rank: the first does not hear the second now, as the source knows
+    unheard: Misses = field(default_factory=dict)  # who does not hear whom now, as the source knows
 
 
 class Keeping(IntEnum):

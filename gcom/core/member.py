@@ -15,6 +15,7 @@ from gcom.core.frames import Control, Frame, Install, Refused, Reply, Status
 from gcom.core.links import ANSWERS, Links
 from gcom.core.mail import Mail
 from gcom.core.merging import Merging
+from gcom.core.mesh import Misses
 from gcom.core.outgoing import Outgoing
 from gcom.core.passage import Passage
 from gcom.core.registering import Registering
@@ -217,7 +218,7 @@ class Member:
 
     def _on_status(self, peer: Process, status: Status, now_ms: int) -> None:
         same = status.view == self.view.number
-        suspects, unheard = (status.suspects, self._named(status.unheard)) if same else ((), ())
+        suspects, unheard = (status.suspects, self._of_members(status.unheard)) if same else ((), {})
         self._grounds.detector.heard(peer, now_ms, suspects, unheard)
         self.effects += self.streams.on_status(peer, status)
         self.mail.on_receipt(peer, status.receipt, status.view)
@@ -236,10 +237,10 @@ class Member:
             self._links.wake(peer)
             self._form_alone()
 
-    def _named(self, pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[Process, Process], ...]:
-        """Pairs of ranks as those of members; a liar's ranks may be nobody's."""
-        members = self.view.members
-        return tuple((members[one], members[other]) for one, other in pairs if max(one, other) < len(members))
+    def _of_members(self, misses: Misses) -> Misses:
+        """Who does not hear whom, of the view; a liar's ranks may be nobody's."""
+        count = len(self.view.members)
+        return {one: others & ((1 << count) - 1) for one, others in misses.items() if one < count}
 
     def _on_control(self, source: Process, item: Control, now_ms: int) -> None:
         match item:

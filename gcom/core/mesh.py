@@ -9,40 +9,51 @@ its source knows at first hand (docs/protocols/netsplit.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import combinations
 
 from gcom.values import limits
-from gcom.values.names import Process
 
-Pair = tuple[Process, Process]
+Misses = Mapping[int, int]  # who does not hear whom: by rank, whom each misses as bits of their ranks
+Pair = tuple[int, int]  # two who are in a conflict, by rank
 EXACT_MAX = 8  # members in conflicts, of which every set is tried; of more the worst go one by one
 
 
-def to_drop(
-    members: tuple[Process, ...], conflicts: Set[Pair], suffice: Callable[[Set[Process]], bool]
-) -> tuple[Process, ...]:
-    """The fewest members without whom no conflict is left, by rank; the younger ones where there is a choice.
+def as_bits(ranks: Iterable[int]) -> int:
+    """Ranks as one number."""
+    return sum(1 << rank for rank in set(ranks))
 
-    Nobody, where those who are left never `suffice` for a quorum. Of the largest sets, one that is half of the view may
-    be a quorum with its leader, and another not without it.
+
+def as_ranks(bits: int) -> Iterator[int]:
+    """The ranks of a number, from the oldest."""
+    return (rank for rank in range(bits.bit_length()) if bits >> rank & 1)
+
+
+def to_drop(conflicts: Set[Pair], suffice: Callable[[Set[int]], bool]) -> tuple[int, ...]:
+    """The fewest members without whom no conflict is left; the younger ones where there is a choice. All by rank.
+
+    Nobody, unless it may `suffice` to go on without them. Of the largest sets, one that is half of the view may be a
+    quorum with its leader, and another not without it.
     """
-    for kept in ((), members[:1]):
-        foes = {who for pair in conflicts if set(kept) & set(pair) for who in pair} - set(kept)
-        dropped = foes | _cover(members, {pair for pair in conflicts if not foes & set(pair)})
-        if dropped and suffice(set(members) - dropped):
-            return tuple(member for member in members if member in dropped)
+    foes: dict[int, int] = {}
+    for one, other in conflicts:
+        foes[one] = foes.get(one, 0) | 1 << other
+        foes[other] = foes.get(other, 0) | 1 << one
+    for gone in dict.fromkeys((0, foes.get(0, 0))):
+        dropped = tuple(as_ranks(gone | _cover(foes, gone)))
+        if dropped and suffice(set(dropped)):
+            return dropped
     return ()
 
 
-def _cover(members: tuple[Process, ...], conflicts: Set[Pair]) -> set[Process]:
-    """Of each conflict one, as few in all as can be found."""
-    involved = [member for member in reversed(members) if any(member in pair for pair in conflicts)]
-    if len(involved) > EXACT_MAX:
-        worst = max(involved, key=lambda who: sum(who in pair for pair in conflicts))
-        return {worst} | _cover(members, {pair for pair in conflicts if worst not in pair})
-    sets = (set(each) for count in range(len(involved) + 1) for each in combinations(involved, count))
-    return next(each for each in sets if all(each & set(pair) for pair in conflicts))
+def _cover(foes: Misses, gone: int) -> int:
+    """Of each conflict that is left when some are gone one member, as few in all as can be found."""
+    rest = {who: foes[who] & ~gone for who in sorted(foes, reverse=True) if not gone >> who & 1 and foes[who] & ~gone}
+    if len(rest) > EXACT_MAX:
+        worst = 1 << max(rest, key=lambda who: rest[who].bit_count())
+        return worst | _cover(rest, worst)
+    sets = (as_bits(each) for count in range(len(rest) + 1) for each in combinations(rest, count))
+    return next(each for each in sets if all(each >> who & 1 or not rest[who] & ~each for who in rest))
 
 
 class Mesh:
@@ -51,11 +62,10 @@ class Mesh:
     def __init__(self) -> None:
         self._since: dict[Pair, int] = {}
 
-    def look(self, members: tuple[Process, ...], accusations: Iterable[Pair], now_ms: int) -> None:
-        """The first of each does not hear the second now; a conflict that is seen no more is forgotten."""
-        rank = {member: place for place, member in enumerate(members)}
-        pairs = {tuple(sorted(pair, key=rank.__getitem__)) for pair in accusations if set(pair) <= rank.keys()}
-        self._since = {(a, b): self._since.get((a, b), now_ms) for a, b in sorted(pairs)}
+    def look(self, misses: Misses, now_ms: int) -> None:
+        """Who does not hear whom now; a conflict that is seen no more is forgotten."""
+        pairs = {(min(one, other), max(one, other)) for one, others in misses.items() for other in as_ranks(others)}
+        self._since = {pair: self._since.get(pair, now_ms) for pair in pairs}
 
     def conflicts(self, for_ms: int, now_ms: int) -> set[Pair]:
         """Those that have lasted so long, once none is newer.
@@ -69,17 +79,11 @@ class Mesh:
             return set()
         return {pair for pair, pair_ms in lasted_ms.items() if pair_ms >= for_ms}
 
-    def beyond(self, process: Process, now_ms: int) -> set[Process]:
-        """With whom a process is in a conflict that has lasted."""
+    def beyond(self, rank: int, now_ms: int) -> set[int]:
+        """With whom a member is in a conflict that has lasted."""
         pairs = self.conflicts(limits.CUT_MS, now_ms)
-        return {who for pair in pairs if process in pair for who in pair if who != process}
+        return {who for pair in pairs if rank in pair for who in pair if who != rank}
 
-    def dropped(
-        self,
-        members: tuple[Process, ...],
-        suffice: Callable[[Set[Process]], bool],
-        now_ms: int,
-        patient: bool = False,
-    ) -> tuple[Process, ...]:
+    def dropped(self, suffice: Callable[[Set[int]], bool], now_ms: int, patient: bool = False) -> tuple[int, ...]:
         """Whom to go on without; `patient`: as one who only acts where the leader does not."""
-        return to_drop(members, self.conflicts(limits.CUT_MS * (3 if patient else 2) // 2, now_ms), suffice)
+        return to_drop(self.conflicts(limits.CUT_MS * (3 if patient else 2) // 2, now_ms), suffice)

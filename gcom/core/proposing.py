@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from gcom.core.admission import Admission
 from gcom.core.detector import CUT_OFF, Detector
 from gcom.core.frames import ORDER, Decision, Promise
-from gcom.core.mesh import Mesh
+from gcom.core.mesh import Mesh, Misses
 from gcom.core.quorum import is_quorum
 from gcom.core.transfer import sources
-from gcom.values import limits, names
+from gcom.values import names
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Process
 from gcom.values.view import View
@@ -43,7 +43,7 @@ class Grounds:
         self._mesh = Mesh()
         self._dropped_patiently: tuple[Process, ...] = ()
         self._beyond: set[Process] = set()  # of them, whom this process does not reach, though it may hear them
-        self.unheard: tuple[tuple[int, int], ...] = ()  # by rank: who does not hear whom, as this process can say
+        self.unheard: Misses = {}  # who does not hear whom, as this process can say
         self.admission = Admission(definition, process)
         self.leavers: dict[Process, None] = {}  # in the order in which they were heard
         self.seekers: dict[Process, None] = {}
@@ -65,7 +65,7 @@ class Grounds:
         self.frozen = False
         self.seekers = {}
         self.dropped = self._dropped_patiently = ()
-        self._mesh, self._beyond, self.unheard = Mesh(), set(), ()
+        self._mesh, self._beyond, self.unheard = Mesh(), set(), {}
         self.leavers = {member: None for member in self.leavers if member in view.members}
         self.detector.install(view, now_ms)
         self.admission.install(view, _cut_off(decision.left))
@@ -74,15 +74,17 @@ class Grounds:
         """Who does not reach whom now, and what follows."""
         members = self._view.members
         sound = {who for who in members if not self.detector.suspected(who) or self.detector.contested(who)}
-        rank = self._view.rank
-        unheard = self.detector.unheard(now_ms)[: limits.UNHEARD_MAX]
-        self.unheard = tuple((rank(one), rank(other)) for one, other in unheard)
-        self._mesh.look(members, self.detector.contradicted(now_ms), now_ms)
+        self.unheard = self.detector.unheard(now_ms)
+        self._mesh.look(self.detector.contradicted(now_ms), now_ms)
         self.dropped, self._dropped_patiently = (
-            self._mesh.dropped(members, lambda rest: self._is_quorum(sound & rest), now_ms, patient)
+            self._named(self._mesh.dropped(lambda gone: self._is_quorum(sound - {*self._named(gone)}), now_ms, patient))
             for patient in (False, True)
         )
-        self._beyond = self._mesh.beyond(self._process, now_ms).intersection(self.dropped)
+        beyond = self._mesh.beyond(self._view.rank(self._process), now_ms)
+        self._beyond = {*self._named(beyond)}.intersection(self.dropped)
+
+    def _named(self, ranks: Iterable[int]) -> tuple[Process, ...]:
+        return tuple(self._view.members[rank] for rank in ranks)
 
     def _is_quorum(self, members: Set[Process]) -> bool:
         """Whether these are a quorum, or may be one with the witness."""

@@ -20,7 +20,7 @@ from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.view import View
 
-PIECE_SPANS = 128  # in one frame; beside an INSTALL they fit FRAME_HEADER_BYTES, however long the names
+PIECE_SPANS = 120  # in one frame; beside an INSTALL they fit FRAME_HEADER_BYTES, however long the names
 
 
 class Service(Enum):

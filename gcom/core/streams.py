@@ -13,6 +13,7 @@ from gcom.core import codec
 from gcom.core.basic import Basic
 from gcom.core.effects import Deliver, Effect, Sent
 from gcom.core.frames import NO_RECEIPT, ORDER, Decision, Status
+from gcom.core.mesh import Misses
 from gcom.core.multicast import Range, Reliable
 from gcom.core.order_log import Orders
 from gcom.core.ordering import Up, orderer
@@ -257,7 +258,7 @@ class Streams:
         peer: Process,
         leaving: bool,
         suspects: tuple[Process, ...],
-        unheard: tuple[tuple[int, int], ...] = (),
+        unheard: Misses | None = None,
         receipt: Receipt = NO_RECEIPT,
     ) -> Status:
         """What a frame or reply to a peer says."""
@@ -282,7 +283,7 @@ class Streams:
             suspects,
             self.multicast.partial(peer),
             receipt,
-            unheard=unheard,
+            unheard=unheard or {},
         )
 
     @property

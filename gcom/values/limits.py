@@ -66,7 +66,6 @@ MEMBERS_MAX = 64  # a full mesh; beyond it a view change costs more than it is w
 JOINS_PENDING_MAX = 128  # processes waiting to be admitted. At the bound a join is refused: try again.
 GONE_MAX = 1024  # departed processes whose late Joins are known for what they are; the oldest are forgotten
 CONTROL_ITEMS_MAX = 256  # in one frame. A frame with more is malformed.
-UNHEARD_MAX = 192  # pairs in a status of whom who does not hear; of more the first. A status with more is malformed.
 ORDERS_MAX = 512  # spans of the order in one frame or answer. One with more is malformed.
 DIRECTORY_GROUPS_MAX = 10_000  # At the bound a create is refused.
 WITNESS_RECORDS_MAX = 100_000  # votes of so many instances are kept for ever. At the bound no new one gets any.

@@ -113,8 +113,10 @@ letters = st.one_of(
     st.builds(Letter, positive, st.just(Kind.UNICAST), st.just(0), payloads),
     st.builds(Letter, positive, st.sampled_from([Kind.REQUEST, Kind.ANSWER, Kind.ERROR]), positive, payloads),
 )
-ranks = st.permutations(range(limits.MEMBERS_MAX)).map(lambda drawn: (drawn[0], drawn[1]))
-unheard = st.lists(ranks, max_size=4).map(tuple)
+ranks = st.integers(0, limits.MEMBERS_MAX - 1)
+unheard = st.dictionaries(ranks, st.integers(0, 2**limits.MEMBERS_MAX - 1)).map(
+    lambda drawn: {one: others & ~(1 << one) for one, others in drawn.items()}
+)
 statuses = st.builds(Status, *[numbers] * 8, *[flags] * 4, process_lists, numbers, receipts, numbers, flags, unheard)
 whole_frames = st.builds(
     Frame,
@@ -308,10 +310,10 @@ BAD: dict[str, Callable[[], bytes]] = {
     "too many control items": lambda: _packed(control=[[8, 1, [1, 0]]] * (limits.CONTROL_ITEMS_MAX + 1)),
     "too many suspects": lambda: _status_of(suspects=MANY),
     "ranks as a list": lambda: _status_of(unheard=[0, 1]),
-    "a rank without another": lambda: _status_of(unheard=bytes([0, 1, 2])),
-    "who does not hear itself": lambda: _status_of(unheard=bytes([2, 2])),
-    "a rank beyond the largest view": lambda: _status_of(unheard=bytes([0, limits.MEMBERS_MAX])),
-    "too many who do not hear others": lambda: _status_of(unheard=bytes([0, 1]) * (limits.UNHEARD_MAX + 1)),
+    "a rank without those whom it misses": lambda: _status_of(unheard=bytes([0, 1, 2])),
+    "who does not hear itself": lambda: _status_of(unheard=bytes([2, *bytes(7), 0b100])),
+    "a rank beyond the largest view": lambda: _status_of(unheard=bytes([limits.MEMBERS_MAX, *bytes(7), 1])),
+    "a rank twice": lambda: _status_of(unheard=bytes([1, *bytes(7), 1]) * 2),
     "a count less": lambda: _status_of(counts=[1, 0, 0, 0, 0, 0, 0, 0, 0]),
     "a flag less": lambda: _status_of(flags=[False, False, False, False]),
     "a run as a list": lambda: _packed(runs=[[A, 1, 1, {}, ["x"]]]),
@@ -467,7 +469,7 @@ def _full_group(name_length: int, host: str) -> Frame:
         *[frames.Fetch(1, member, 1, limits.NUMBER_MAX) for member in members[:12]],
     )
     top = limits.NUMBER_MAX
-    unheard = ((62, 63),) * limits.UNHEARD_MAX
+    unheard = {one: 2**limits.MEMBERS_MAX - 1 - 2**one for one in range(limits.MEMBERS_MAX)}
     status = Status(top, top, top, top, top, top, top, top, suspects=members, partial=top, unheard=unheard)
     return Frame("g" * 63, "i" * 32, members[0], members[1], status, control)
 

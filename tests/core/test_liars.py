@@ -173,7 +173,7 @@ class Liar:
         receipt = Receipt(self._number(), self._number(), self._number())
         marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
         status = Status(*marks, *flags, partial=self._number(), receipt=receipt)
-        unheard = tuple((one, one + 1) for one in range(2) if self._chance(5))
+        unheard = {one: self._rng.getrandbits(limits.MEMBERS_MAX) & ~(1 << one) for one in range(5) if self._chance(5)}
         status = replace(status, state=self._number(), seeking=self._chance(10), unheard=unheard)
         control = tuple(self._control() for _ in range(self._rng.randint(0, 3)))
         runs = tuple(self._run() for _ in range(self._rng.randint(0, 2)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable, Set
 from itertools import combinations
 from random import Random
 
@@ -10,23 +10,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gcom.core.frames import Decision
 from gcom.core.mesh import EXACT_MAX, Mesh, Pair, to_drop
+from gcom.core.proposing import Grounds
 from gcom.core.quorum import is_quorum
 from gcom.values import limits
-from gcom.values.names import Process
-from tests.core.making import A, B, C, D, E, view
+from gcom.values.definition import Definition
+from tests.core.making import view
 from tests.core.network import Network
 
-MANY = tuple(f"m{index}#1" for index in range(12))
 
-
-def connected(members: tuple[Process, ...], conflicts: set[Pair]) -> list[tuple[Process, ...]]:
+def connected(count: int, conflicts: set[Pair]) -> list[tuple[int, ...]]:
     """The largest sets without a conflict, by brute force; the first is the one of the oldest."""
-    for count in range(len(members), 0, -1):
-        found = [each for each in combinations(members, count) if not any(set(pair) <= set(each) for pair in conflicts)]
+    for size in range(count, 0, -1):
+        found = [each for each in combinations(range(count), size) if not any({*pair} <= {*each} for pair in conflicts)]
         if found:
             return found
     return []
+
+
+def anything(_: Set[int]) -> bool:
+    """Whoever is left may go on."""
+    return True
+
+
+def quorum_of(count: int) -> Callable[[Set[int]], bool]:
+    """Whether a quorum is left of a view of so many, without these."""
+    members = [f"m{rank}#1" for rank in range(count)]
+    return lambda gone: is_quorum(view(*members), {members[rank] for rank in range(count) if rank not in gone})
 
 
 @given(
@@ -36,64 +47,93 @@ def connected(members: tuple[Process, ...], conflicts: set[Pair]) -> list[tuple[
         )
     )
 )
-def test_what_is_left_is_connected_and_the_largest_where_few_are_concerned(
-    drawn: tuple[int, set[tuple[int, int]]],
-) -> None:
-    count, edges = drawn
-    members, conflicts = MANY[:count], {(MANY[a], MANY[b]) for a, b in edges}
-    dropped = to_drop(members, conflicts, bool)
-    kept = tuple(member for member in members if member not in dropped)
-    assert not any(set(pair) <= set(kept) for pair in conflicts)
+def test_what_is_left_is_connected_and_the_largest_where_few_are_concerned(drawn: tuple[int, set[Pair]]) -> None:
+    count, conflicts = drawn
+    dropped = to_drop(conflicts, anything)
+    kept = {rank for rank in range(count) if rank not in dropped}
+    assert not any(set(pair) <= kept for pair in conflicts)
     if len({who for pair in conflicts for who in pair}) <= EXACT_MAX:
-        best = connected(members, conflicts)
+        best = connected(count, conflicts)
         assert len(kept) == len(best[0])
+
+
+@given(
+    st.integers(2, 8).flatmap(
+        lambda count: st.tuples(st.just(count), st.sets(st.sampled_from(list(combinations(range(count), 2)))))
+    )
+)
+def test_some_go_if_and_only_if_a_quorum_without_a_conflict_is_left(drawn: tuple[int, set[Pair]]) -> None:
+    count, conflicts = drawn
+    suffice = quorum_of(count)
+    dropped = to_drop(conflicts, suffice)
+    best = [each for each in connected(count, conflicts) if suffice({*range(count)} - {*each})]
+    if best and conflicts:
+        assert tuple(rank for rank in range(count) if rank not in dropped) in best
+    else:
+        assert dropped == ()
 
 
 @pytest.mark.parametrize(
     ("conflicts", "dropped"),
     [
         ([], ()),
-        ([(A, B)], (B,)),
-        ([(B, C)], (C,)),
-        ([(A, D), (A, E)], (A,)),
-        ([(A, C), (B, D)], (C, D)),
-        ([(A, B), (B, C), (C, D), (D, E)], (B, D)),
+        ([(0, 1)], (1,)),
+        ([(1, 2)], (2,)),
+        ([(0, 3), (0, 4)], (0,)),
+        ([(0, 2), (1, 3)], (2, 3)),
+        ([(0, 1), (1, 2), (2, 3), (3, 4)], (1, 3)),
     ],
 )
-def test_the_younger_of_a_pair_goes_and_who_is_in_several(conflicts: list[Pair], dropped: tuple[Process, ...]) -> None:
-    assert to_drop((A, B, C, D, E), set(conflicts), bool) == dropped
+def test_the_younger_of_a_pair_goes_and_who_is_in_several(conflicts: list[Pair], dropped: tuple[int, ...]) -> None:
+    assert to_drop(set(conflicts), anything) == dropped
 
 
 def test_half_of_the_view_goes_on_if_it_has_the_leader() -> None:
-    members, ring = (A, B, C, D), {(A, B), (A, C), (B, D), (C, D)}
-    assert to_drop(members, ring, bool) == (A, D)
-    assert to_drop(members, ring, partial(is_quorum, view(*members))) == (B, C)
-    assert to_drop(members, set(combinations(members, 2)), partial(is_quorum, view(*members))) == ()
+    ring = {(0, 1), (0, 2), (1, 3), (2, 3)}
+    assert to_drop(ring, anything) == (0, 3)
+    assert to_drop(ring, quorum_of(4)) == (1, 2)
+    assert to_drop(set(combinations(range(4), 2)), quorum_of(4)) == ()
 
 
 def test_a_conflict_counts_once_it_has_lasted() -> None:
     mesh = Mesh()
-    members = (A, B, C)
-    mesh.look(members, [(C, B)], 1_000)
-    mesh.look(members, [(B, C), (C, "x#1")], 1_500)
-    assert mesh.dropped(members, bool, 1_000 + limits.CUT_MS - 1) == ()
-    assert mesh.dropped(members, bool, 1_000 + limits.CUT_MS) == (C,)
-    assert mesh.dropped(members, bool, 1_000 + limits.CUT_MS, patient=True) == ()
-    mesh.look(members, [], 2_500)
-    mesh.look(members, [(B, C)], 2_600)
-    assert mesh.dropped(members, bool, 3_000) == ()
+    mesh.look({2: 0b10}, 1_000)
+    mesh.look({1: 0b100, 2: 0}, 1_500)
+    assert mesh.dropped(anything, 1_000 + limits.CUT_MS - 1) == ()
+    assert mesh.dropped(anything, 1_000 + limits.CUT_MS) == (2,)
+    assert mesh.dropped(anything, 1_000 + limits.CUT_MS, patient=True) == ()
+    mesh.look({}, 2_500)
+    mesh.look({1: 0b100}, 2_600)
+    assert mesh.dropped(anything, 3_000) == ()
 
 
 def test_a_conflict_waits_for_newer_ones_for_a_while() -> None:
     mesh = Mesh()
-    members = (A, B, C)
-    mesh.look(members, [(A, B)], 1_000)
-    mesh.look(members, [(A, B), (C, A)], 1_000 + limits.CUT_MS)
-    assert mesh.dropped(members, bool, 1_000 + limits.CUT_MS) == ()
-    assert mesh.dropped(members, bool, 1_000 + 2 * limits.CUT_MS) == (A,)
-    mesh.look(members, [(A, B), (B, C)], 1_000 + limits.CUTS_GATHER_MS)
-    assert mesh.dropped(members, bool, 1_000 + limits.CUTS_GATHER_MS) == (B,)
-    assert mesh.beyond(A, 1_000 + limits.CUTS_GATHER_MS) == {B}
+    mesh.look({0: 0b10}, 1_000)
+    mesh.look({0: 0b10, 2: 0b1}, 1_000 + limits.CUT_MS)
+    assert mesh.dropped(anything, 1_000 + limits.CUT_MS) == ()
+    assert mesh.dropped(anything, 1_000 + 2 * limits.CUT_MS) == (0,)
+    mesh.look({0: 0b10, 1: 0b100}, 1_000 + limits.CUTS_GATHER_MS)
+    assert mesh.dropped(anything, 1_000 + limits.CUTS_GATHER_MS) == (1,)
+    assert mesh.beyond(0, 1_000 + limits.CUTS_GATHER_MS) == {1}
+
+
+def test_all_know_which_of_two_sides_goes_that_one_member_alone_hears_both_of() -> None:
+    members = tuple(f"m{rank:02}#1" for rank in range(40))
+    left, right, between = set(members[:19]), set(members[19:39]), members[39]
+    hears = {who: {*(left if who in left else right), between} - {who} for who in members} | {between: left | right}
+    sees = {who: Grounds(who, Definition.parse("g"), view(*members)) for who in members}
+    for each in sees.values():
+        each.install(Decision(view(*members), (), {}, {}), 0)
+    for now_ms in range(250, 8_000, 250):
+        told = {who: (tuple(each.detector.suspects), each.unheard) for who, each in sees.items()}
+        for who, each in sees.items():
+            for peer in sorted(hears[who]):
+                each.detector.heard(peer, now_ms, *told[peer])
+            each.detector.vouched(members, now_ms)
+            each.detector.tick(now_ms)
+            each.look(now_ms)
+    assert {each.dropped for each in sees.values()} == {members[:19]}
 
 
 def cut(net: Network, *links: str) -> None:
@@ -170,8 +210,8 @@ def test_the_largest_set_that_is_connected_goes_on(seed: int) -> None:
     for one, other in pairs:
         cut(net, f"{one}{rng.choice('->')}{other}" if rng.random() < 0.8 else f"{other}>{one}")
         net.pass_ms(rng.randint(0, apart_ms))
-    best = connected(members, {(f"{a}#1", f"{b}#1") for a, b in pairs})
-    sizes = {len(each) for each in best if is_quorum(view(*members), set(each))}
+    best = connected(len(names), {(names.index(a), names.index(b)) for a, b in pairs})
+    sizes = {len(each) for each in best if is_quorum(view(*members), {members[rank] for rank in each})}
     net.pass_ms(15_000)
     number = {who: net.number(who) for who in members}
     present = [who for who in members if net.members(who)]
