@@ -240,13 +240,13 @@ class Detector:
         What others know at first hand counts, since this process may not hear who misses somebody. What they know from
         others does not, or it would go round for ever. Whom a quorum suspects is in no conflict: it goes anyway.
         """
-        found = self.unheard(now_ms)
-        missed = (peer for peer, watch in self._watched.items() if watch.missed and self.contested(peer))
-        found[self._rank(self._process)] = self._as_bits(missed)
+        missed = self._as_bits(peer for peer, watch in self._watched.items() if watch.missed and self.contested(peer))
+        found = self.unheard(now_ms) | {self._rank(self._process): missed}
         for peer in self._present(now_ms):
             for one, others in self._watched[peer].unheard.items():
-                if one != self._rank(peer):
-                    found[one] = found.get(one, 0) | others
+                if one == self._rank(peer):
+                    others &= missed  # whom others hear, and neither of the two
+                found[one] = found.get(one, 0) | others
         out = self._as_bits(self.accused)
         return {one: others & ~out for one, others in found.items() if others & ~out and not out >> one & 1}
 
@@ -304,15 +304,20 @@ class Detector:
         heard = {peer for peer in self._watched if self._hears(peer, now_ms, VOUCH_MS)}
         return self._is_quorum(heard | {self._process})
 
-    def has_quorum(self, now_ms: int) -> bool:
+    def has_quorum(self, now_ms: int, patient: bool = True) -> bool:
         """Whether a quorum of the view, this process included, was heard within DETACH_MS.
 
-        Where more silence than that is usual, nobody is given up for it before it is suspected.
+        Half of the view is one if the registry votes with it: who is `patient` has until TIE_MS to find out whom it
+        goes on without, and to ask. Where more silence than that is usual, nobody is given up for it before it is
+        suspected.
         """
+        near, lately = (self._heard_within(ms, now_ms) for ms in (limits.DETACH_MS, limits.TIE_MS))
+        return self._is_quorum(near) or (patient and self._is_quorum(near, witness=True) and self._is_quorum(lately))
+
+    def _heard_within(self, within_ms: int, now_ms: int) -> set[Process]:
         grace_ms = limits.DETACH_MS - limits.SILENCE_MS
-        recent = {
+        return {self._process} | {
             peer
             for peer, watch in self._watched.items()
-            if now_ms - watch.silence.heard_ms < max(limits.DETACH_MS, watch.silence.limit_ms(self._lag_ms) + grace_ms)
+            if now_ms - watch.silence.heard_ms < max(within_ms, watch.silence.limit_ms(self._lag_ms) + grace_ms)
         }
-        return self._is_quorum(recent | {self._process})

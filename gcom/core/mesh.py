@@ -29,18 +29,19 @@ def as_ranks(bits: int) -> Iterator[int]:
     return (rank for rank in range(bits.bit_length()) if bits >> rank & 1)
 
 
-def to_drop(conflicts: Set[Pair], suffice: Callable[[Set[int]], bool]) -> tuple[int, ...]:
+def to_drop(conflicts: Set[Pair], suffice: Callable[[Set[int]], bool], gone: int = 0) -> tuple[int, ...]:
     """The fewest members without whom no conflict is left; the younger ones where there is a choice. All by rank.
 
-    Nobody, unless it may `suffice` to go on without them. Of the largest sets, one that is half of the view may be a
-    quorum with its leader, and another not without it.
+    Beside them go those who are `gone` in any case. Nobody, unless it may `suffice` to go on without them. Of the
+    largest sets, one that is half of the view may be a quorum with its leader, and another not without it.
     """
     foes: dict[int, int] = {}
     for one, other in conflicts:
         foes[one] = foes.get(one, 0) | 1 << other
         foes[other] = foes.get(other, 0) | 1 << one
-    for gone in dict.fromkeys((0, foes.get(0, 0))):
-        dropped = tuple(as_ranks(gone | _cover(foes, gone)))
+    for beyond_leader in dict.fromkeys((0, foes.get(0, 0))):
+        found = beyond_leader | _cover(foes, gone | beyond_leader)
+        dropped = tuple(as_ranks(found & ~gone))
         if dropped and suffice(set(dropped)):
             return dropped
     return ()
@@ -84,6 +85,8 @@ class Mesh:
         pairs = self.conflicts(limits.CUT_MS, now_ms)
         return {who for pair in pairs if rank in pair for who in pair if who != rank}
 
-    def dropped(self, suffice: Callable[[Set[int]], bool], now_ms: int, patient: bool = False) -> tuple[int, ...]:
-        """Whom to go on without; `patient`: as one who only acts where the leader does not."""
-        return to_drop(self.conflicts(limits.CUT_MS * (3 if patient else 2) // 2, now_ms), suffice)
+    def dropped(
+        self, suffice: Callable[[Set[int]], bool], now_ms: int, patient: bool = False, gone: int = 0
+    ) -> tuple[int, ...]:
+        """Whom to go on without, beside who is `gone`; `patient`: as one who only acts where the leader does not."""
+        return to_drop(self.conflicts(limits.CUT_MS * (3 if patient else 2) // 2, now_ms), suffice, gone)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Set
 from gcom.core.admission import Admission
 from gcom.core.detector import CUT_OFF, Detector
 from gcom.core.frames import ORDER, Decision, Promise
-from gcom.core.mesh import Mesh, Misses
+from gcom.core.mesh import Mesh, Misses, as_bits
 from gcom.core.quorum import is_quorum
 from gcom.core.transfer import sources
 from gcom.values import names
@@ -74,11 +74,15 @@ class Grounds:
         """Who does not reach whom now, and what follows."""
         members = self._view.members
         sound = {who for who in members if not self.detector.suspected(who) or self.detector.contested(who)}
+        gone = as_bits(rank for rank, who in enumerate(members) if who not in sound)
+
+        def suffice(dropped: Set[int]) -> bool:
+            return self._is_quorum(sound.difference(self._named(dropped)))
+
         self.unheard = self.detector.unheard(now_ms)
         self._mesh.look(self.detector.contradicted(now_ms), now_ms)
         self.dropped, self._dropped_patiently = (
-            self._named(self._mesh.dropped(lambda gone: self._is_quorum(sound - {*self._named(gone)}), now_ms, patient))
-            for patient in (False, True)
+            self._named(self._mesh.dropped(suffice, now_ms, patient, gone)) for patient in (False, True)
         )
         beyond = self._mesh.beyond(self._view.rank(self._process), now_ms)
         self._beyond = {*self._named(beyond)}.intersection(self.dropped)

@@ -89,6 +89,9 @@ JOIN_RETRY_MS = 250  # an unanswered join is asked again
 JOIN_STAGGER_MS = 500  # a member that does not answer a join for this long is not waited for: the next is asked, too
 CUT_MS = 1_000  # two that do not reach each other while others reach both: the group goes on without one
 CUTS_GATHER_MS = 3_000  # a conflict waits for newer ones to last as long, but no longer than this
+# Half of a view, to which the registry may give its vote, is detached later than DETACH_MS: it has time to miss who is
+# cut off, to gather the conflicts, and to ask for the vote.
+TIE_MS = SILENCE_MAX_MS + CUTS_GATHER_MS + 2 * WITNESS_RETRY_MS
 SEEK_MS = 1_500  # a PARTITIONABLE group's members look for an instance for so long before they begin one
 HAIL_MS = 1_000  # a PARTITIONABLE group's leader calls those who were cut off this often
 RETURN_RETRY_MAX_MS = 2_000  # who lost its group tries again after JOIN_RETRY_MS, twice that, …, this at the most

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gcom.core.detector import Detector
 from gcom.core.quorum import is_quorum
 from gcom.values import limits
+from gcom.values.definition import TieBreaker
 from gcom.values.names import Process
 from tests.core.making import A, B, C, D, E, view
 
@@ -185,6 +186,17 @@ def test_a_stranger_is_nobody_to_suspect() -> None:
     assert not watching.failed("x#1", refused=True)
     assert not watching.suspect("x#1", "silence")
     assert (watching.suspected("x#1"), watching.suspects) == (False, {})
+
+
+def test_half_of_the_view_has_more_time_where_the_registry_may_vote_with_it() -> None:
+    led_by_other, with_registry = detector(B, A, C, D), Detector(A, TieBreaker.REGISTRY)
+    with_registry.install(view(A, B, C, D), START)
+    for watching in (led_by_other, with_registry):
+        run_until(watching, START + limits.TIE_MS, heard=(C,))
+        assert not watching.has_quorum(START + limits.DETACH_MS, patient=False)
+    assert not led_by_other.has_quorum(START + limits.DETACH_MS)
+    assert with_registry.has_quorum(START + limits.TIE_MS - 1)
+    assert not with_registry.has_quorum(START + limits.TIE_MS)
 
 
 # who does not hear whom

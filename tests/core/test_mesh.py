@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gcom.core.effects import Ended
 from gcom.core.frames import Decision
 from gcom.core.mesh import EXACT_MAX, Mesh, Pair, to_drop
 from gcom.core.proposing import Grounds
@@ -195,6 +196,40 @@ def test_links_that_meet_in_one_member_cost_that_one_and_it_stays_out(names: str
     assert net.number(there[0]) == views
     net.heal()
     net.until(lambda: len(net.members(there[0])) == len(names))
+
+
+@pytest.mark.parametrize(
+    ("links", "kept"),
+    [
+        ("a-d a>c d>b b-c", "ab"),  # b and c hear one other member each
+        ("b>a a>d d>c a-c b-d", "bc"),
+        ("d>a b>d a>c a>b", "bc"),  # neither hears a, and d does; nobody that b hears vouches for a
+    ],
+)
+def test_half_of_the_view_has_time_to_ask_the_registry_for_its_vote(links: str, kept: str) -> None:
+    net = Network(Definition.parse("g", tie_breaker="registry"))
+    net.returning = True
+    net.form(*"abcd")
+    cut(net, *links.split())
+    there = [f"{name}#1" for name in kept]
+    net.until_view(*there)
+    net.send(there[0], "on we go")
+    net.until(lambda: all(net.delivered(who) == ["on we go"] for who in there))
+    net.pass_ms(limits.TIE_MS)
+    assert net.instances_alive == 1
+    net.heal()
+    net.until(lambda: len(net.members(there[0])) == 4)
+
+
+def test_half_of_the_view_ends_when_the_registry_gives_it_no_vote() -> None:
+    net = Network(Definition.parse("g", tie_breaker="registry"))
+    net.form(*"abcd")
+    net.stop_registry()
+    net.split("a b", "c d")
+    net.pass_ms(limits.TIE_MS - limits.HEARTBEAT_MS)
+    assert all(len(net.members(f"{name}#1")) == 4 for name in "abcd")
+    net.pass_ms(2 * limits.HEARTBEAT_MS)
+    assert [net.end(f"{name}#1") for name in "abcd"] == [Ended(4, "quorum")] * 4
 
 
 @pytest.mark.slow
