@@ -68,6 +68,11 @@ class Mesh:
         pairs = {(min(one, other), max(one, other)) for one, others in misses.items() for other in as_ranks(others)}
         self._since = {pair: self._since.get(pair, now_ms) for pair in pairs}
 
+    @property
+    def any(self) -> bool:
+        """Whether there is a conflict, be it new."""
+        return bool(self._since)
+
     def conflicts(self, for_ms: int, now_ms: int) -> set[Pair]:
         """Those that have lasted so long, once none is newer.
 

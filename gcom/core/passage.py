@@ -324,7 +324,7 @@ class Passage:
         self._transfer.tick(now_ms)
         if self._transfer.seeking:
             self.seek(self.process)
-        if not self.grounds.detector.has_quorum(now_ms, patient=not self.grounds.partitionable):
+        if self.grounds.is_detached(now_ms):
             self.end("fork" if self.grounds.partitionable else "quorum")
             return
         if self.grounds.detector.alone:

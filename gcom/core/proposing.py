@@ -104,6 +104,15 @@ class Grounds:
         """The members that this process does not suspect, and can expect an answer of; itself included."""
         return set(self._view.members) - set(self.detector.suspects) - self._beyond
 
+    def is_detached(self, now_ms: int) -> bool:
+        """Whether this process heard no quorum for too long.
+
+        Half of a view is one with the registry's vote, and where links fail one by one it needs time to know whom it
+        goes on without. In a split nobody contradicts anybody, and a half that has no vote by then gets none.
+        """
+        patient = self._mesh.any and not self.partitionable
+        return not self.detector.has_quorum(now_ms, patient)
+
     @property
     def has_quorum(self) -> bool:
         """Whether the live members are a quorum, or may be one with the witness."""

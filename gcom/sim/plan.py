@@ -327,10 +327,10 @@ def _new_sequencer(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Even
 
 
 def _echoes(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
-    """Something of one change comes again in the next: a promise, say, that says less than is true now."""
+    """Something of one change comes again in the next: a cut, say, of a view that is over."""
     echo = _echo(rng, at_ms, order)
     if rng.random() < 0.5:
-        echo = replace(echo, detail="Promise", until="Prepare")
+        echo = replace(echo, detail="Cut", until="Cut")
     return [echo, Event(Move.LEAVE, at_ms + rng.randint(150, 600), rng.randint(50, 300), order)]
 
 

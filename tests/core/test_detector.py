@@ -193,10 +193,10 @@ def test_half_of_the_view_has_more_time_where_the_registry_may_vote_with_it() ->
     with_registry.install(view(A, B, C, D), START)
     for watching in (led_by_other, with_registry):
         run_until(watching, START + limits.TIE_MS, heard=(C,))
-        assert not watching.has_quorum(START + limits.DETACH_MS, patient=False)
-    assert not led_by_other.has_quorum(START + limits.DETACH_MS)
-    assert with_registry.has_quorum(START + limits.TIE_MS - 1)
-    assert not with_registry.has_quorum(START + limits.TIE_MS)
+        assert not watching.has_quorum(START + limits.DETACH_MS)
+    assert not led_by_other.has_quorum(START + limits.DETACH_MS, patient=True)
+    assert with_registry.has_quorum(START + limits.TIE_MS - 1, patient=True)
+    assert not with_registry.has_quorum(START + limits.TIE_MS, patient=True)
 
 
 # who does not hear whom

@@ -103,3 +103,16 @@ def one_leaves_and_sleeps(plan: Plan) -> Plan:
     leaves = Event(Move.LEAVE, FROM_MS, 0, order)
     stall = Event(Fault.STALL, FROM_MS, rng.randint(1_000, 1_600), order, "CutOk", last=True, whom=LEAVER)
     return _aimed(plan, leaves, stall, Event(Fault.FRAME, FROM_MS, 0, order, "Install", 1))
+
+
+def old_cuts_come_again(plan: Plan) -> Plan:
+    """One change after the other, and in each the CUT of the one before it, or an answer to it, comes once more."""
+    rng, order = _chance(plan)
+    events: list[Event] = []
+    at_ms = FROM_MS
+    for _ in range(6):
+        events.append(Event(Fault.ECHO, at_ms, 0, order, rng.choice(("Cut", "CutOk")), until="Cut"))
+        leaving = tuple(rng.sample(order, len(order)))
+        events.append(Event(Move.LEAVE, at_ms + 20, rng.randint(200, 600), leaving))
+        at_ms += rng.randint(300, 700)
+    return _aimed(plan, *events)

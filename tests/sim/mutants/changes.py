@@ -20,7 +20,6 @@ from tests.sim.mutants import aims
 from tests.sim.mutants.table import (
     Patch,
     dies_over,
-    echoes,
     even,
     mutant,
     of_at_most,
@@ -182,9 +181,9 @@ def a_member_installs_though_the_cut_leaves_out_what_it_delivered(patch: Patch) 
     patch.setattr(Streams, "within", lambda self, cut: True)
 
 
-@mutant(reliable, of_three, echoes("Promise"))
+@mutant(reliable, of_three, aim=aims.old_cuts_come_again)
 def items_of_another_view_s_change_count(patch: Patch) -> None:
-    """The fence of the change: late PREPAREs, PROMISEs and CUT_OKs of the last one are taken for this one's."""
+    """The fence of the change: late PREPAREs, CUTs and CUT_OKs of the last one are taken for this one's."""
     on_item = Passage.on_item
 
     def take(self: Passage, source: Process, item: OfChange, now_ms: int) -> None:

@@ -208,13 +208,6 @@ def dies_over(detail: str, *counts: int, last: bool = False, whom: str = "") -> 
     )
 
 
-def echoes(*details: str) -> When:
-    """Groups in which such a call of one change comes again as soon as the next begins."""
-    return lambda plan: any(
-        event.kind is Fault.ECHO and event.detail in details and event.until == "Prepare" for event in plan.events
-    )
-
-
 def quiet(plan: Plan) -> bool:
     return plan.silent
 
