@@ -19,6 +19,7 @@ _TEXT, _COUNT = pa.string(), pa.int64()
 _MESSAGE = pa.struct([("sender", _TEXT), ("number", _COUNT)])
 _POSITION = pa.struct([("process", _TEXT), ("at", _COUNT)])
 _FILE = pa.struct([("file", _TEXT), ("line", _COUNT)])
+_EFFECT = pa.struct([("rule", _TEXT), ("processes", pa.list_(_TEXT)), ("sentence", _TEXT)])
 VERDICTS = pa.schema(
     [(name, _TEXT) for name in ("group", "instance", "ordering", "multicast", "rule")]
     + [("expected", pa.bool_()), ("verdict", _TEXT), ("evaluated", _COUNT), ("violations", _COUNT), ("reason", _TEXT)]
@@ -27,7 +28,7 @@ INCIDENTS = pa.schema(
     [(name, _TEXT) for name in ("id", "rule", "group", "instance")]
     + [("expected", pa.bool_()), ("view", _COUNT), ("processes", pa.list_(_TEXT)), ("messages", pa.list_(_MESSAGE))]
     + [("positions", pa.list_(_POSITION)), ("files", pa.list_(_FILE)), ("sentence", _TEXT), ("more", _COUNT)]
-    + [("caused", pa.list_(_TEXT))]
+    + [("caused", pa.list_(_TEXT)), ("effects", pa.list_(_EFFECT))]
 )
 COVERAGE = pa.schema([("process", _TEXT), ("positions", _COUNT), ("state", _TEXT)])
 

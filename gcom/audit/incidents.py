@@ -5,40 +5,28 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from gcom.audit.causes import ROOT_FIRST, Example, Mark, ends_of, holes_in, marks_of, messages_in, processes_in
 from gcom.audit.judging import Judgement
-from gcom.audit.place import Tally
 
-Example = dict[str, Any]
 
-# Where one fault breaks several rules at one message, the incident is told under the first of these.
-_ROOT_FIRST = (
-    "NO_CREATION",
-    "INTEGRITY",
-    "NO_DUPLICATION",
-    "SENDING_VIEW",
-    "VIEW_AGREEMENT",
-    "ONE_LEADER",
-    "FIFO",
-    "CAUSAL",
-    "SERIAL_UNIQUE",
-    "SERIAL_CONTIGUOUS",
-    "AGREEMENT",
-    "SELF_DELIVERY",
-    "VIRTUAL_SYNCHRONY",
-    "TOTAL",
-    "TOTAL_GAP_FREE",
-    "CLOCK",
-)
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A violation, or those of one rule by one process, that an incident has caused; the first of them tells it."""
+
+    rule: str
+    processes: list[str]
+    sentence: str
 
 
 @dataclass(slots=True)
 class Incident:
     """One thing that went wrong, under the rule that tells it best.
 
-    `more` counts the further violations of that rule by the same process; `caused` are other rules that it broke.
+    `more` counts the further violations of that rule that belong to it; `caused` are the other rules that it broke;
+    `effects` name what it broke of others, or in others, once for each process and rule.
     """
 
     id: str
@@ -55,6 +43,7 @@ class Incident:
     kind: str = ""  # which clause of the rule
     more: int = 0
     caused: list[str] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
 
     def row(self) -> dict[str, Any]:
         """As `--json` has it."""
@@ -72,15 +61,34 @@ class Incident:
             "sentence": self.sentence,
             "more": self.more,
             "caused": self.caused,
+            "effects": [asdict(each) for each in self.effects],
         }
+
+
+@dataclass(slots=True)
+class _Unit:
+    """The violations of one rule by one process, by position."""
+
+    rule: str
+    examples: list[Example]
+    marks: set[Mark]
+    count: int
 
 
 def incidents_of(judgement: Judgement) -> list[Incident]:
     """The incidents of one group: expected rules first, each rule's by process, what they caused beneath them."""
-    found: list[Incident] = []
-    for rule in sorted(judgement.tallies, key=lambda rule: (rule not in judgement.expected, _ROOT_FIRST.index(rule))):
-        found += _of_rule(judgement, rule, judgement.tallies[rule])
-    return _under_roots(found)
+    rules = sorted(judgement.tallies, key=lambda rule: (rule not in judgement.expected, ROOT_FIRST.index(rule)))
+    found: list[tuple[set[Mark], Incident]] = []
+    for unit in (unit for rule in rules for unit in _units(judgement, rule)):
+        incident = _incident(judgement, unit.rule, unit.examples[0], unit.count - 1)
+        marks, root = next(((marks, root) for marks, root in found if marks & unit.marks), (unit.marks, None))
+        if root is None:
+            found.append((marks, incident))
+        else:
+            marks |= holes_in(unit.marks)
+            _put_under(root, incident)
+    incidents = [incident for _, incident in found]
+    return sorted(incidents, key=lambda each: (not each.expected, ROOT_FIRST.index(each.rule), each.id))
 
 
 def each_of(judgement: Judgement, rule: str) -> list[Incident]:
@@ -88,36 +96,36 @@ def each_of(judgement: Judgement, rule: str) -> list[Incident]:
     return [_incident(judgement, rule, example, 0) for example in judgement.tallies[rule].examples]
 
 
-def _of_rule(judgement: Judgement, rule: str, tally: Tally) -> list[Incident]:
-    """One incident for each process that violates the rule; the first example tells it."""
-    if not tally.violations:
-        return []
+def _units(judgement: Judgement, rule: str) -> list[_Unit]:
+    """One for each process that violates the rule."""
+    tally = judgement.tallies[rule]
     by_process: dict[str, list[Example]] = defaultdict(list)
-    for example in tally.examples:
+    for example in tally.examples if tally.violations else ():
         by_process[example.get("process", "")].append(example)
-    rest = tally.violations - sum(len(each) for each in by_process.values())
-    found = []
-    for process, examples in sorted(by_process.items()):
-        first = min(examples, key=lambda example: example.get("at", 0))
-        found.append(_incident(judgement, rule, first, len(examples) - 1 + rest))
+    rest = max(tally.violations - sum(map(len, by_process.values())), 0)
+    units = []
+    for _, examples in sorted(by_process.items()):
+        marks = {mark for example in examples for mark in marks_of(rule, example)}
+        ordered = sorted(examples, key=lambda example: example.get("at", 0))
+        units.append(_Unit(rule, ordered, marks, len(examples) + rest))
         rest = 0
-        assert process in found[-1].processes or not process
-    return found
+    return units
+
+
+def _put_under(root: Incident, effect: Incident) -> None:
+    root.effects.append(Effect(effect.rule, effect.processes, effect.sentence))
+    if effect.rule == root.rule:
+        root.more += 1 + effect.more
+    elif effect.rule not in root.caused:
+        root.caused.append(effect.rule)
 
 
 def _incident(judgement: Judgement, rule: str, example: Example, more: int) -> Incident:
-    seen = [example, *(each for each in _others(example))]
-    processes = list(dict.fromkeys([each["process"] for each in seen if each.get("process")]))
-    other = example.get("other")
-    if isinstance(other, str) and rule not in ("CLOCK", "CAUSAL"):
-        processes = list(dict.fromkeys([*processes, other]))
-    messages = [(each["sender"], each["number"]) for each in seen if each.get("number") and each.get("sender")]
-    if rule == "CAUSAL":
-        messages.append((example["other"], example["needed"]))
+    seen = ends_of(example)
+    processes, messages = processes_in(rule, example), messages_in(rule, example)
     positions = [(each["process"], each["at"]) for each in seen if each.get("at") and each.get("process")]
     places = [(each["file"], each["line"]) for each in seen if each.get("file")]
     group, instance = judgement.key
-    messages = list(dict.fromkeys(messages))
     identity = repr((rule, group, instance, sorted(processes), messages, example.get("kind"), example.get("view")))
     return Incident(
         hashlib.sha256(identity.encode()).hexdigest()[:12],
@@ -134,31 +142,6 @@ def _incident(judgement: Judgement, rule: str, example: Example, more: int) -> I
         example.get("kind", ""),
         max(more, 0),
     )
-
-
-def _others(example: Example) -> list[Example]:
-    """The other ends of a violation."""
-    found = [
-        each for each in (example.get("theirs"), example.get("mine"), example.get("other")) if isinstance(each, dict)
-    ]
-    for step in example.get("steps", []):
-        found += [step["before"], step["after"]]
-    return found
-
-
-def _under_roots(found: list[Incident]) -> list[Incident]:
-    """What concerns the same process and message as an incident of a rule that comes first belongs to it."""
-    roots: dict[tuple[str, str, str, tuple[str, int] | None], Incident] = {}
-    kept = []
-    for each in sorted(found, key=lambda incident: _ROOT_FIRST.index(incident.rule)):
-        marks = [(each.group, each.instance, who, message) for who in each.processes[:1] for message in each.messages]
-        root = next((roots[mark] for mark in marks if mark in roots and roots[mark].expected >= each.expected), None)
-        if root is None:
-            kept.append(each)
-            roots.update({mark: each for mark in marks if mark not in roots})
-        else:
-            root.caused.append(each.rule)
-    return sorted(kept, key=lambda incident: (not incident.expected, _ROOT_FIRST.index(incident.rule), incident.id))
 
 
 def _said(example: Example, name: str = "message") -> str:

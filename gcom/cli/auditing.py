@@ -186,7 +186,8 @@ def _show(result: Result) -> None:
         console.print(table)
     broken = [incident for incident in result.incidents if incident.expected]
     for incident in broken[:_SHOWN]:
-        console.print(_line(f"[{incident.id}] {incident.rule}: {incident.sentence}"))
+        caused = f" This also breaks {', '.join(incident.caused)}." if incident.caused else ""
+        console.print(_line(f"[{incident.id}] {incident.rule}: {incident.sentence}{caused}"))
     if len(broken) > _SHOWN:
         notice(f"and {len(broken) - _SHOWN} more incidents; --json has them all")
     unfinished = [process for process, state in sorted(result.coverage.items()) if state in ("open", "torn")]

@@ -27,6 +27,7 @@ from gcom.audit.timeline import Counts
 BYTES = 5_500_000  # of a page; where names from the logs make it larger, less is shown
 # What is shown at most; the totals are always said, and --json has the rest.
 GROUPS, ROWS, PROCESSES, NOTES, TOLD_GROUPS, TOLD_VIEWS, TOLD_PROCESSES = 400, 1_000, 300, 100, 8, 40, 40
+_EFFECTS = 6  # of one incident
 _TEXT = 300  # letters of any one text from the logs
 _MARKS = {"PASS": "✓", "FAIL": "✗", "UNKNOWN": "?", "VACUOUS": "–"}
 _WORST = ("FAIL", "UNKNOWN", "VACUOUS", "PASS")
@@ -92,6 +93,7 @@ def _template() -> Template:
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "marks": _MARKS,
         "rules": RULES,
+        "EFFECTS": _EFFECTS,
     }
     return environment.get_template("report.html")
 
