@@ -74,7 +74,7 @@ class Result:
             return f"FAIL: {broken[0].sentence} ({_many(len(broken), 'incident')}; {about})"
         reasons = [f"{group.group}: {group.reason}" for group in self.groups if group.reason]
         if self.verdict != "PASS":
-            return f"{self.verdict}: {reasons[0] if reasons else 'nothing to judge'} ({about})"
+            return f"{self.verdict}: {reasons[0] if reasons else 'there is nothing to judge'} ({about})"
         return f"PASS: every promise held ({about})"
 
     def as_json(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from gcom.audit.advice import advice_of
 from gcom.audit.catalogue import Catalogue, catalogue
 from gcom.audit.evidence import evidence_of
 from gcom.audit.exact import run as run_exactly
@@ -166,6 +167,9 @@ def _line(text: str) -> str:
 def _show(result: Result) -> None:
     output = Output()
     output.text(_line(result.headline()))
+    advice = advice_of(result)
+    for line in advice:
+        output.text(f"  {_line(line)}")
     output.flush()
     console = Console(width=None if output.terminal else 120, markup=False, emoji=False)  # names are no markup
     for group in result.groups:
@@ -191,7 +195,7 @@ def _show(result: Result) -> None:
     if len(broken) > _SHOWN:
         notice(f"and {len(broken) - _SHOWN} more incidents; --json has them all")
     unfinished = [process for process, state in sorted(result.coverage.items()) if state in ("open", "torn")]
-    if unfinished:
+    if unfinished and not advice:
         more = f" and {len(unfinished) - _SHOWN} more" if len(unfinished) > _SHOWN else ""
         notice(_line(f"no close ends the log of {', '.join(unfinished[:_SHOWN])}{more}: its end may be missing"))
     for note in result.notes[:_SHOWN]:

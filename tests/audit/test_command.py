@@ -90,7 +90,9 @@ def test_what_cannot_be_judged(tmp_path: Path) -> None:
     done = _audit(folder)
     assert done.returncode == 2
     assert done.stdout.splitlines()[0].startswith("UNKNOWN: ")
-    assert "there is no readable log of b#1" in done.stdout
+    first, second = done.stdout.splitlines()[:2]
+    assert "there is no readable log of b#1" in first
+    assert "No log of b#1 is here: name the folder that has it" in second
     assert _audit(folder, "--allow-unknown").returncode == 0
 
 

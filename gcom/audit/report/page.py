@@ -16,6 +16,7 @@ from typing import Any
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from gcom.audit.advice import advice_of
 from gcom.audit.evidence import Evidence
 from gcom.audit.incidents import Incident
 from gcom.audit.judging import RULES
@@ -105,6 +106,7 @@ def _shown(result: Result, groups: list[GroupResult], share: int) -> dict[str, A
     return {
         "result": result,
         "headline": _headline(result, counted),
+        "advice": advice_of(result),
         "facts": _facts(result, counted),
         "groups": [(group, _covered(result, group)) for group in groups[: GROUPS // share]],
         "incidents": counted[: ROWS // share],

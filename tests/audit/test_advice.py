@@ -1,0 +1,82 @@
+"""Whoever is told that something is not known is told why, where, and what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gcom.audit.advice import advice_of
+from gcom.audit.report import render
+from gcom.audit.result import Result, result_of
+from tests.audit.here import audit
+from tests.audit.lives import broken
+from tests.oracle.build import life, write
+
+
+def _result(folder: Path) -> Result:
+    return result_of(audit(folder))
+
+
+def _said(result: Result, verdict: str = "UNKNOWN") -> str:
+    assert result.verdict == verdict
+    (line,) = advice_of(result)
+    assert line.endswith(".")
+    assert line in render(result).replace("&#39;", "'")
+    return line
+
+
+def test_what_is_known_needs_no_advice(tmp_path: Path) -> None:
+    assert advice_of(_result(broken(tmp_path / "whole"))) == []
+    assert advice_of(_result(broken(tmp_path / "broken", "CLOCK"))) == []
+
+
+def test_a_log_that_is_not_there_is_to_be_named(tmp_path: Path) -> None:
+    folder = write(tmp_path, life())
+    (folder / "b" / "1" / "000000.jsonl").unlink()
+    assert "No log of b#1 is here: name the folder that has it" in _said(_result(folder))
+
+
+@pytest.mark.parametrize("damage", ["line", "checksum", "version"])
+def test_a_damaged_log_is_named_with_file_and_what_is_wrong(damage: str, tmp_path: Path) -> None:
+    folder = broken(tmp_path)
+    path = folder / "bob" / "1" / "000000.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    if damage == "line":
+        del lines[-1]
+        lines[30] = "not json\n"
+    elif damage == "checksum":
+        lines[30] = lines[30].replace('"t":', '"t":1')
+    else:
+        lines[0] = lines[0].replace('"version":1', '"version":9')
+    path.write_text("".join(lines))
+    said = _said(_result(folder))
+    assert "Records are missing in the log of bob#1: " in said
+    assert f"{path}" in said
+    assert "Audit a whole copy of it, or --allow-unknown accepts" in said
+
+
+def test_a_log_without_end_may_still_be_written(tmp_path: Path) -> None:
+    folder = broken(tmp_path)
+    path = folder / "bob" / "1" / "000000.jsonl"
+    path.with_name(".000000.jsonl").write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    path.unlink()
+    said = _said(_result(folder))
+    assert "No close ends the log of bob#1: if it still runs, audit again when it has left; if it crashed" in said
+
+
+def test_nothing_to_judge_says_what_there_should_be(tmp_path: Path) -> None:
+    passed = ("send", "deliver", "skip")
+    quiet = {who: [each for each in records if each["type"] not in passed] for who, records in life().items()}
+    for records in quiet.values():
+        for record in records:
+            record.pop("base", None)
+            record.pop("base_serial", None)
+    assert "in which members of a group delivered messages" in _said(_result(write(tmp_path, quiet)), "VACUOUS")
+
+
+def test_a_file_that_is_no_log_is_named_where_there_is_no_other(tmp_path: Path) -> None:
+    home = tmp_path / "x" / "1"
+    home.mkdir(parents=True)
+    (home / "000000.jsonl").write_text('{"hello":"world"}\n')
+    assert f"No log could be used: {home}/000000.jsonl:1: no delivery log" in _said(_result(tmp_path))
