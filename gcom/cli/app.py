@@ -323,6 +323,9 @@ def sim(
 def fork(
     group: options.Group,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Although its leader registers, so that it is not stuck.")
+    ] = False,
     registry: options.Registry = None,
 ) -> int:
     """Let members that lost their quorum begin the group anew, without proof that the others are dead.
@@ -331,6 +334,7 @@ def fork(
     detached member that hears of it, within a minute, goes on with its state under a new instance, and those that lost
     the group with it join there. Members of the old instance that still run are not stopped until the registry reaches
     them: until then there are two groups of one name, and what the old one delivers meanwhile the new one never sees.
+    A group whose leader still registers is refused, as it has its quorum.
 
     \b
     Examples:
@@ -340,7 +344,7 @@ def fork(
     from gcom.cli import directory
 
     with closing(_directory(registry)) as client:
-        return directory.fork(client, group, yes)
+        return directory.fork(client, group, yes, force)
 
 
 def _directory(registry: str | None) -> DirectoryClient:

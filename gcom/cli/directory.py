@@ -56,12 +56,17 @@ def create(directory: DirectoryClient, output: Output, wanted: Definition, as_js
         notice(f"group {wanted.group!r} is there: {describe(entry.definition)}")
 
 
-def fork(directory: DirectoryClient, group: str, yes: bool) -> int:
-    """Order a fork, once it is clear that it is meant; the exit status."""
+def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
+    """Order a fork, once it is clear that it is meant, and that the group is stuck; the exit status."""
     entry = directory.lookup(group)
-    state = "alive: its leader has registered in the last seconds" if entry.alive else "in doubt"
+    lease_s = limits.LEASE_MS // 1000
+    state = f"alive: its leader has registered in the last {lease_s} s" if entry.alive else "in doubt"
     members = ", ".join(map(name_of, entry.members)) or "nobody"
     notice(f"group {group!r} has in view {entry.view}: {members}; it is {state}")
+    if entry.alive and not force:
+        notice("only a leader with a quorum registers, so the group is not stuck, and a fork would put its members out")
+        notice(f"nothing was changed: if they have just died, ask again in {lease_s} s; --force orders it all the same")
+        return 1
     if not yes:
         notice("a detached member may begin it anew; members of this instance that still run will have to give way,")
         notice("and what they deliver until then is lost to the new one")

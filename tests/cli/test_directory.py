@@ -6,11 +6,15 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import gcom
 from gcom.cli import app
+from gcom.cli.directory import fork
+from gcom.core.requests import Entry
+from gcom.shell.directory import DirectoryClient
 
 
 def run(registry: str, words: str) -> int:
@@ -81,15 +85,49 @@ def test_a_fork_is_ordered_only_by_who_means_it(
     with gcom.connect("alice", registry) as node, node.join("news", create=gcom.Definition.parse("news")) as group:
         for typed, status in (("", 1), ("yes\n", 1), ("news\n", 0)):
             monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-            assert run(registry, "fork news") == status
+            assert run(registry, "fork news --force") == status
             assert ("nothing was changed" in capfd.readouterr().err) is (status == 1)
             assert node.info("news").forked is (status == 0)
-        assert run(registry, "fork news --yes") == 0
+        assert run(registry, "fork news --yes --force") == 0
         assert "alice" in capfd.readouterr().err
         assert group.instance == node.info("news").instance
     assert run(registry, "create abc") == 0
     assert run(registry, "fork abc --yes") == 1
     assert run(registry, "fork nope --yes") == 1
+
+
+def test_a_group_whose_leader_registers_is_not_forked(
+    registry: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with gcom.connect("alice", registry) as node, node.join("news", create=gcom.Definition.parse("news")):
+        for words in ("fork news --yes", "fork news"):
+            monkeypatch.setattr(sys, "stdin", io.StringIO("news\n"))
+            assert run(registry, words) == 1
+            told = capfd.readouterr().err
+            assert "only a leader with a quorum registers, so the group is not stuck" in told
+            assert "ask again in 4 s; --force orders it all the same" in told
+            assert not node.info("news").forked
+
+
+class _InDoubt:
+    """A directory whose group has lost its quorum: nobody has registered it for longer than its lease."""
+
+    def __init__(self) -> None:
+        self.forked: list[str] = []
+
+    def lookup(self, group: str) -> Entry:
+        members = ("alice#1", "bob#1", "carol#1")
+        return Entry(gcom.Definition.parse(group), "k1", 3, members, ("127.0.0.1:7500",) * 3, alive=False)
+
+    def fork(self, entry: Entry) -> None:
+        self.forked.append(entry.instance)
+
+
+def test_a_group_that_is_stuck_is_forked_without_force(capfd: pytest.CaptureFixture[str]) -> None:
+    directory = _InDoubt()
+    assert fork(cast(DirectoryClient, directory), "news", yes=True, force=False) == 0
+    assert directory.forked == ["k1"]
+    assert "it is in doubt" in capfd.readouterr().err
 
 
 def test_a_registry_without_a_folder_is_no_tie_breaker(registry: str, capfd: pytest.CaptureFixture[str]) -> None:
