@@ -338,7 +338,6 @@ def _violate_causal(
         return
     columns = tape.columns()
     at = int(columns["at"][index] + number - columns["number"][index])
-    later = int(settled.row_of(other, np.array([needed]))[0])
     tally.violate(
         1,
         process=tape.process,
@@ -350,7 +349,7 @@ def _violate_causal(
         line=int(columns["line"][index]),
         other=other,
         needed=int(needed),
-        later=later < _NEVER,
+        later=settled.how(other, int(needed)),
     )
 
 
@@ -404,6 +403,7 @@ class _Settled:
         self._members = [(row, members.get(said, []) if isinstance(said, int) else said) for row, said in tape.members]
         columns = tape.columns()
         self._rows: dict[str, tuple[Ints, Ints]] = {}
+        self._skips: dict[str, Ints] = {}
         self._ranges: dict[str, list[tuple[int, int, int]]] = {}  # rows, each with what was settled before the next
         for row, who, first, last in tape.settled:
             self._ranges.setdefault(who, []).append((row - 1, first, last))
@@ -417,6 +417,7 @@ class _Settled:
             number, row_of = number[order], row_of[order]
             kept, once = np.unique(number, return_index=True)
             self._rows[who] = (kept, row_of[once])
+            self._skips[who] = kept[columns["kind"][into][order][once] == SKIP]
 
     def row_of(self, who: str, number: Ints) -> Ints:
         """The row at which each number of `who` became settled; _NEVER for those that did not."""
@@ -430,6 +431,14 @@ class _Settled:
             inside = (number >= first) & (number <= last)
             found[inside] = np.minimum(found[inside], row)
         return found
+
+    def how(self, who: str, number: int) -> str:
+        """Whether that number of `who` was "delivered" or "skipped"; "settled" by a base or a state; "" if nothing."""
+        row = int(self.row_of(who, np.array([number]))[0])
+        numbers, rows = self._rows.get(who, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
+        if row not in rows[numbers == number]:
+            return "settled" if row < _NEVER else ""
+        return "skipped" if number in self._skips[who] else "delivered"
 
     def is_member(self, who: str, row: Ints) -> Any:
         starts = np.array([start for start, _ in self._members], np.int64)

@@ -173,8 +173,16 @@ def _fifo(e: Example) -> str:
     return f"{e['process']} delivered {_said(e)} without having delivered number {e['number'] - 1}."
 
 
+_WHEN = {
+    "delivered": " (which it delivered after it)",
+    "skipped": " (which it skipped after it)",
+    "settled": " (which was settled there only after it)",
+    "": " (which it never delivered)",
+}
+
+
 def _causal(e: Example) -> str:
-    when = {None: "", True: " (which it delivered after it)", False: " (which it never delivered)"}[e.get("later")]
+    when = _WHEN[e["later"]] if "later" in e else ""
     return (
         f"{e['process']} delivered {_said(e)} before number {e['needed']} of {e['other']}{when}, "
         f"but {e['sender']} had delivered that when it sent {e['number']}."

@@ -7,14 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from gcom.audit import exact
+from gcom.audit.catalogue import catalogue
 from gcom.audit.causes import ROOT_FIRST
 from gcom.audit.incidents import Incident
 from gcom.audit.judging import RULES
+from gcom.audit.reading import list_segments
 from gcom.audit.result import GroupResult, result_of
+from gcom.audit.session import open_session
 from tests.audit.damage import Record
 from tests.audit.here import audit
 from tests.audit.lives import write_lives
-from tests.audit.test_mutations import Lives, healthy
+from tests.audit.test_mutations import MUTATIONS, Lives, healthy
 
 MEMBERS = ("alice", "bob", "carol", "dave")
 
@@ -106,6 +110,60 @@ def test_a_message_that_several_lack_is_one_incident_and_names_them(tmp_path: Pa
     incident = _the_one(_judged(tmp_path, lives))
     named = [each.processes[0] for each in incident.effects if each.rule == "AGREEMENT"]
     assert (incident.processes[0], named, incident.more) == ("bob#1", ["carol#1"], 1)
+
+
+HOW = {
+    "delivered": "(which it delivered after it)",
+    "skipped": "(which it skipped after it)",
+    "": "(which it never delivered)",
+}
+
+
+def _overtaken(folder: Path, how: str) -> Path:
+    """dave delivers a message before its cause; what then became of the cause is `how`."""
+    lives = healthy("CAUSAL")
+    MUTATIONS["swap, a message and its cause"][1](lives)
+    records = lives["dave"].records
+    at = next(place for place, (one, other) in enumerate(pairwise(records)) if _is_late(one, other)) + 1
+    if how == "skipped":
+        records[at] = {**records[at], "type": "skip"}
+        del records[at]["sent_view"], records[at]["digests"]
+    elif not how:
+        del records[at]
+    return write_lives(folder, lives)
+
+
+def _is_late(one: Record, other: Record) -> bool:
+    message, cause = ("carol#1", 11), ("alice#1", 12)
+    named = [(each.get("sender"), each.get("number")) for each in (one, other)]
+    return named == [message, cause]
+
+
+def _causal_sentences(group: GroupResult) -> list[str]:
+    told = [(each.rule, each.sentence) for each in group.incidents]
+    told += [(each.rule, each.sentence) for incident in group.incidents for each in incident.effects]
+    return [sentence for rule, sentence in told if rule == "CAUSAL" and sentence.startswith("dave#1")]
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_a_cause_that_came_too_late_is_told_as_it_was(how: str, tmp_path: Path) -> None:
+    (group,) = result_of(audit(_overtaken(tmp_path, how))).groups
+    sentences = _causal_sentences(group)
+    assert sentences
+    assert all(HOW[how] in sentence for sentence in sentences)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_exact_plan_tells_it_so_too(tmp_path: Path) -> None:
+    spark = open_session("local[2]", None)
+    try:
+        for how, said in HOW.items():
+            found = catalogue(list_segments([str(_overtaken(tmp_path / f"-{how}", how))]))
+            (group,) = result_of(exact.run(spark, found)).groups
+            assert said in _causal_sentences(group)[0]
+    finally:
+        spark.stop()
 
 
 def test_what_each_rule_found_is_still_told(tmp_path: Path) -> None:

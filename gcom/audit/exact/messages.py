@@ -17,7 +17,7 @@ PASSED = [
     "place",  # of a delivery in the sequence of its section
 ]
 MESSAGES = [*PASSED, *SENT[len(MESSAGE) :], "sender_closed"]
-SETTLED = [*STAY, "sender", "number", "settled_seq"]
+SETTLED = [*STAY, "sender", "number", "settled_seq", "kind"]
 
 
 def exploded(runs: DataFrame) -> DataFrame:

@@ -69,14 +69,15 @@ def causal(
     needed = needed.join(by_number, [*GROUP, "in_force"], "left")
     needed = needed.where(F.array_contains(F.coalesce("members", "by_number"), F.col("other")))
     needed = needed.select(*STAY, "sender", "certain", "first.*", "messages", "other", "needed")
-    once = firsts.select(*STAY, F.col("sender").alias("other"), F.col("number").alias("needed"), "settled_seq")
+    once = firsts.select(*STAY, F.col("sender").alias("other"), F.col("number").alias("needed"), "settled_seq", "kind")
     checked = needed.join(once, [*STAY, "other", "needed"], "left")
     late = checked.where("settled_seq IS NULL OR settled_seq >= seq").withColumn("until", F.col("seq"))
     late = outside(late, ranges)
     gap = F.format_string("%s has a gap before it delivered %d of %s", "process", "number", "sender")
     number, certain = F.col("messages"), F.col("certain")
     counts = {"violations": F.when(certain, number).otherwise(0), "unknown": F.when(certain, 0).otherwise(number)}
-    more = {"other": F.col("other"), "needed": F.col("needed"), "later": F.col("settled_seq").isNotNull()}
+    how = F.when(F.col("kind") == "skip", "skipped").when(F.col("kind") == "deliver", "delivered").otherwise("")
+    more = {"other": F.col("other"), "needed": F.col("needed"), "later": how}
     return (
         cases(hidden, unknown=1, reason=reason)
         .unionByName(cases(checked.select(*STAY, "messages"), evaluated=number))
