@@ -1,4 +1,4 @@
-"""`gcom audit compact`: segments as Parquet, with the same meaning, in about a sixth of the space.
+"""`gcom audit compact`: segments as Parquet, with the same meaning, in less space if they are large.
 
 One file a segment. The columns are those of Rows; what is no send, deliver or skip stands as it was in `rare`. The
 opening, the close, and what is wrong with the segment are in the file's metadata, so that damage stays known.

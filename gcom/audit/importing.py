@@ -22,6 +22,7 @@ from gcom.trace.segment import Segment, folder_name
 
 SHIVIZ = r"(?P<host>\S*) (?P<clock>{.*})\n(?P<event>.*)"
 FILE_BYTES_MAX = 1 << 30
+_SHOWN = 120  # letters of a line that does not fit
 _GROUP, _INSTANCE = "imported", ""
 
 
@@ -73,8 +74,19 @@ def parse(text: str, regex: str, name: str) -> list[Happened]:
             raise NotALog(f"{name}:{line}: the clock of {host} has no entry for {host} itself")
         found.append(Happened(host, clock, line, match["event"] if "event" in pattern.groupindex else ""))
     if not found:
-        raise NotALog(f"{name} has nothing that the regex matches; give --regex with the groups host, clock and event")
+        raise NotALog(_nothing_in(text, regex, name))
     return found
+
+
+def _nothing_in(text: str, regex: str, name: str) -> str:
+    first = next(((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()), None)
+    if first is None:
+        return f"{name} is empty: there is no event to import"
+    number, line = first
+    return (
+        f"{name}:{number}: {line[:_SHOWN]!r} is no event as the regex has it, nor is anything after it: give --regex "
+        f"one that fits, with the groups host, clock and event; this one was {regex}"
+    )
 
 
 def _compiled(regex: str) -> re.Pattern[str]:

@@ -19,6 +19,7 @@ from gcom import __version__
 from gcom.cli import audit, bench, options
 from gcom.cli.output import Output, OutputClosed, notice, open_standard_descriptors
 from gcom.cli.signals import SIGNALLED, Interrupted
+from gcom.cli.wording import refusal
 from gcom.errors import BadValue, GComError, RegistryUnavailable
 
 if TYPE_CHECKING:  # commands import what they need
@@ -55,7 +56,7 @@ def run(words: Sequence[str] | None = None) -> int:
     try:
         return int(app(words, prog_name="gcom", standalone_mode=False) or 0)
     except typer.TyperException as error:
-        return _fail(f"{error.format_message()} ({_path_of(error)} --help)", error.exit_code)
+        return _fail(f"{refusal(error)} ({_path_of(error)} --help)", error.exit_code)
     except BadValue as error:
         return _fail(str(error), EXIT_USAGE)
     except RegistryUnavailable as error:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,9 +28,11 @@ from gcom.audit.result import IMPOSSIBLE, Result, result_of
 from gcom.audit.session import open_session
 from gcom.audit.witness import write_witnesses
 from gcom.cli.output import Output, harmless, notice
+from gcom.cli.wording import many
 from gcom.errors import AuditUnavailable, BadValue, NotALog
 
 _SHOWN = 10  # incidents and notes on the terminal; --json and the report have them all
+_NO_CASE = "no case: nothing happened that it is about"
 _MARKS = {"PASS": "pass", "FAIL": "FAIL", "UNKNOWN": "?", "VACUOUS": "-"}
 
 
@@ -55,58 +58,100 @@ def audit(
     incremental: Path | None,
 ) -> int:
     """Judge the logs, tell, and answer the exit status."""
-    try:
+
+    def judge() -> int:
         kept = _kept(incremental, exact=exact)
         found = catalogue(list_segments(folders))
         result = _judged(found, master, remote, kept, exact=exact)
         _show(result)
         _write(result, found, outputs, ", ".join(folders), allow_unknown=allow_unknown)
+        return result.exit_status(allow_unknown)
+
+    return _attempt(judge)
+
+
+def _attempt(work: Callable[[], int]) -> int:
+    """The status of the work, or the one that says that it could not be done, and in words why."""
+    try:
+        return work()
     except (NotALog, AuditUnavailable) as error:
         notice(" ".join(str(error).split()))
-        return IMPOSSIBLE
     except OSError as error:
         notice(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        return IMPOSSIBLE
-    return result.exit_status(allow_unknown)
+    return IMPOSSIBLE
 
 
 def _write(result: Result, found: Catalogue, outputs: Outputs, title: str, *, allow_unknown: bool) -> None:
+    witnesses: dict[str, str] = {}
     if outputs.json is not None:
-        Path(outputs.json).write_text(json.dumps(result.as_json(), indent=1) + "\n")
+        with _naming(outputs.json):
+            Path(outputs.json).write_text(json.dumps(result.as_json(), indent=1) + "\n")
     if outputs.junit is not None:
-        Path(outputs.junit).write_bytes(junit_of(result, allow_unknown=allow_unknown))
+        with _naming(outputs.junit):
+            Path(outputs.junit).write_bytes(junit_of(result, allow_unknown=allow_unknown))
     if outputs.parquet is not None:
-        write_tables(result, Path(outputs.parquet))
-    witnesses = {} if outputs.witness is None else write_witnesses(result, found, Path(outputs.witness))
+        with _naming(outputs.parquet):
+            write_tables(result, Path(outputs.parquet))
+    if outputs.witness is not None:
+        with _naming(outputs.witness):
+            witnesses = write_witnesses(result, found, Path(outputs.witness))
     if outputs.report is not None:
         from gcom.audit.report import render  # Matplotlib takes a second to come
 
         page = render(result, evidence_of(result, Finder(found)), witnesses, title)
-        Path(outputs.report).write_bytes(page.encode("utf-8", "replace"))
+        with _naming(outputs.report):
+            Path(outputs.report).write_bytes(page.encode("utf-8", "replace"))
         notice(f"the report is in {outputs.report}: open it in a browser")
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """A file that is full, say, has no name in the system's error."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            raise OSError(error.errno, error.strerror or str(error), path) from error
+        raise
 
 
 def compact_logs(folders: list[str], into: Path) -> int:
     """Write logs as Parquet, and tell what that saves."""
+    return _attempt(lambda: _compact(folders, into))
+
+
+def _compact(folders: list[str], into: Path) -> int:
     listing = list_segments(folders)
     with _progress() as tell:
         size = compact(listing, into, tell)
     before = sum(listing.sizes.values())
+    segments = many(len(listing.sizes), "segment")
     output = Output()
-    output.text(f"{len(listing.sizes):,} segments, {before:,} bytes, are {size:,} bytes in {into}")
+    output.text(f"{segments}, {before:,} bytes, now {size:,} bytes in {into}: {_saved(size / max(before, 1))}")
     output.flush()
     return 0
+
+
+def _saved(share: float) -> str:
+    if share < 1:
+        return f"{share:.0%} of the space"
+    return f"{share:.1f} times the space, as each file has a head of its own: it pays for segments of megabytes"
 
 
 def import_log(form: str, file: Path, into: Path, regex: str | None) -> int:
     """Write another system's log as delivery logs."""
     if form != "shiviz":
         raise BadValue(f"{form!r} cannot be imported: the one form that can is shiviz")
-    imported = import_shiviz(file, into, regex or SHIVIZ)
+    return _attempt(lambda: _import(file, into, regex or SHIVIZ))
+
+
+def _import(file: Path, into: Path, regex: str) -> int:
+    imported = import_shiviz(file, into, regex)
     for note in imported.notes:
         notice(note)
     output = Output()
-    output.text(f"{imported.events:,} events of {imported.hosts:,} hosts are in {into}: gcom audit {into}")
+    events = f"{many(imported.events, 'event')} of {many(imported.hosts, 'host')}"
+    output.text(f"{events} {'is' if imported.events == 1 else 'are'} in {into}: gcom audit {into}")
     output.flush()
     return 0
 
@@ -118,6 +163,8 @@ def _kept(incremental: Path | None, *, exact: bool) -> Kept | None:
 
 
 def _judged(found: Catalogue, master: str | None, remote: str | None, kept: Kept | None, *, exact: bool) -> Result:
+    if not sys.stderr.isatty():  # a terminal shows it all the time
+        notice(f"Spark starts, which takes some seconds, and then judges {many(len(found.sizes), 'segment')}")
     with _progress() as tell:
         tell("starting Spark")
         spark = open_session(master, remote)
@@ -179,13 +226,14 @@ def _show(result: Result) -> None:
         table = Table("rule", "verdict", "evaluated", "violations", "", box=None)
         for rule in group.rules:
             if rule.expected or rule.verdict == "FAIL":
-                promise = "" if rule.expected else "not promised"
+                remark = "" if rule.expected else "not promised"
+                remark = _NO_CASE if rule.verdict == "VACUOUS" else remark
                 table.add_row(
                     rule.rule,
                     _MARKS[rule.verdict] if rule.expected else _MARKS[rule.verdict].lower(),
                     f"{rule.evaluated:,}",
                     f"{rule.violations:,}",
-                    _line(rule.reason or promise),
+                    _line(rule.reason or remark),
                 )
         console.print(table)
     broken = [incident for incident in result.incidents if incident.expected]
@@ -193,7 +241,7 @@ def _show(result: Result) -> None:
         caused = f" This also breaks {', '.join(incident.caused)}." if incident.caused else ""
         console.print(_line(f"[{incident.id}] {incident.rule}: {incident.sentence}{caused}"))
     if len(broken) > _SHOWN:
-        notice(f"and {len(broken) - _SHOWN} more incidents; --json has them all")
+        notice(f"and {many(len(broken) - _SHOWN, 'more incident')}; --json has all")
     unfinished = [process for process, state in sorted(result.coverage.items()) if state in ("open", "torn")]
     if unfinished and not advice:
         more = f" and {len(unfinished) - _SHOWN} more" if len(unfinished) > _SHOWN else ""
@@ -201,4 +249,4 @@ def _show(result: Result) -> None:
     for note in result.notes[:_SHOWN]:
         notice(_line(note))
     if len(result.notes) > _SHOWN:
-        notice(f"and {len(result.notes) - _SHOWN} more notes; --json has them all")
+        notice(f"and {many(len(result.notes) - _SHOWN, 'more note')}; --json has all")

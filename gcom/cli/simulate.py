@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from gcom import __version__
 from gcom.cli.output import Output, notice
 from gcom.cli.signals import ignore_interrupts
+from gcom.cli.wording import many
 from gcom.errors import BadValue
 from gcom.sim.runs import Result, run_seeds
 
@@ -48,7 +49,7 @@ def simulate(seed: int | None, seeds: str | None, jobs: int, log_dir: Path | Non
             _show(result, output, as_json)
             progress.advance(task)
     if not as_json and len(wanted) > 1:
-        output.text(f"{len(wanted)} seeds, {broken} with a broken promise")
+        output.text(f"{many(len(wanted), 'seed')}, {broken} with a broken promise")
     output.flush()
     return 1 if broken else 0
 
@@ -79,11 +80,11 @@ def _show(result: Result, output: Output, as_json: bool) -> None:
 def summary(result: Result) -> str:
     """A run in one line."""
     kind = ["static"] * result.static + [result.ordering, result.multicast] + ["safe"] * result.safe
-    faults = ", ".join(f"{count} {fault}" for fault, count in {**result.faults, **result.moves}.items())
+    faults = ", ".join(many(count, fault) for fault, count in {**result.faults, **result.moves}.items())
     return (
         f"seed {result.seed}: {'BROKEN' if result.violation else 'ok'}, {' '.join(kind)} {result.netsplit}, "
-        f"{result.members} members, {result.messages} messages, {result.deliveries} deliveries, "
-        f"{result.views} views, {faults}, digest {result.digest[:12]}"
+        f"{many(result.members, 'member')}, {many(result.messages, 'message')}, "
+        f"{many(result.deliveries, 'delivery')}, {many(result.views, 'view')}, {faults}, digest {result.digest[:12]}"
     )
 
 

@@ -41,7 +41,7 @@ def test_a_kept_promise(tmp_path: Path) -> None:
     done = _audit(write_life(tmp_path / "logs", life()), "--json", tmp_path / "audit.json")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0].startswith("PASS: every promise held")
-    assert done.stderr == ""
+    assert done.stderr == "gcom: Spark starts, which takes some seconds, and then judges 3 segments\n"
     told = json.loads((tmp_path / "audit.json").read_text())
     assert (told["version"], told["verdict"], told["incidents"]) == (1, "PASS", [])
     assert {each["state"] for each in told["coverage"]} == {"closed"}

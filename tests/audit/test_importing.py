@@ -62,7 +62,13 @@ def test_a_regex_as_shiviz_has_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "regex", "error", "said"),
     [
-        ("", SHIVIZ, NotALog, "nothing that the regex matches"),
+        ("", SHIVIZ, NotALog, "log is empty: there is no event"),
+        (
+            "\nhello\nyou\n",
+            SHIVIZ,
+            NotALog,
+            "log:2: 'hello' is no event as the regex has it.*give --regex one that fits",
+        ),
         ("a {broken}\nx\n", SHIVIZ, NotALog, ":1: the clock is no JSON"),
         ('a {"a":"1"}\nx\n', SHIVIZ, NotALog, "no map of host to number"),
         ('a {"b":1}\nx\n', SHIVIZ, NotALog, "no entry for a itself"),

@@ -1,0 +1,103 @@
+"""What `gcom audit` prints, without Spark: legends, names of files, what compaction saved, exit statuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gcom.audit.catalogue import catalogue
+from gcom.audit.here import run_here
+from gcom.audit.reading import list_segments
+from gcom.audit.result import result_of
+from gcom.cli import auditing
+from gcom.cli.auditing import Outputs, compact_logs, import_log
+from gcom.errors import AuditUnavailable
+from tests.audit.lives import Group, broken
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge in this process."""
+    monkeypatch.setattr(auditing, "_judged", lambda found, *_words, **_more: result_of(run_here(found)))
+
+
+def _audit(folder: Path, outputs: Outputs | None = None) -> int:
+    return auditing.audit(
+        [str(folder)],
+        master=None,
+        remote=None,
+        outputs=outputs or Outputs(),
+        allow_unknown=False,
+        exact=False,
+        incremental=None,
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_a_rule_without_case_says_what_that_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    alone = broken(tmp_path, group=Group([["bob"]], 5))
+    assert _audit(alone) == 0
+    rows = [line.strip().split(maxsplit=4) for line in capfd.readouterr().out.splitlines()]
+    vacuous = [row for row in rows if row[1:2] == ["-"]]
+    assert vacuous
+    assert all(row[4] == "no case: nothing happened that it is about" for row in vacuous)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("option", ["json", "junit", "report"])
+def test_a_file_that_cannot_be_written_is_named(option: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert _audit(broken(tmp_path), Outputs(**{option: "/dev/full"})) == 3
+    assert "gcom: /dev/full: No space left on device" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("here")
+def test_what_a_damage_caused_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert _audit(broken(tmp_path, "NO_DUPLICATION")) == 1
+    told = " ".join(capfd.readouterr().out.split())
+    assert "(1 incident; " in told
+    assert "This also breaks SERIAL_CONTIGUOUS, TOTAL_GAP_FREE." in told
+
+
+def test_compaction_says_what_it_saved(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    names = [["alice", "bob"]]
+    broken(tmp_path / "small", group=Group(names, 1))
+    broken(tmp_path / "large", group=Group(names, 3_000))
+    assert compact_logs([str(tmp_path / "small")], tmp_path / "1") == 0
+    assert "times the space, as each file has a head of its own" in capfd.readouterr().out
+    assert compact_logs([str(tmp_path / "large")], tmp_path / "2") == 0
+    told = capfd.readouterr().out
+    before, after = (sum(map(int, _sizes(tmp_path / name))) for name in ("large", "2"))
+    assert (
+        told
+        == f"2 segments, {before:,} bytes, now {after:,} bytes in {tmp_path / '2'}: {after / before:.0%} of the space\n"
+    )
+    assert compact_logs([str(tmp_path / "nowhere")], tmp_path / "3") == 3
+
+
+def _sizes(folder: Path) -> list[int]:
+    return [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+
+
+def test_an_import_of_what_does_not_fit_could_not_run(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "app.log"
+    log.write_text("\n12:00 started\n12:01 stopped\n")
+    assert import_log("shiviz", log, tmp_path / "logs", r"(?<host>\w+) (?<clock>{.*})") == 3
+    told = capfd.readouterr().err
+    assert f"{log}:2: '12:00 started' is no event as the regex has it" in told
+    assert r"this one was (?<host>\w+) (?<clock>{.*})" in told
+    assert import_log("shiviz", tmp_path / "nowhere", tmp_path / "logs", None) == 3
+    assert f"gcom: {tmp_path / 'nowhere'}: No such file" in capfd.readouterr().err
+
+
+def test_off_a_terminal_it_says_once_what_takes_so_long(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unavailable(*_words: object) -> None:
+        raise AuditUnavailable("not here")
+
+    monkeypatch.setattr(auditing, "open_session", unavailable)
+    assert _audit(broken(tmp_path)) == 3
+    count = len(catalogue(list_segments([str(tmp_path)])).sizes)
+    said = f"gcom: Spark starts, which takes some seconds, and then judges {count} segments\n"
+    assert capfd.readouterr().err == f"{said}gcom: not here\n"
