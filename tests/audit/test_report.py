@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -216,3 +217,42 @@ def test_who_lacks_a_message_is_shown_where_it_is_missing(tmp_path: Path) -> Non
 def test_the_same_logs_give_the_same_page(tmp_path: Path) -> None:
     folder = broken(tmp_path, "SERIAL_UNIQUE", "CLOCK")
     assert _page(folder) == _page(folder)
+
+
+NUMBER = r"-?[0-9.]+"
+
+
+def _labels(page: str) -> list[tuple[float, float, str]]:
+    """Where each view's number begins, its baseline, and itself."""
+    found = re.findall(rf'<text [^>]*?x="({NUMBER})" y="({NUMBER})"[^>]*>(view [0-9]+)</text>', page)
+    assert found, "Matplotlib writes texts in another way"
+    return [(float(x), float(y), text) for x, y, text in found]
+
+
+def _bars(page: str) -> list[tuple[float, float, float]]:
+    """Of each bar of deliveries its left and right side and its top."""
+    found = []
+    for path in re.findall(r'<path d="([^"]*)"[^>]*style="fill: var\(--accent\)', page):
+        points = [(float(x), float(y)) for x, y in re.findall(rf"[ML] ({NUMBER}) ({NUMBER})", path)]
+        found.append((min(x for x, _ in points), max(x for x, _ in points), min(y for _, y in points)))
+    assert found, "Matplotlib writes bars in another way"
+    return found
+
+
+@pytest.mark.parametrize("views", [3, 30])
+def test_no_bar_covers_the_number_of_a_view(views: int, tmp_path: Path) -> None:
+    group = Group([["alice", "bob"]] * views, 60)
+    page = _page(broken(tmp_path, group=group))
+    labels, bars = _labels(page), _bars(page)
+    assert min(top for _, _, top in bars) > max(baseline for _, baseline, _ in labels)
+    width = float(re.findall(rf'viewBox="0 0 ({NUMBER}) ', page)[-1])
+    ends = [(x, x + 4.2 * len(text)) for x, _, text in sorted(labels)]
+    assert all(end < begin for (_, end), (begin, _) in pairwise(ends))
+    assert ends[-1][1] <= width
+
+
+def test_a_log_that_is_not_there_is_not_complete(tmp_path: Path) -> None:
+    folder = broken(tmp_path)
+    (folder / "carol" / "1" / "000000.jsonl").unlink()
+    text = " ".join(Page(_page(folder)).text.split())
+    assert re.search(r"75% ?of the logs complete", text)

@@ -132,7 +132,7 @@ def _headline(result: Result, counted: list[Incident]) -> str:
 
 
 def _facts(result: Result, counted: list[Incident]) -> list[tuple[str, str]]:
-    processes = len(result.coverage)
+    processes = len({*result.coverage, *(who for group in result.groups for who in group.processes)})
     closed = sum(state == "closed" for state in result.coverage.values())
     return [
         (_thousands(len(counted)), "incident" if len(counted) == 1 else "incidents"),

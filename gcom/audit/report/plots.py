@@ -24,8 +24,9 @@ _STANDINS = {
     "#010207": "var(--fail)",
     "#010208": "var(--unknown)",
     "#010209": "var(--c2)",
+    "#01020a": "var(--card)",
 }
-_INK, _MUTED, _LINE, _ACCENT, _FAIL, _UNKNOWN, _THIRD = _STANDINS
+_INK, _MUTED, _LINE, _ACCENT, _FAIL, _UNKNOWN, _THIRD, _CARD = _STANDINS
 _STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "gcom",
@@ -40,6 +41,8 @@ _STYLE: Any = {
     "path.simplify": True,
 }
 _MOST_VIEWS = 40
+_BENEATH_LABELS = 0.8  # of the height that bars take, so that the views' numbers stand above them
+_LETTERS = 170  # of a view's label, side by side over the whole width
 
 
 def over_time(whole: Timeline, views: list[tuple[int, int]], violations: dict[str, dict[int, int]]) -> str:
@@ -60,9 +63,9 @@ def over_time(whole: Timeline, views: list[tuple[int, int]], violations: dict[st
         if violations:
             _draw_violations(axes[-1], violations, first, wide)
         marked = [(number, ((when >> whole.shift) - first + 0.5) * wide) for number, when in views]
-        _mark_views(axes, marked)
         last = max(*whole.anchors, *bins, first)
         axes[0].set_xlim(-0.3 * wide, (last - first + 1.3) * wide)
+        _mark_views(axes, marked)
         axes[-1].set_xlabel("seconds since the first record")
         return _as_svg(figure)
 
@@ -76,6 +79,8 @@ def _draw_deliveries(axis: Any, bins: dict[int, Counts], first: int, wide: float
         color=_ACCENT,
     )
     _name(axis, "deliveries")
+    highest = max((counts.total for counts in bins.values()), default=1)
+    axis.set_ylim(0, max(highest, 1) / _BENEATH_LABELS)
     axis.yaxis.set_major_locator(MaxNLocator(3, integer=True))
 
 
@@ -87,7 +92,7 @@ def _draw_held(axis: Any, held: dict[int, Counts], first: int, wide: float) -> N
     highest = [_upper(int(counts.codes[-1])) for counts in waited.values()]
     median = [_upper(_at(counts, 0.5)) for counts in waited.values()]
     axis.vlines(places, median, highest, color=_UNKNOWN, linewidth=1.2, alpha=0.55)
-    axis.plot(places, highest, ".", color=_UNKNOWN, markersize=4, label="longest")
+    axis.plot(places, highest, ".", color=_UNKNOWN, markersize=5, label="longest")
     axis.plot(places, median, "_", color=_INK, markersize=5, label="median of those held")
     axis.set_yscale("log", base=10)
     axis.set_ylim(10 ** math.floor(math.log10(min(median))), 10 ** math.ceil(math.log10(max(highest)) + 0.01))
@@ -128,7 +133,7 @@ def _draw_violations(axis: Any, violations: dict[str, dict[int, int]], first: in
             bottom=[below.get(each, 0) for each in by_bin],
             align="edge",
             color=color,
-            label=rule,
+            label=rule.replace("_", " ").lower(),
         )
         below = _summed([below, by_bin])
     axis.yaxis.set_major_locator(MaxNLocator(3, integer=True))
@@ -148,7 +153,7 @@ def _name(axis: Any, text: str) -> None:
     axis.set_title(text, loc="left", fontsize=8.5, color=_INK, fontweight="bold")
     axis.grid(axis="y", color=_LINE, linewidth=0.6)
     axis.set_axisbelow(True)
-    axis.tick_params(length=0)
+    axis.tick_params(which="both", length=0)
 
 
 def _mark_views(axes: list[Any], views: list[tuple[int, float]]) -> None:
@@ -156,21 +161,29 @@ def _mark_views(axes: list[Any], views: list[tuple[int, float]]) -> None:
     for axis in axes:
         for _, when in few:
             axis.axvline(when, color=_MUTED, linewidth=0.8, linestyle=(0, (2, 2)), zorder=0)
-    beyond = float("-inf")
-    reach = 0.045 * max((when for _, when in few), default=1.0)
+    left, right = axes[0].get_xlim()
+    letter = (right - left) / _LETTERS
+    beyond = float("-inf")  # where the label before ends
     for number, when in few:
-        if when - beyond >= reach:
-            axes[0].annotate(
-                f"view {number}",
-                (when, 0.98),
-                xytext=(3, 0),
-                xycoords=("data", "axes fraction"),
-                textcoords="offset points",
-                fontsize=7.5,
-                color=_MUTED,
-                verticalalignment="top",
-            )
-            beyond = when
+        text = f"view {number}"
+        needed = (len(text) + 2) * letter
+        at_end = when + needed > right
+        begin = when - needed if at_end else when
+        if begin < beyond:
+            continue
+        axes[0].annotate(
+            text,
+            (when, 0.99),
+            xytext=(-3 if at_end else 3, 0),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            fontsize=7.5,
+            color=_MUTED,
+            horizontalalignment="right" if at_end else "left",
+            verticalalignment="top",
+            bbox={"facecolor": _CARD, "edgecolor": "none", "pad": 0.8},  # the next view's line stops at it
+        )
+        beyond = begin + needed
 
 
 def _as_svg(figure: Figure) -> str:
