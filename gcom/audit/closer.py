@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from gcom.audit.crossing import Placed, judge_causality
 from gcom.audit.digests import judge_integrity
 from gcom.audit.groups import Group
+from gcom.audit.intervals import Intervals
 from gcom.audit.judging import Look
-from gcom.audit.place import EXAMPLES, Tally
+from gcom.audit.place import Tally
 from gcom.audit.ranges import expanded
-from gcom.audit.records import DELIVER, SEND, SKIP, Ints
+from gcom.audit.records import DELIVER, SEND, Ints
 from gcom.audit.tape import Tape
 
 
@@ -97,8 +99,8 @@ class _Paths:
         return self._files[int(self._index[place])]
 
 
-def look(group: Group, tapes: list[Tape], looks: list[Look]) -> dict[str, Tally]:
-    """The tallies that `looks` ask for, gaps apart."""
+def look(group: Group, tapes: list[Tape], blocks: list[Placed], looks: list[Look]) -> dict[str, Tally]:
+    """The tallies that `looks` ask for, gaps apart; `blocks` are all that CAUSAL compares (crossing.py)."""
     if not tapes:  # a state alone told of the group
         return {each.rule: Tally() for each in looks}
     found: dict[str, Tally] = {}
@@ -115,7 +117,7 @@ def look(group: Group, tapes: list[Tape], looks: list[Look]) -> dict[str, Tally]
             case "TOTAL":
                 judge_total(messages, tally)
             case "CAUSAL":
-                _causal(group, tapes, tally)
+                _judge_causality(group, blocks, tally)
     return found
 
 
@@ -277,174 +279,17 @@ def _follows(rows: dict[int, int], a: int, b: int) -> bool:
     return a in rows and b in rows and rows[a] < rows[b]
 
 
-def _causal(group: Group, tapes: list[Tape], tally: Tally) -> None:
-    """What a message's sender had delivered before it sent it is settled wherever it is delivered, before it."""
-    pasts = {tape.process: _Past(tape) for tape in tapes}
-    members = group.members()
-    for tape in tapes:
-        settled = _Settled(tape, members)
-        columns = tape.columns()
-        delivered = np.flatnonzero((columns["kind"] == DELIVER) & (columns["view"] >= 0))
-        run, step = expanded(columns["count"][delivered])
-        into = delivered[run]
-        number = columns["number"][into] + step
-        row = columns["row"][into]
-        for code, sender in enumerate(tape.names):
-            mine = np.flatnonzero(columns["sender"][into] == code)
-            if len(mine):
-                _causal_of(group, tape, settled, pasts.get(sender), sender, number[mine], row[mine], into[mine], tally)
+def _judge_causality(group: Group, blocks: list[Placed], tally: Tally) -> None:
+    tally.add(judge_causality(blocks, group.members(), group.coverage))
+    for example in tally.examples:
+        example["later"] = _how(group, example["process"], example["other"], example["needed"])
 
 
-def _causal_of(
-    group: Group,
-    tape: Tape,
-    settled: _Settled,
-    past: _Past | None,
-    sender: str,
-    number: Ints,
-    row: Ints,
-    index: Ints,
-    tally: Tally,
-) -> None:
-    """The deliveries of one sender's messages: of each its number, its `row` (Tape), and its index in the columns."""
-    known = past.knows(number) if past is not None else np.zeros(len(number), np.bool_)
-    if not known.all() and not group.closed(sender):
-        doubtful = int((~known).sum())
-        tally.doubt(
-            doubtful, f"the log of {sender} does not tell what it had delivered before {int(number[~known][0])}"
-        )
-    if past is None:
-        return
-    number, row, index = number[known], row[known], index[known]
-    for other in past.others:
-        if other == sender:
-            continue
-        needed = past.needed(other, number)
-        counts = np.flatnonzero((needed > 0) & settled.is_member(other, row))
-        tally.evaluated += len(counts)
-        late = counts[settled.row_of(other, needed[counts]) >= row[counts]]
-        for each in late.tolist():
-            if settled.certain(int(row[each])):
-                _violate_causal(tape, sender, number[each], index[each], other, needed[each], settled, tally)
-            else:
-                tally.doubt(1, f"{tape.process} has a gap before it delivered {int(number[each])} of {sender}")
-
-
-def _violate_causal(
-    tape: Tape, sender: str, number: Any, index: Any, other: str, needed: Any, settled: _Settled, tally: Tally
-) -> None:
-    if len(tally.examples) >= EXAMPLES:
-        tally.violate(1)
-        return
-    columns = tape.columns()
-    at = int(columns["at"][index] + number - columns["number"][index])
-    tally.violate(
-        1,
-        process=tape.process,
-        at=at,
-        view=int(columns["view"][index]),
-        sender=sender,
-        number=int(number),
-        file=tape.files[int(columns["file"][index])],
-        line=int(columns["line"][index]),
-        other=other,
-        needed=int(needed),
-        later=settled.how(other, int(needed)),
-    )
-
-
-_NEVER = 1 << 60
-
-
-class _Past:
-    """What a sender had delivered of each other process, or in base, before each send; of a number the first counts."""
-
-    def __init__(self, tape: Tape) -> None:
-        columns = tape.columns()
-        sends = np.flatnonzero(columns["kind"] == SEND)
-        rows = columns["row"][sends]
-        self.others = sorted({who for _, heard, _ in tape.heard for who in heard})
-        values = {who: np.zeros(len(sends), np.int64) for who in self.others}
-        certain = np.zeros(len(sends), np.bool_)
-        latest: dict[str, int] = {}
-        for where, heard, sure in tape.heard:
-            index = np.searchsorted(rows, where)
-            certain[index] = sure
-            for who in self.others:
-                values[who][index] = heard.get(who, latest.get(who, 0))
-            latest.update({who: int(true[-1]) for who, true in heard.items()})
-        into, step = expanded(columns["count"][sends])
-        number = columns["number"][sends][into] + step
-        self._numbers, once = np.unique(number, return_index=True)
-        self._values = {who: each[into][once] for who, each in values.items()}
-        self._certain = certain[into][once]
-
-    def knows(self, number: Ints) -> Any:
-        if not len(self._numbers):
-            return np.zeros(len(number), np.bool_)
-        place = np.minimum(np.searchsorted(self._numbers, number), len(self._numbers) - 1)
-        return (self._numbers[place] == number) & self._certain[place]
-
-    def needed(self, other: str, number: Ints) -> Ints:
-        if not len(self._numbers):
-            return np.zeros(len(number), np.int64)
-        place = np.minimum(np.searchsorted(self._numbers, number), len(self._numbers) - 1)
-        return self._values[other][place]
-
-
-class _Settled:
-    """At which row each message became settled at a process, and who was a member of the view in force at a row.
-
-    `members` are by view, for where the process's own record of it is in a gap.
-    """
-
-    def __init__(self, tape: Tape, members: dict[int, list[str]]) -> None:
-        self._tape = tape
-        self._members = [(row, members.get(said, []) if isinstance(said, int) else said) for row, said in tape.members]
-        columns = tape.columns()
-        self._rows: dict[str, tuple[Ints, Ints]] = {}
-        self._skips: dict[str, Ints] = {}
-        self._ranges: dict[str, list[tuple[int, int, int]]] = {}  # rows, each with what was settled before the next
-        for row, who, first, last in tape.settled:
-            self._ranges.setdefault(who, []).append((row - 1, first, last))
-        passed = np.flatnonzero((columns["kind"] == DELIVER) | (columns["kind"] == SKIP))
-        for code, who in enumerate(tape.names):
-            mine = passed[columns["sender"][passed] == code]
-            run, step = expanded(columns["count"][mine])
-            into = mine[run]
-            number, row_of = columns["number"][into] + step, columns["row"][into]
-            order = np.lexsort((row_of, number))
-            number, row_of = number[order], row_of[order]
-            kept, once = np.unique(number, return_index=True)
-            self._rows[who] = (kept, row_of[once])
-            self._skips[who] = kept[columns["kind"][into][order][once] == SKIP]
-
-    def row_of(self, who: str, number: Ints) -> Ints:
-        """The row at which each number of `who` became settled; _NEVER for those that did not."""
-        numbers, rows = self._rows.get(who, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
-        found = np.full(len(number), _NEVER)
-        if len(numbers):
-            place = np.minimum(np.searchsorted(numbers, number), len(numbers) - 1)
-            hit = numbers[place] == number
-            found[hit] = rows[place][hit]
-        for row, first, last in self._ranges.get(who, ()):
-            inside = (number >= first) & (number <= last)
-            found[inside] = np.minimum(found[inside], row)
-        return found
-
-    def how(self, who: str, number: int) -> str:
-        """Whether that number of `who` was "delivered" or "skipped"; "settled" by a base or a state; "" if nothing."""
-        row = int(self.row_of(who, np.array([number]))[0])
-        numbers, rows = self._rows.get(who, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
-        if row not in rows[numbers == number]:
-            return "settled" if row < _NEVER else ""
-        return "skipped" if number in self._skips[who] else "delivered"
-
-    def is_member(self, who: str, row: Ints) -> Any:
-        starts = np.array([start for start, _ in self._members], np.int64)
-        inside = np.array([who in members for _, members in self._members] + [False], np.bool_)
-        return inside[np.searchsorted(starts, row, "right") - 1]
-
-    def certain(self, row: int) -> bool:
-        """Whether nothing is missing before a row that no state made up for."""
-        return next((certain for start, certain in reversed(self._tape.certain) if start <= row), True)
+def _how(group: Group, process: str, other: str, number: int) -> str:
+    """What a process did with that number of `other`: "delivered" or "skipped", "settled" if a gap hides it, or ""."""
+    sections = group.accounts[process].sections
+    if any(number in section.delivered.get(other, Intervals()) for section in sections):
+        return "delivered"
+    if number not in sections[-1].settled.get(other, Intervals()):
+        return ""
+    return "skipped" if group.coverage[process] in ("closed", "open") else "settled"

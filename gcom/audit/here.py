@@ -8,9 +8,7 @@ from collections import defaultdict
 
 from gcom.audit.account import Account
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
-from gcom.audit.closer import look
-from gcom.audit.crossing import judge_bucket
-from gcom.audit.groups import Group
+from gcom.audit.crossing import judge_causality
 from gcom.audit.judging import MOST, Judgement
 from gcom.audit.partial import look_at_part, part_of
 from gcom.audit.place import Key
@@ -22,9 +20,10 @@ from gcom.audit.stages import (
     crossed,
     crosses,
     judged,
+    looked,
     outcome_of,
+    seen,
     summarized,
-    taped,
     to_repeat,
     whole_chains,
 )
@@ -72,25 +71,19 @@ def _summaries(chains: list[Chain], scanned: list[Scanned]) -> dict[str, list[Su
 
 def _look_closer(judgement: Judgement, catalogue: Catalogue, coverage: dict[str, str], seeds: Seeds) -> None:
     looks = {judgement.key: judgement.looks}
-    found = [each for chain in whole_chains(catalogue, judgement.processes) for each in taped(chain, seeds, looks)]
-    group = Group.of(judgement.key, [account for _, account, _ in found], coverage)
-    judgement.add(look(group, [tape for _, _, tape in found], judgement.looks))
+    found = [of for chain in whole_chains(catalogue, judgement.processes) for _, of in seen(chain, seeds, looks)]
+    judgement.add(looked(judgement.key, found, coverage, judgement.looks))
 
 
 def _look_at_part(judgement: Judgement, chains: list[Chain], coverage: dict[str, str], seeds: Seeds, most: int) -> None:
     part = part_of(judgement, most // 4, coverage)
     order = sorted(part.chains, key=lambda index: (chains[index].process, index))
     looks = {judgement.key: part.looks}
-    tapes = [tape for index in order for _, _, tape in taped(chains[index], seeds, looks)]
+    tapes = [tape for index in order for _, (_, tape, _) in seen(chains[index], seeds, looks)]
     if tapes:
         judgement.add(look_at_part(tapes, part))
 
 
 def _cross(judgement: Judgement, chains: list[Chain], coverage: dict[str, str]) -> None:
-    buckets: dict[tuple[str, int], list[tuple[str, bytes]]] = defaultdict(list)
-    for chain in chains:
-        for _, (sender, bucket, kind, data) in crossed(chain, [judgement.key]):
-            buckets[sender, bucket].append((kind, data))
-    for (sender, _), blocks in sorted(buckets.items()):
-        tally = judge_bucket(sender, blocks, judgement.members, closed=coverage.get(sender) == "closed")
-        judgement.add({"CAUSAL": tally})
+    blocks = [block for chain in chains for _, block in crossed(chain, [judgement.key])]
+    judgement.add({"CAUSAL": judge_causality(blocks, judgement.members, coverage)})

@@ -21,9 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
-from gcom.audit.closer import look
-from gcom.audit.crossing import judge_bucket
-from gcom.audit.groups import Group
+from gcom.audit.crossing import judge_causality, packed, unpacked
 from gcom.audit.judging import MOST, Judgement, Look
 from gcom.audit.kept import Kept
 from gcom.audit.partial import Part, look_at_part, part_of
@@ -37,9 +35,10 @@ from gcom.audit.stages import (
     crossed,
     crosses,
     judged,
+    looked,
     outcome_of,
+    seen,
     summarized,
-    taped,
     to_repeat,
     whole_chains,
 )
@@ -212,9 +211,8 @@ def _look_closer(
         for batch in batches:
             for index in batch.column(0).to_pylist():
                 chain = chains[index]
-                found = taped(chain, seeds, {key: looks[key] for key in wanted[chain.process]})
-                rows = [(*key, chain.process, index, pack((account, tape))) for key, account, tape in found]
-                yield _batch(rows, _ACCOUNTS)
+                found = seen(chain, seeds, {key: looks[key] for key in wanted[chain.process]})
+                yield _batch([(*key, chain.process, index, pack(of)) for key, of in found], _ACCOUNTS)
 
     tapes = spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(read_again, ACCOUNTS)
     _add(judgements, tapes.groupBy("group", "instance").applyInArrow(_looking(looks, coverage), JUDGEMENTS))
@@ -224,9 +222,7 @@ def _looking(looks: dict[Key, list[Look]], coverage: dict[str, str]) -> Callable
     def look_at_group(table: pa.Table) -> pa.Table:
         key = _key_of(table)
         rows = sorted(table.select(["process", "payload"]).to_pylist(), key=lambda row: row["process"])
-        pairs = [unpack(row["payload"]) for row in rows]
-        group = Group.of(key, [account for account, _ in pairs], coverage)
-        return _judgement_row(key, look(group, [tape for _, tape in pairs], looks[key]))
+        return _judgement_row(key, looked(key, [unpack(row["payload"]) for row in rows], coverage, looks[key]))
 
     return look_at_group
 
@@ -257,8 +253,9 @@ def _look_at_parts(
         for batch in batches:
             for index in (which[each] for each in batch.column(0).to_pylist()):
                 looks = {key: part.looks for key, part in parts.items() if index in part.chains}
-                found = taped(chains[index], seeds, looks)
-                yield _batch([(*key, chains[index].process, index, pack(tape)) for key, _, tape in found], _ACCOUNTS)
+                found = seen(chains[index], seeds, looks)
+                rows = [(*key, chains[index].process, index, pack(tape)) for key, (_, tape, _) in found]
+                yield _batch(rows, _ACCOUNTS)
 
     tapes = spark.range(0, len(which), 1, min(len(which), TASKS)).mapInArrow(read_again, ACCOUNTS)
     _add(judgements, tapes.groupBy("group", "instance").applyInArrow(_looking_at_part(parts), JUDGEMENTS))
@@ -287,14 +284,14 @@ def _cross(spark: Any, judgements: list[Judgement], chains: list[Chain], coverag
     def cross(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for index in batch.column(0).to_pylist():
-                for key, block in crossed(chains[index], members):
-                    yield _batch([(*key, *block)], _BLOCKS)
+                for key, (*place, block) in crossed(chains[index], members):
+                    yield _batch([(*key, *place, packed(block))], _BLOCKS)
 
     def judge_blocks(table: pa.Table) -> pa.Table:
-        key, sender = _key_of(table), table["sender"][0].as_py()
-        blocks = [(row["kind"], row["payload"]) for row in table.select(["kind", "payload"]).to_pylist()]
-        tally = judge_bucket(sender, blocks, members[key], closed=coverage.get(sender) == "closed")
-        return _judgement_row(key, {"CAUSAL": tally})
+        key = _key_of(table)
+        rows = table.select(["sender", "bucket", "kind", "payload"]).to_pylist()
+        blocks = [(row["sender"], row["bucket"], row["kind"], unpacked(row["payload"])) for row in rows]
+        return _judgement_row(key, {"CAUSAL": judge_causality(blocks, members[key], coverage)})
 
     blocks = spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(cross, BLOCKS)
     _add(judgements, blocks.groupBy("group", "instance", "sender", "bucket").applyInArrow(judge_blocks, JUDGEMENTS))

@@ -5,6 +5,7 @@ job.py lets Spark do it for all of them, here.py does it for one after the other
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -12,11 +13,12 @@ from itertools import pairwise
 
 from gcom.audit.account import Account
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
-from gcom.audit.crossing import Crossing
+from gcom.audit.closer import look
+from gcom.audit.crossing import Crossing, Placed
 from gcom.audit.groups import Group
 from gcom.audit.judging import Judgement, Look, judge
 from gcom.audit.partial import touched
-from gcom.audit.place import Key
+from gcom.audit.place import Key, Tally
 from gcom.audit.tape import Tape
 
 CHAIN_BYTES = 128 << 20  # of a process's segments that one task goes through
@@ -141,17 +143,28 @@ def judged(key: Key, accounts: dict[int, Account], coverage: dict[str, str], mos
     return judgement
 
 
-def taped(chain: Chain, seeds: tuple[int, int], looks: dict[Key, list[Look]]) -> Iterator[tuple[Key, Account, Tape]]:
+Seen = tuple[Account, Tape, list[Placed]]  # what a closer look has of a chain
+
+
+def seen(chain: Chain, seeds: tuple[int, int], looks: dict[Key, list[Look]]) -> Iterator[tuple[Key, Seen]]:
     """Go through a chain once more, for the messages that each group's `looks` ask for."""
     tapes = {key: empty_tape(chain.process, each) for key, each in looks.items()}
-    accounts = scan(chain, seeds, tapes).scanner.accounts
+    crossings = {key: Crossing(chain.process, sys.maxsize) for key, each in looks.items() if _has_causal(each)}
+    accounts = scan(chain, seeds, tapes, crossings).scanner.accounts
     for key, tape in tapes.items():
         if key in accounts:
-            yield key, accounts[key], tape
+            yield key, (accounts[key], tape, crossings[key].blocks if key in crossings else [])
 
 
-def crossed(chain: Chain, keys: Iterable[Key]) -> Iterator[tuple[Key, tuple[str, int, str, bytes]]]:
-    """The blocks that a chain has for CAUSAL of these groups: sender, bucket, kind, packed columns."""
+def looked(key: Key, found: list[Seen], coverage: dict[str, str], looks: list[Look]) -> dict[str, Tally]:
+    """The tallies that a group's looks ask for; `found` is by process, and of each process in its log's order."""
+    group = Group.of(key, [account for account, _, _ in found], coverage)
+    blocks = [block for _, _, blocks in found for block in blocks]
+    return look(group, [tape for _, tape, _ in found], blocks, looks)
+
+
+def crossed(chain: Chain, keys: Iterable[Key]) -> Iterator[tuple[Key, Placed]]:
+    """The blocks that a chain has for CAUSAL of these groups, which are large."""
     gathered = {key: Crossing(chain.process) for key in keys}
     scan(chain, (0, 0), crossings=gathered)
     for key, each in gathered.items():
@@ -160,16 +173,20 @@ def crossed(chain: Chain, keys: Iterable[Key]) -> Iterator[tuple[Key, tuple[str,
 
 
 def crosses(judgement: Judgement, most: int) -> bool:
-    """Whether CAUSAL is left to crossing.py."""
-    return judgement.deliveries > most and any(look.rule == "CAUSAL" for look in judgement.looks)
+    """Whether CAUSAL is judged bucket by bucket, in a stage of its own."""
+    return judgement.deliveries > most and _has_causal(judgement.looks)
+
+
+def _has_causal(looks: list[Look]) -> bool:
+    return any(look.rule == "CAUSAL" for look in looks)
 
 
 def empty_tape(process: str, looks: list[Look]) -> Tape:
-    """All that is asked for: everything if one look asks for that."""
-    if any(each.buckets is None for each in looks):
-        return Tape(process, None)
+    """All that is asked for, but for CAUSAL: everything if one look asks for that."""
+    if any(each.buckets is None and each.rule != "CAUSAL" for each in looks):
+        return Tape(process, whole=True)
     serials, places, numbers = (
         sorted({bucket for each in looks if each.kind == kind for bucket in each.buckets or ()})
         for kind in ("serials", "places", "numbers")
     )
-    return Tape(process, serials, places, numbers)
+    return Tape(process, serials=serials, places=places, numbers=numbers)

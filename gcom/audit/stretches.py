@@ -105,9 +105,6 @@ class Stretches:
         certain = place.certain
         place.install(view, members, base, record.get("base_serial", 0))
         start = {who: place.settled_of(who).highest for who in members} if certain else None
-        if self.tape is not None:
-            self.tape.settle((who, 1, number) for who, number in base.items() if number)
-            self.tape.members.append((self.tape.rows, list(members)))
         self.account.views.append(record)
         self.account.sections.append(Section(view, True, start, covered=certain, serial=place.serial or 0))
 
@@ -136,8 +133,6 @@ class Stretches:
             return
         self.account.gaps.append((gap.at, has_state))
         place.lose()
-        if self.tape is not None:
-            self.tape.certain.append((self.tape.rows, False))
         section = self._section()
         if section is not None:
             section.covered = False
@@ -164,11 +159,6 @@ class Stretches:
             self._close("unknown")
             self.account.sections.append(Section(state["view"], False, None, covered=False))
         place.restore(state)
-        if self.tape is not None:
-            self.tape.settle((who, a, b) for who, settled in place.settled.items() for a, b in settled)
-            self.tape.certain.append((self.tape.rows, True))
-            if place.members is None:
-                self.tape.members.append((self.tape.rows, state["view"]))
 
     def _note_unlike(self, opening: Break) -> None:
         self.notes.append(f"{self.path}:1: the state of {self.process} at {opening.at} is not what precedes it")
@@ -191,7 +181,6 @@ class Stretches:
             self.crossing.record_deliveries(self.rows, named, self.place, self.path)
             self.crossing.record_sends(self.rows, sends, heard_at_sends, self.place.certain)
         self._note_sends(sends, heard_at_sends)
-        certain = self.place.certain
         before = self._judge_senders(passed)
         self._judge_serials(passed)
         self._note_digests(sends, delivers)
@@ -199,9 +188,7 @@ class Stretches:
             places = np.full(len(mine), -1)
             places[kind != SEND] = before
             section = len(self.account.sections) - 1 if self._in_section() else -1
-            self.tape.record(
-                self.rows, mine, places, self.place.view, section, self.path, (sends, heard_at_sends, certain)
-            )
+            self.tape.record(self.rows, mine, places, self.place.view, section, self.path)
 
     def _in_section(self) -> bool:
         section = self._section()

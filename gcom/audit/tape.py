@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,50 +19,27 @@ class Tape:
 
     `row` counts the rows of the stay, so it tells what came before what; `view` is the one in force (-1: none is
     known), `place` the place of a delivery in the order (hashing.py), `section` the index in the account's sections
-    (-1: none). `heard` has, of each stretch's sends, the rows, what had been delivered of each other process, and
-    whether that is certain; `settled` are ranges that became settled without a row: (row, process, first, last);
-    `members` are those of the view in force from a row on, or its number where a gap hides its record; `certain` tells
-    from which row on something is missing, or no longer.
-    Of rows that are in none of `serials`, `places` and `numbers`, all buckets as a Look has them, nothing is kept; None
-    instead of `serials` stands for all.
+    (-1: none). Unless the tape is `whole`, only rows in one of `serials`, `places` and `numbers` are kept, all buckets
+    as a Look has them.
     """
 
     process: str
-    serials: list[int] | None
+    whole: bool = False
+    serials: list[int] = field(default_factory=list)
     places: list[tuple[int, int]] = field(default_factory=list)
     numbers: list[tuple[str, int]] = field(default_factory=list)
     rows: int = 0
     names: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     parts: list[list[Any]] = field(default_factory=list)
-    heard: list[tuple[Any, dict[str, Any], bool]] = field(default_factory=list)
-    settled: list[tuple[int, str, int, int]] = field(default_factory=list)
     digests: dict[int, list[int]] = field(default_factory=dict)
-    members: list[tuple[int, list[str] | int]] = field(default_factory=list)
-    certain: list[tuple[int, bool]] = field(default_factory=list)
-
-    @property
-    def whole(self) -> bool:
-        return self.serials is None
 
     def name(self, who: str) -> int:
         if who not in self.names:
             self.names.append(who)
         return self.names.index(who)
 
-    def settle(self, ranges: Iterable[tuple[str, int, int]]) -> None:
-        self.settled += [(self.rows, who, first, last) for who, first, last in ranges]
-
-    def record(
-        self,
-        rows: Rows,
-        mine: Ints,
-        places: Ints,
-        view: int | None,
-        section: int,
-        path: str,
-        heard: tuple[Ints, dict[str, Ints], bool],
-    ) -> None:
+    def record(self, rows: Rows, mine: Ints, places: Ints, view: int | None, section: int, path: str) -> None:
         """Keep a stretch: its rows `mine` of `rows`, and the places of its deliveries, aligned with `mine`."""
         if not self.files or self.files[-1] != path:
             self.files.append(path)
@@ -80,9 +56,6 @@ class Tape:
         ]
         keep = self._wanted(rows, mine, places, sender)
         self.parts.append([column[keep] for column in columns])
-        where, true, certain = heard
-        if self.whole and len(where):
-            self.heard.append((row[np.searchsorted(mine, where)], true, certain))
         for index in np.flatnonzero(keep).tolist():
             digests = rows.digests.get(int(mine[index])) if rows.digests else None
             if digests is not None:
@@ -90,7 +63,7 @@ class Tape:
 
     def _wanted(self, rows: Rows, mine: Ints, places: Ints, sender: Ints) -> Any:
         """Which of the rows are kept; `sender` has indexes of names."""
-        if self.serials is None:
+        if self.whole:
             return np.ones(len(mine), np.bool_)
         keep = np.zeros(len(mine), np.bool_)
         count, serial, number, view = rows.count[mine], rows.serial[mine], rows.number[mine], rows.view[mine]

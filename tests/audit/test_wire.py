@@ -23,7 +23,7 @@ def test_what_comes_out_is_what_went_in(seed: int, tmp_path: Path) -> None:
     for process, paths in catalogue(list_segments([str(folder)])).paths.items():
         chain = Chain(process, tuple(paths))
         keys = scan(chain, SEEDS).scanner.accounts
-        tapes = {key: Tape(process, None) for key in keys}
+        tapes = {key: Tape(process, whole=True) for key in keys}
         scanned = scan(chain, SEEDS, tapes)
         for each in (summarized(chain, 0, scanned), *scanned.scanner.accounts.values(), *tapes.values()):
             assert pack(unpack(pack(each))) == pack(each)
