@@ -29,6 +29,12 @@ def has_duplicates(group: Group) -> bool:
     return any(account.tally("NO_DUPLICATION").violations for account in group.accounts.values())
 
 
+def sends_once(group: Group, who: str) -> bool:
+    """Whether a process's log is there and its numbers only went up, so that it sent none of them twice."""
+    account = group.accounts.get(who)
+    return account is not None and not account.gaps and not account.tally("NO_CREATION").violations
+
+
 def begin_alike(group: Group) -> bool:
     """Whether all who delivered in a view begin at one bucket and leave none out, and go from view to higher view."""
     begins: dict[int, int] = {}

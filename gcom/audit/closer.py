@@ -37,6 +37,7 @@ class Messages:
     number: Ints
     serial: Ints
     section: Ints
+    place: Ints  # of a delivery (Tape)
     line: Ints
     file: _Paths
     message: Ints
@@ -75,6 +76,7 @@ def messages_of(tapes: list[Tape]) -> Messages:
             "number": np.where(sender >= 0, columns["number"][into] + step, -1),
             "serial": np.where(serial >= 0, serial + step, -1),
             "at": columns["at"][into] + step,
+            "place": columns["place"][into] + step,
             "file": columns["file"][into] + file_base,
             **{name: columns[name][into] for name in ("row", "kind", "view", "section", "line")},
         }

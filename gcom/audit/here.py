@@ -76,7 +76,7 @@ def _look_closer(judgement: Judgement, catalogue: Catalogue, coverage: dict[str,
 
 
 def _look_at_part(judgement: Judgement, chains: list[Chain], coverage: dict[str, str], seeds: Seeds, most: int) -> None:
-    part = part_of(judgement, most // 4, coverage)
+    part = part_of(judgement, most, coverage)
     order = sorted(part.chains, key=lambda index: (chains[index].process, index))
     looks = {judgement.key: part.looks}
     tapes = [tape for index in order for _, (_, tape, _) in seen(chains[index], seeds, looks)]

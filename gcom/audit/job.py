@@ -243,7 +243,7 @@ def _look_at_parts(
     most: int,
 ) -> None:
     """Of large groups the first buckets that differ, from those chains that have some of them."""
-    parts = {judgement.key: part_of(judgement, most // 4, coverage) for judgement in judgements}
+    parts = {judgement.key: part_of(judgement, most, coverage) for judgement in judgements}
     parts = {key: part for key, part in parts.items() if part.looks}
     which = sorted({index for part in parts.values() for index in part.chains})
     if not which:

@@ -19,6 +19,7 @@ from gcom.audit.certificates import (
     has_duplicates,
     in_one_view_each,
     pass_alike,
+    sends_once,
 )
 from gcom.audit.groups import Group
 from gcom.audit.history import History, history_of
@@ -63,14 +64,14 @@ class Look:
 
     A bucket is a number for serials, (view, number) for places in the order, (sender, number) for a sender's numbers.
     `buckets` says how many messages each has. `pairs` are, for TOTAL_GAP_FREE, the processes of a class whose orders of
-    a view differ somewhere: (view, one, other). `others` are, for SERIAL_UNIQUE, how many messages the buckets hold
-    that are not asked for, each bucket counted once, and how many messages there are that have a serial.
+    a view differ somewhere: (view, one, other). `messages` is, for SERIAL_UNIQUE, how many messages the buckets hold if
+    each message has one serial; None where that is not known.
     """
 
     rule: str
     buckets: dict[Any, int] | None
     pairs: list[tuple[int, str, str]] = field(default_factory=list)
-    others: tuple[int, int] = (0, 0)
+    messages: int | None = None
 
     @property
     def kind(self) -> str:
@@ -149,7 +150,18 @@ def judge(group: Group, most: int = MOST) -> Judgement:
     ]
     judgement.looks += _look_at_total(group, tallies["TOTAL"], judgement.looks, large=large)
     judgement.looks += _look_at_causality(group, tallies, judgement.looks)
+    if large:
+        _leave_to_exact(judgement)
     return judgement
+
+
+def _leave_to_exact(judgement: Judgement) -> None:
+    """In a large group only CAUSAL is judged over all messages."""
+    left = [look.rule for look in judgement.looks if look.buckets is None and look.rule != "CAUSAL"]
+    reason = f"{judgement.deliveries:,} deliveries are too many to compare one by one: --exact decides"
+    for rule in left:
+        judgement.tallies[rule].doubt(1, reason)
+    judgement.looks = [look for look in judgement.looks if look.rule not in left]
 
 
 def _add_gaps(group: Group, tallies: dict[str, Tally]) -> None:
@@ -295,11 +307,11 @@ def _substance(view: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _look_at_integrity(group: Group, tally: Tally) -> list[Look]:
-    """Of a sender's bucket of numbers, equal prints of its sends and of a process's deliveries are equal digests."""
-    if any(account.sent_digests or account.heard_digests for account in group.accounts.values()) and has_duplicates(
-        group
-    ):
-        return [Look("INTEGRITY", None)]
+    """Of a sender's bucket of numbers, equal prints of its sends and of a process's deliveries are equal digests;
+
+    unless what was sent twice with two digests was delivered twice with both.
+    """
+    doubtful = {who for who in group.accounts if not sends_once(group, who)} if has_duplicates(group) else set()
     sent: Fingerprints = {}
     for account in group.accounts.values():
         add_prints(sent, account.sent_digests)
@@ -308,7 +320,11 @@ def _look_at_integrity(group: Group, tally: Tally) -> list[Look]:
         for place, prints in account.heard_digests.items():
             heard[place].append(prints)
     counts = {place: sum(n for n, _, _ in each) for place, each in heard.items()}
-    unlike = {place: counts[place] for place, each in sorted(heard.items()) if set(each) != {sent.get(place)}}
+    unlike = {
+        place: counts[place]
+        for place, each in sorted(heard.items())
+        if set(each) != {sent.get(place)} or place[0] in doubtful
+    }
     tally.evaluated += sum(count for place, count in counts.items() if place not in unlike)
     return [Look("INTEGRITY", unlike)] if unlike else []
 
@@ -317,11 +333,9 @@ def _look_at_serials(group: Group, *, large: bool) -> list[Look]:
     """In a bucket in which a process's serials rise, each of them is there once; equal prints are equal sets.
 
     So the buckets together hold each message with its serial once. If they hold more than there are messages, one has
-    two serials, of which no bucket needs to know both.
+    two serials, of which no bucket needs to know both. What has no serial here may have one there, and is not counted.
     """
     accounts = group.accounts.values()
-    if any(account.serials for account in accounts) and has_duplicates(group):
-        return [Look("SERIAL_UNIQUE", None)]
     by_bucket: dict[int, set[tuple[int, int, int]]] = defaultdict(set)
     counts: dict[int, int] = defaultdict(int)
     for account in accounts:
@@ -331,10 +345,11 @@ def _look_at_serials(group: Group, *, large: bool) -> list[Look]:
     late = {bucket for account in accounts for bucket in account.late_serials}
     unlike = {bucket: counts[bucket] for bucket in sorted(by_bucket) if len(by_bucket[bucket]) > 1 or bucket in late}
     alike = sum(min(prints)[0] for bucket, prints in by_bucket.items() if bucket not in unlike)
-    messages = count_placed(group) if by_bucket else 0
+    known = not any(account.deliveries_without_serial for account in accounts)
+    rest = count_placed(group) - alike if known else None
     if unlike and large:
-        return [Look("SERIAL_UNIQUE", unlike, others=(alike, messages))]
-    return [Look("SERIAL_UNIQUE", None)] if unlike or alike != messages else []
+        return [Look("SERIAL_UNIQUE", unlike, messages=rest)]
+    return [Look("SERIAL_UNIQUE", None)] if by_bucket and (unlike or rest != 0) else []
 
 
 def _look_at_orders(group: Group, tally: Tally, *, large: bool) -> list[Look]:

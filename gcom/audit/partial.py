@@ -1,12 +1,12 @@
 """A look at a part of a large group: the first of the buckets that differ, for evidence.
 
-A violation that is found among some messages is one among all. What is not found there is unknown. Only the chains of
-segments that have something of these buckets are read again.
+A violation that is found among some messages is one among all. What is not found there is unknown, unless the part has
+all that could tell. Only the chains of segments that have something of these buckets are read again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from gcom.audit.records import DELIVER, SEND, Ints
 from gcom.audit.tape import Tape
 
 Bucket = tuple[str, Any]  # of a Look's kind
+_RULES = 4  # that share what may be looked at
 
 
 @dataclass(slots=True)
@@ -34,18 +35,16 @@ class Part:
 
 
 def part_of(judgement: Judgement, most: int, coverage: dict[str, str]) -> Part:
-    """Choose for each rule the first buckets, of `most` messages together but at least one; of all views alike."""
+    """Choose the first buckets for each rule but CAUSAL, of all views alike: for all rules about `most` messages
+
+    together, for each at least one bucket.
+    """
     part = Part(closed=frozenset(who for who, state in coverage.items() if state == "closed"))
     for look in judgement.looks:
-        if look.rule == "CAUSAL":  # crossing.py's
-            continue
-        if look.buckets is None:
-            reason = f"{judgement.deliveries:,} deliveries are too many to compare one by one: --exact decides"
-            judgement.tallies[look.rule].doubt(1, reason)
-            continue
-        chosen = _first(look.buckets, most)
-        part.looks.append(Look(look.rule, chosen, look.pairs, look.others))
-        part.left[look.rule] = len(look.buckets) - len(chosen)
+        if look.buckets is not None:
+            chosen = _first(look.buckets, most // _RULES)
+            part.looks.append(replace(look, buckets=chosen))
+            part.left[look.rule] = len(look.buckets) - len(chosen)
     wanted = {bucket for look in part.looks for bucket in _buckets(look)}
     part.chains = sorted(chain for chain, touched in judgement.chains.items() if not wanted.isdisjoint(touched))
     return part
@@ -54,7 +53,8 @@ def part_of(judgement: Judgement, most: int, coverage: dict[str, str]) -> Part:
 def touched(account: Account) -> list[Bucket]:
     """The buckets of which an account of one chain has messages."""
     places = {(section.view, bucket) for section in account.sections for bucket in section.order}
-    numbers = {*account.sent_digests, *account.heard_digests}
+    sent = {bucket for first, last in account.sent for bucket in range(first // BUCKET, last // BUCKET + 1)}
+    numbers = {*account.sent_digests, *account.heard_digests, *((account.process, bucket) for bucket in sent)}
     kinds = {"serials": account.serials, "places": places, "numbers": numbers}
     return [(kind, each) for kind, buckets in kinds.items() for each in buckets]
 
@@ -85,21 +85,21 @@ def look_at_part(tapes: list[Tape], part: Part) -> dict[str, Tally]:
     messages = messages_of(tapes)
     for look in part.looks:
         tally = found[look.rule] = Tally()
-        settled = False
+        left, settled = part.left[look.rule], False
         match look.rule:
             case "SERIAL_UNIQUE":
                 judge_serials(messages, tally)
-                alike, placed = look.others
-                settled = not part.left[look.rule] and alike + _count_placed(messages, look) == placed
+                settled = not left and _count_placed(messages, look) == look.messages
             case "INTEGRITY":
                 judge_integrity(tapes, look, part.closed, tally)
-                settled = not part.left[look.rule]
+                settled = not left
             case "TOTAL":
                 judge_total(messages, tally)
             case "TOTAL_GAP_FREE":
-                settled = _judge_orders(messages, look.pairs, tally)
+                settled = _judge_orders(messages, look, tally, whole=not left)
         if not settled and not tally.violations:
-            tally.doubt(1, "the first places of a large group that differ do not tell enough: --exact decides")
+            what = f"{left:,} buckets that differ were not looked at" if left else "what differs leaves it open"
+            tally.doubt(1, f"{what}: --exact decides")
     return found
 
 
@@ -110,17 +110,33 @@ def _count_placed(messages: Messages, look: Look) -> int:
     return len(np.unique(messages.message[inside]))
 
 
-def _judge_orders(messages: Messages, pairs: list[tuple[int, str, str]], tally: Tally) -> bool:
-    """Two messages that two processes delivered in unlike order; returns whether there are some for every pair."""
-    found = 0
-    for view, one, other in pairs:
-        rows = contradiction(messages, *(_delivered(messages, view, who) for who in (one, other)))
+def _judge_orders(messages: Messages, look: Look, tally: Tally, *, whole: bool) -> bool:
+    """Two messages that two processes delivered in unlike order; returns whether every pair is decided.
+
+    `whole` tells that no bucket is left, so that orders may turn out to be equal, at other places.
+    """
+    decided = 0
+    for view, one, other in look.pairs:
+        orders = [_delivered(messages, view, who) for who in (one, other)]
+        rows = contradiction(messages, *orders)
+        decided += bool(rows) or (whole and _are_equal(messages, look, view, orders))
         if rows:
-            found += 1
             steps = [{"before": messages.where(a), "after": messages.where(b)} for a, b in rows]
             more = {"view": view, "kind": "inverted", "other": one, "steps": steps}
             tally.violate(1, **{**steps[0]["after"], **more})
-    return found == len(pairs)
+    return decided == len(look.pairs)
+
+
+def _are_equal(messages: Messages, look: Look, view: int, orders: list[Ints]) -> bool:
+    """Whether the orders are equal in each stretch of the look's buckets, and so in all: between, they are alike."""
+    buckets = np.array(sorted(bucket for in_view, bucket in look.buckets or () if in_view == view))
+    stretch = np.cumsum(np.diff(buckets, prepend=buckets[0]) > 1)
+    found = []
+    for rows in orders:
+        bucket = messages.place[rows] // BUCKET
+        inside = np.isin(bucket, buckets)
+        found.append([messages.message[rows[inside]], stretch[np.searchsorted(buckets, bucket[inside])]])
+    return all(np.array_equal(one, other) for one, other in zip(*found, strict=True))
 
 
 def _delivered(messages: Messages, view: int, who: str) -> Ints:

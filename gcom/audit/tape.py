@@ -54,24 +54,24 @@ class Tape:
             *(row, kind, rows.at[mine], rows.count[mine], constant[0], sender),
             *(rows.number[mine], rows.serial[mine], places, constant[1], constant[2], mine + 2),
         ]
-        keep = self._wanted(rows, mine, places, sender)
+        keep = self._wanted(rows, mine, places, sender, view)
         self.parts.append([column[keep] for column in columns])
         for index in np.flatnonzero(keep).tolist():
             digests = rows.digests.get(int(mine[index])) if rows.digests else None
             if digests is not None:
                 self.digests[int(row[index])] = digests
 
-    def _wanted(self, rows: Rows, mine: Ints, places: Ints, sender: Ints) -> Any:
+    def _wanted(self, rows: Rows, mine: Ints, places: Ints, sender: Ints, view: int | None) -> Any:
         """Which of the rows are kept; `sender` has indexes of names."""
         if self.whole:
             return np.ones(len(mine), np.bool_)
         keep = np.zeros(len(mine), np.bool_)
-        count, serial, number, view = rows.count[mine], rows.serial[mine], rows.number[mine], rows.view[mine]
+        count, serial, number = rows.count[mine], rows.serial[mine], rows.number[mine]
         for bucket in self.serials:
             keep |= (serial >= 0) & _touches(serial, count, bucket)
         delivered = rows.kind[mine] == DELIVER
-        for in_view, bucket in self.places:
-            keep |= delivered & (view == in_view) & _touches(places, count, bucket)
+        for _, bucket in [place for place in self.places if place[0] == view]:
+            keep |= delivered & _touches(places, count, bucket)
         for who, bucket in self.numbers:
             if who in self.names:
                 keep |= (sender == self.name(who)) & _touches(number, count, bucket)
