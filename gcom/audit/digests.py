@@ -11,6 +11,7 @@ import numpy as np
 from gcom.audit.hashing import BUCKET
 from gcom.audit.judging import Look
 from gcom.audit.place import Tally
+from gcom.audit.ranges import expanded
 from gcom.audit.records import DELIVER, SEND, Ints
 from gcom.audit.tape import Tape
 
@@ -60,8 +61,8 @@ def _digests(tape: Tape, kind: int) -> tuple[Ints, Ints, Ints, Any]:
     ]
     lengths = np.array([len(each) for each in lists], np.int64)
     starts = np.cumsum(count) - count
-    line = np.repeat(rows, count)
-    step = np.arange(len(line)) - np.repeat(starts, count)
+    run, step = expanded(count)
+    line = rows[run]
     places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
     digest, told = np.zeros(len(line), np.int64), np.zeros(len(line), np.bool_)
     digest[places] = np.fromiter(chain.from_iterable(lists), np.int64)

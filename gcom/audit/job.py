@@ -20,28 +20,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from gcom.audit import stages
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
 from gcom.audit.crossing import judge_causality, packed, unpacked
 from gcom.audit.judging import MOST, Judgement, Look
 from gcom.audit.kept import Kept
 from gcom.audit.partial import Part, look_at_part, part_of
 from gcom.audit.place import Key
-from gcom.audit.stages import (
-    CHAIN_BYTES,
-    Outcome,
-    Summary,
-    chains_of,
-    coverages,
-    crossed,
-    crosses,
-    judged,
-    looked,
-    outcome_of,
-    seen,
-    summarized,
-    to_repeat,
-    whole_chains,
-)
+from gcom.audit.stages import CHAIN_BYTES, Outcome, Summary
 from gcom.audit.wire import pack, unpack
 
 TASKS = 256  # of one stage, at most: more cost more to start than they share
@@ -72,22 +58,22 @@ def run(
     `tell` hears what begins.
     """
     seeds = (secrets.randbits(64), secrets.randbits(64)) if kept is None else kept.seeds
-    chains = chains_of(catalogue, chain_bytes if kept is None else 1)
+    chains = stages.chains_of(catalogue, chain_bytes if kept is None else 1)
     if kept is None:
         accounts = _scan(spark, chains, range(len(chains)), seeds).persist()
     else:
         accounts = _scan_new(spark, chains, catalogue, kept).persist()
     tell(f"reading {len(catalogue.sizes):,} segments of {len(catalogue.paths):,} processes")
     summaries = _summaries(accounts)
-    again = to_repeat(summaries)
+    again = stages.to_repeat(summaries)
     if again:
         tell(f"reading {len(again):,} processes once more, from their first lines")
         repeated = range(len(chains), len(chains) + len(again))
-        chains += whole_chains(catalogue, again)
+        chains += stages.whole_chains(catalogue, again)
         whole = _scan(spark, chains, repeated, seeds).persist()
         summaries = {**summaries, **_summaries(whole)}
         accounts = accounts.where(~accounts.process.isin(again)).unionByName(whole)
-    coverage = coverages(catalogue, summaries)
+    coverage = stages.coverages(catalogue, summaries)
     tell("comparing what the processes say")
     judgements = _judge(accounts, coverage, most)
     tell("looking at messages where accounts differ")
@@ -95,8 +81,8 @@ def run(
     _look_closer(spark, small, catalogue, coverage, seeds)
     _look_at_parts(spark, [each for each in judgements if each.deliveries > most], chains, coverage, seeds, most)
     believed = [chain for index, chain in enumerate(chains) if chain.process not in again or index in repeated]
-    _cross(spark, [each for each in judgements if crosses(each, most)], believed, coverage)
-    return outcome_of(judgements, catalogue, summaries, coverage)
+    _cross(spark, [each for each in judgements if stages.crosses(each, most)], believed, coverage)
+    return stages.outcome_of(judgements, catalogue, summaries, coverage)
 
 
 # Stage 1
@@ -144,7 +130,7 @@ def _account_rows(chain: Chain, index: int, scanned: Scanned) -> pa.RecordBatch:
     rows: list[tuple[Any, ...]] = [
         (*key, chain.process, index, pack(account)) for key, account in scanner.accounts.items()
     ]
-    summary = summarized(chain, index, scanned)
+    summary = stages.summarized(chain, index, scanned)
     rows.append((None, None, chain.process, index, pack(summary)))
     return _batch(rows, _ACCOUNTS)
 
@@ -171,7 +157,7 @@ def _judge(accounts: Any, coverage: dict[str, str], most: int) -> list[Judgement
     def judge_group(table: pa.Table) -> pa.Table:
         rows = sorted(table.select(["chain", "payload"]).to_pylist(), key=lambda row: row["chain"])
         key = _key_of(table)
-        found = judged(key, {row["chain"]: unpack(row["payload"]) for row in rows}, coverage, most)
+        found = stages.judged(key, {row["chain"]: unpack(row["payload"]) for row in rows}, coverage, most)
         return _judgement_row(key, found)
 
     of_groups = accounts.where(accounts.group.isNotNull()).groupBy("group", "instance")
@@ -203,7 +189,7 @@ def _look_closer(
     for judgement in judgements:
         for process in judgement.processes if judgement.looks else ():
             wanted[process].append(judgement.key)
-    chains = whole_chains(catalogue, sorted(wanted))
+    chains = stages.whole_chains(catalogue, sorted(wanted))
     if not chains:
         return
 
@@ -211,7 +197,7 @@ def _look_closer(
         for batch in batches:
             for index in batch.column(0).to_pylist():
                 chain = chains[index]
-                found = seen(chain, seeds, {key: looks[key] for key in wanted[chain.process]})
+                found = stages.seen(chain, seeds, {key: looks[key] for key in wanted[chain.process]})
                 yield _batch([(*key, chain.process, index, pack(of)) for key, of in found], _ACCOUNTS)
 
     tapes = spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(read_again, ACCOUNTS)
@@ -222,7 +208,7 @@ def _looking(looks: dict[Key, list[Look]], coverage: dict[str, str]) -> Callable
     def look_at_group(table: pa.Table) -> pa.Table:
         key = _key_of(table)
         rows = sorted(table.select(["process", "payload"]).to_pylist(), key=lambda row: row["process"])
-        return _judgement_row(key, looked(key, [unpack(row["payload"]) for row in rows], coverage, looks[key]))
+        return _judgement_row(key, stages.looked(key, [unpack(row["payload"]) for row in rows], coverage, looks[key]))
 
     return look_at_group
 
@@ -253,7 +239,7 @@ def _look_at_parts(
         for batch in batches:
             for index in (which[each] for each in batch.column(0).to_pylist()):
                 looks = {key: part.looks for key, part in parts.items() if index in part.chains}
-                found = seen(chains[index], seeds, looks)
+                found = stages.seen(chains[index], seeds, looks)
                 rows = [(*key, chains[index].process, index, pack(tape)) for key, (_, tape, _) in found]
                 yield _batch(rows, _ACCOUNTS)
 
@@ -284,7 +270,7 @@ def _cross(spark: Any, judgements: list[Judgement], chains: list[Chain], coverag
     def cross(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for index in batch.column(0).to_pylist():
-                for key, (*place, block) in crossed(chains[index], members):
+                for key, (*place, block) in stages.crossed(chains[index], members):
                     yield _batch([(*key, *place, packed(block))], _BLOCKS)
 
     def judge_blocks(table: pa.Table) -> pa.Table:

@@ -124,17 +124,17 @@ def judge(group: Group, most: int = MOST) -> Judgement:
     digests = any(account.sent_digests or account.heard_digests for account in accounts.values())
     definition = group.definition()
     judgement = Judgement(
-        group.key,
-        definition,
-        expected_rules(definition, digests),
-        tallies,
-        sorted({*group.accounts, *group.gaps}),
-        len({view["view"] for account in accounts.values() for view in account.views}),
-        sum(account.deliveries for account in accounts.values()),
-        any(account.deliveries_without_serial for account in accounts.values()),
-        group.members(),
+        key=group.key,
+        definition=definition,
+        expected=expected_rules(definition, digests),
+        tallies=tallies,
+        processes=sorted({*group.accounts, *group.gaps}),
+        views=len({view["view"] for account in accounts.values() for view in account.views}),
+        deliveries=sum(account.deliveries for account in accounts.values()),
+        serials_missing=any(account.deliveries_without_serial for account in accounts.values()),
+        members=group.members(),
+        history=history_of(accounts),
     )
-    judgement.history = history_of(accounts)
     _add_gaps(group, tallies)
     _judge_creation(group, tallies["NO_CREATION"])
     _judge_sent_views(group, tallies["SENDING_VIEW"])

@@ -137,19 +137,19 @@ def _group_result(judgement: Judgement) -> GroupResult:
     verdict, reason = _verdict(judgement, rules)
     group, instance = judgement.key
     return GroupResult(
-        group,
-        instance,
-        judgement.definition.get("ordering", ""),
-        judgement.definition.get("multicast", ""),
-        verdict,
-        reason,
-        rules,
-        incidents_of(judgement),
-        judgement.processes,
-        judgement.views,
-        judgement.deliveries,
-        judgement.history,
-        {rule: found for rule in RULES if (found := judgement.history.violations(judgement.tallies[rule]))},
+        group=group,
+        instance=instance,
+        ordering=judgement.definition.get("ordering", ""),
+        multicast=judgement.definition.get("multicast", ""),
+        verdict=verdict,
+        reason=reason,
+        rules=rules,
+        incidents=incidents_of(judgement),
+        processes=judgement.processes,
+        views=judgement.views,
+        deliveries=judgement.deliveries,
+        history=judgement.history,
+        spread={rule: found for rule in RULES if (found := judgement.history.violations(judgement.tallies[rule]))},
     )
 
 

@@ -56,7 +56,7 @@ class Scanner:
             place.present, place.hides_members = True, False
             account = self.accounts[group, each.get("instance", "")]
             account.known_sent = each.get("number", 0)
-            account.sections.append(Section(each["view"], False, None, True))
+            account.sections.append(Section(each["view"], installed=False, start=None, covered=True))
 
     def feed(self, segment: Segment, missing: bool, first: bool) -> None:
         """Go through a segment; `missing` tells that one before it is not there, `first` that this pass begins here."""
@@ -171,20 +171,19 @@ class Scanner:
         clocks = _clocks_by_key(rows)
         stated = {(group, each.get("instance", "")) for b in breaks for group, each in (b.state or {}).items()}
         for key in sorted({*self.places, *stated, *slices}):
-            entries = clocks.get(key, {})
-            place, tape = self._place(key), self.tapes.get(key)
+            place = self._place(key)
             account = self.accounts[key]
             stretches = Stretches(
-                place,
-                account,
-                rows,
-                words,
-                entries,
-                self._path,
-                self.seeds,
-                self.notes,
-                tape,
-                self.crossings.get(key),
+                place=place,
+                account=account,
+                rows=rows,
+                words=words,
+                clock=clocks.get(key, {}),
+                path=self._path,
+                seeds=self.seeds,
+                notes=self.notes,
+                tape=self.tapes.get(key),
+                crossing=self.crossings.get(key),
             )
             mine = slices.get(key, np.zeros(0, np.int64))
             stretches.go(mine, breaks, seeded=seeded)

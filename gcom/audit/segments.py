@@ -35,7 +35,6 @@ class Segment:
     closing: Closing | None = None
     torn: bool = False
     damage: str = ""
-    checksum: int = 0
 
 
 def read_segment(path: str, data: bytes) -> Segment | str:
@@ -52,15 +51,14 @@ def read_segment(path: str, data: bytes) -> Segment | str:
     segment = Segment(path, opening, Rows.none(), torn=torn, damage=wrong)
     if wrong:
         return segment
-    segment.checksum = zlib.crc32(memoryview(data)[:body])
-    lines = data.count(b"\n", 0, body)
     if closing is not None:
+        lines, checksum = data.count(b"\n", 0, body), zlib.crc32(memoryview(data)[:body])
         segment.closing = Closing(closing["at"], closing["reason"] == "exit")
         if torn or closing["records"] != lines:
             segment.damage = f"its close says {closing['records']} lines before it, there are {lines}"
             segment.damage += " and a piece behind it" if torn else ""
-        elif closing["crc32"] != segment.checksum:
-            segment.damage = f"its close says checksum {closing['crc32']}, it is {segment.checksum}"
+        elif closing["crc32"] != checksum:
+            segment.damage = f"its close says checksum {closing['crc32']}, it is {checksum}"
     if not segment.damage:
         segment.rows = parse(data, first, body)
     return segment

@@ -106,7 +106,9 @@ class Stretches:
         place.install(view, members, base, record.get("base_serial", 0))
         start = {who: place.settled_of(who).highest for who in members} if certain else None
         self.account.views.append(record)
-        self.account.sections.append(Section(view, True, start, covered=certain, serial=place.serial or 0))
+        self.account.sections.append(
+            Section(view, installed=True, start=start, covered=certain, serial=place.serial or 0)
+        )
 
     def _end(self, following: int | str) -> None:
         self._close(following)
@@ -157,7 +159,7 @@ class Stretches:
         section = self._section()
         if section is None or section.view != state["view"]:
             self._close("unknown")
-            self.account.sections.append(Section(state["view"], False, None, covered=False))
+            self.account.sections.append(Section(state["view"], installed=False, start=None, covered=False))
         place.restore(state)
 
     def _note_unlike(self, opening: Break) -> None:

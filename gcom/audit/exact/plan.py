@@ -183,15 +183,15 @@ def _judgement(row: Any) -> Judgement:
     definition = row.definition.asDict() if row.definition is not None else {}
     definition.pop("seq", None)
     return Judgement(
-        (row.group, row.instance),
-        definition,
-        expected_rules(definition, bool(row.digests)),
-        {rule: Tally() for rule in RULES},
-        row.processes,
-        row.views or 0,
-        row.deliveries or 0,
-        bool(row.serials_missing),
-        {each.view: each.members for each in row.lists or ()},
+        key=(row.group, row.instance),
+        definition=definition,
+        expected=expected_rules(definition, bool(row.digests)),
+        tallies={rule: Tally() for rule in RULES},
+        processes=row.processes,
+        views=row.views or 0,
+        deliveries=row.deliveries or 0,
+        serials_missing=bool(row.serials_missing),
+        members={each.view: each.members for each in row.lists or ()},
     )
 
 
