@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from gcom.audit.crossing import Crossing
+from gcom.audit.causality import Dependencies
 from gcom.audit.files import read_file
 from gcom.audit.place import Key, comparable_state
 from gcom.audit.reading import Listing, open_segment, read_opening
@@ -84,7 +84,7 @@ def scan(
     chain: Chain,
     seeds: tuple[int, int],
     tapes: dict[Key, Tape] | None = None,
-    crossings: dict[Key, Crossing] | None = None,
+    dependencies: dict[Key, Dependencies] | None = None,
 ) -> Scanned:
     """Go through a chain's segments, one in memory at a time."""
     scanned: Scanned | None = None
@@ -93,7 +93,7 @@ def scan(
         segment = open_segment(path)
         if scanned is None:
             opening = None if isinstance(segment, str) or chain.first else segment.opening
-            scanned = _begun(chain, opening, Scanner(chain.process, seeds, _states(opening), tapes, crossings))
+            scanned = _begun(chain, opening, Scanner(chain.process, seeds, _states(opening), tapes, dependencies))
             previous = -1 if opening is None else opening.segment - 1
         if isinstance(segment, str):  # it has changed since it was listed
             scanned.scanner.lose_segment(f"{path}: {segment}")

@@ -84,9 +84,10 @@ def deliver_their_own(group: Group) -> bool:
 
 
 def pass_alike(group: Group) -> bool:
-    """Whether all who install a view do so after one serial, and no serial stands for a message at one process and for
+    """Whether all who install a view do so after one serial, and have something of each bucket that they passed.
 
-    nothing at another that passed it: of a bucket that somebody has, all who passed a part have equal prints.
+    So no serial stands for a message at one process and for nothing at another that passed it: of a bucket that
+    somebody has, all who passed a part have equal prints.
     """
     buckets = sorted({bucket for account in group.accounts.values() for bucket in account.serials})
     starts: dict[int, int] = {}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gcom.audit.crossing import Placed, judge_causality
+from gcom.audit.causality import Placed, judge_causality
 from gcom.audit.digests import judge_integrity
 from gcom.audit.groups import Group
 from gcom.audit.intervals import Intervals
@@ -102,7 +102,7 @@ class _Paths:
 
 
 def look(group: Group, tapes: list[Tape], blocks: list[Placed], looks: list[Look]) -> dict[str, Tally]:
-    """The tallies that `looks` ask for, gaps apart; `blocks` are all that CAUSAL compares (crossing.py)."""
+    """The tallies that `looks` ask for, gaps apart; `blocks` are all that CAUSAL compares (causality.py)."""
     if not tapes:  # a state alone told of the group
         return {each.rule: Tally() for each in looks}
     found: dict[str, Tally] = {}

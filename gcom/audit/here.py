@@ -9,7 +9,7 @@ from collections import defaultdict
 from gcom.audit import stages
 from gcom.audit.account import Account
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
-from gcom.audit.crossing import judge_causality
+from gcom.audit.causality import judge_causality
 from gcom.audit.judging import MOST, Judgement
 from gcom.audit.partial import look_at_part, part_of
 from gcom.audit.place import Key
@@ -44,8 +44,8 @@ def run_here(
             _look_at_part(judgement, chains, coverage, seeds, most)
         elif judgement.looks:
             _look_closer(judgement, catalogue, coverage, seeds)
-        if stages.crosses(judgement, most):
-            _cross(judgement, chains, coverage)
+        if stages.needs_causality(judgement, most):
+            _judge_causality(judgement, chains, coverage)
     return stages.outcome_of(judgements, catalogue, summaries, coverage)
 
 
@@ -71,6 +71,6 @@ def _look_at_part(judgement: Judgement, chains: list[Chain], coverage: dict[str,
         judgement.add(look_at_part(tapes, part))
 
 
-def _cross(judgement: Judgement, chains: list[Chain], coverage: dict[str, str]) -> None:
-    blocks = [block for chain in chains for _, block in stages.crossed(chain, [judgement.key])]
+def _judge_causality(judgement: Judgement, chains: list[Chain], coverage: dict[str, str]) -> None:
+    blocks = [block for chain in chains for _, block in stages.dependencies_of(chain, [judgement.key])]
     judgement.add({"CAUSAL": judge_causality(blocks, judgement.members, coverage)})

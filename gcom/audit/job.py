@@ -4,7 +4,8 @@
 2. judge: one task a (group, instance), over its processes' accounts (judging.py).
 3. look: where fingerprints differ, the messages of just these buckets are read once more (tape.py, closer.py); of a
    large group the first of them (partial.py).
-4. cross: CAUSAL of a large group that no serials certify, one task a sender and bucket of its numbers (crossing.py).
+4. causality: CAUSAL of a large group that no serials certify, one task a sender and bucket of its numbers
+   (causality.py).
 
 A segment that is not its log's first is scanned from what its `open` says; the driver then holds each chain's end
 against the beginning of the next, and a process of which they differ, or that has gaps, is gone through once more from
@@ -22,7 +23,7 @@ import pyarrow as pa
 
 from gcom.audit import stages
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
-from gcom.audit.crossing import judge_causality, packed, unpacked
+from gcom.audit.causality import judge_causality, packed, unpacked
 from gcom.audit.judging import MOST, Judgement, Look
 from gcom.audit.kept import Kept
 from gcom.audit.partial import Part, look_at_part, part_of
@@ -81,7 +82,7 @@ def run(
     _look_closer(spark, small, catalogue, coverage, seeds)
     _look_at_parts(spark, [each for each in judgements if each.deliveries > most], chains, coverage, seeds, most)
     believed = [chain for index, chain in enumerate(chains) if chain.process not in again or index in repeated]
-    _cross(spark, [each for each in judgements if stages.crosses(each, most)], believed, coverage)
+    _judge_causality(spark, [each for each in judgements if stages.needs_causality(each, most)], believed, coverage)
     return stages.outcome_of(judgements, catalogue, summaries, coverage)
 
 
@@ -260,17 +261,17 @@ def _looking_at_part(parts: dict[Key, Part]) -> Callable[[pa.Table], pa.Table]:
 # Stage 4
 
 
-def _cross(spark: Any, judgements: list[Judgement], chains: list[Chain], coverage: dict[str, str]) -> None:
+def _judge_causality(spark: Any, judgements: list[Judgement], chains: list[Chain], coverage: dict[str, str]) -> None:
     """CAUSAL of large groups: what senders had heard meets what receivers had settled, a bucket of numbers a task."""
     if not judgements:
         return
     members = {judgement.key: judgement.members for judgement in judgements}
     chains = [chain for chain in chains if any(chain.process in judgement.processes for judgement in judgements)]
 
-    def cross(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def read_again(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for index in batch.column(0).to_pylist():
-                for key, (*place, block) in stages.crossed(chains[index], members):
+                for key, (*place, block) in stages.dependencies_of(chains[index], members):
                     yield _batch([(*key, *place, packed(block))], _BLOCKS)
 
     def judge_blocks(table: pa.Table) -> pa.Table:
@@ -279,5 +280,5 @@ def _cross(spark: Any, judgements: list[Judgement], chains: list[Chain], coverag
         blocks = [(row["sender"], row["bucket"], row["kind"], unpacked(row["payload"])) for row in rows]
         return _judgement_row(key, {"CAUSAL": judge_causality(blocks, members[key], coverage)})
 
-    blocks = spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(cross, BLOCKS)
+    blocks = spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(read_again, BLOCKS)
     _add(judgements, blocks.groupBy("group", "instance", "sender", "bucket").applyInArrow(judge_blocks, JUDGEMENTS))

@@ -307,9 +307,9 @@ def _substance(view: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _look_at_integrity(group: Group, tally: Tally) -> list[Look]:
-    """Of a sender's bucket of numbers, equal prints of its sends and of a process's deliveries are equal digests;
+    """Of a sender's bucket of numbers, equal prints of its sends and of a process's deliveries are equal digests.
 
-    unless what was sent twice with two digests was delivered twice with both.
+    Only what was sent twice with two digests may have been delivered twice with both.
     """
     doubtful = {who for who in group.accounts if not sends_once(group, who)} if has_duplicates(group) else set()
     sent: Fingerprints = {}
@@ -437,9 +437,9 @@ def _share(sets: list[dict[str, Intervals]], index: int, least: int) -> bool:
 
 
 def _look_at_causality(group: Group, tallies: dict[str, Tally], looks: list[Look]) -> list[Look]:
-    """Where serials rise by one everywhere, each message has one, and FIFO and the starts agree, past comes first:
+    """Where serials rise by one everywhere, each message has one, and FIFO and the starts agree, past comes first.
 
-    a message's serial is above all that its sender had delivered before it sent it, since the sender delivers it after
+    A message's serial is above all that its sender had delivered before it sent it, since the sender delivers it after
     these; and who delivers it has passed all lower serials, with what they stand for, or had that in its base.
     """
     accounts = group.accounts.values()

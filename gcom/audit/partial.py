@@ -35,9 +35,9 @@ class Part:
 
 
 def part_of(judgement: Judgement, most: int, coverage: dict[str, str]) -> Part:
-    """Choose the first buckets for each rule but CAUSAL, of all views alike: for all rules about `most` messages
+    """Choose for each rule but CAUSAL the first buckets, of all views alike.
 
-    together, for each at least one bucket.
+    They have about `most` messages for all rules together; at least one bucket is chosen for each.
     """
     part = Part(closed=frozenset(who for who, state in coverage.items() if state == "closed"))
     for look in judgement.looks:

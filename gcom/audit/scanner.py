@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from gcom.audit.account import Account
-from gcom.audit.crossing import Crossing
+from gcom.audit.causality import Dependencies
 from gcom.audit.hashing import word_of
 from gcom.audit.place import Key, Place, Section
 from gcom.audit.records import BAD, ELECT, LOST, OTHER, Ints, Record, Rows, only_forward
@@ -28,11 +28,11 @@ class Scanner:
         seeds: tuple[int, int],
         state: Record | None = None,
         tapes: dict[Key, Tape] | None = None,
-        crossings: dict[Key, Crossing] | None = None,
+        dependencies: dict[Key, Dependencies] | None = None,
     ) -> None:
         """`state` is what the first segment's opening says, where this pass does not begin at the log's beginning.
 
-        `tapes` and `crossings` are filled with the messages of their groups.
+        `tapes` and `dependencies` are filled with the messages of their groups.
         """
         self.process = process
         self.accounts: dict[Key, Account] = {}
@@ -43,7 +43,7 @@ class Scanner:
         self.expected = 1
         self.seeds = seeds
         self.tapes = tapes or {}
-        self.crossings = crossings or {}
+        self.dependencies = dependencies or {}
         self._stateless_gaps: list[int] = []
         self._pending: list[Break] = []  # gaps of which the next opening may tell what they hid
         self._words: dict[str, int] = {}
@@ -183,7 +183,7 @@ class Scanner:
                 seeds=self.seeds,
                 notes=self.notes,
                 tape=self.tapes.get(key),
-                crossing=self.crossings.get(key),
+                dependencies=self.dependencies.get(key),
             )
             mine = slices.get(key, np.zeros(0, np.int64))
             stretches.go(mine, breaks, seeded=seeded)

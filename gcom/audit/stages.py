@@ -13,8 +13,8 @@ from itertools import pairwise
 
 from gcom.audit.account import Account
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
+from gcom.audit.causality import Dependencies, Placed
 from gcom.audit.closer import look
-from gcom.audit.crossing import Crossing, Placed
 from gcom.audit.groups import Group
 from gcom.audit.judging import Judgement, Look, judge
 from gcom.audit.partial import touched
@@ -149,11 +149,11 @@ Seen = tuple[Account, Tape, list[Placed]]  # what a closer look has of a chain
 def seen(chain: Chain, seeds: tuple[int, int], looks: dict[Key, list[Look]]) -> Iterator[tuple[Key, Seen]]:
     """Go through a chain once more, for the messages that each group's `looks` ask for."""
     tapes = {key: empty_tape(chain.process, each) for key, each in looks.items()}
-    crossings = {key: Crossing(chain.process, sys.maxsize) for key, each in looks.items() if _has_causal(each)}
-    accounts = scan(chain, seeds, tapes, crossings).scanner.accounts
+    dependencies = {key: Dependencies(chain.process, sys.maxsize) for key, each in looks.items() if _has_causal(each)}
+    accounts = scan(chain, seeds, tapes, dependencies).scanner.accounts
     for key, tape in tapes.items():
         if key in accounts:
-            yield key, (accounts[key], tape, crossings[key].blocks if key in crossings else [])
+            yield key, (accounts[key], tape, dependencies[key].blocks if key in dependencies else [])
 
 
 def looked(key: Key, found: list[Seen], coverage: dict[str, str], looks: list[Look]) -> dict[str, Tally]:
@@ -163,16 +163,16 @@ def looked(key: Key, found: list[Seen], coverage: dict[str, str], looks: list[Lo
     return look(group, [tape for _, tape, _ in found], blocks, looks)
 
 
-def crossed(chain: Chain, keys: Iterable[Key]) -> Iterator[tuple[Key, Placed]]:
+def dependencies_of(chain: Chain, keys: Iterable[Key]) -> Iterator[tuple[Key, Placed]]:
     """The blocks that a chain has for CAUSAL of these groups, which are large."""
-    gathered = {key: Crossing(chain.process) for key in keys}
-    scan(chain, (0, 0), crossings=gathered)
+    gathered = {key: Dependencies(chain.process) for key in keys}
+    scan(chain, (0, 0), dependencies=gathered)
     for key, each in gathered.items():
         for block in each.blocks:
             yield key, block
 
 
-def crosses(judgement: Judgement, most: int) -> bool:
+def needs_causality(judgement: Judgement, most: int) -> bool:
     """Whether CAUSAL is judged bucket by bucket, in a stage of its own."""
     return judgement.deliveries > most and _has_causal(judgement.looks)
 

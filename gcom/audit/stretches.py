@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gcom.audit.account import Account, add_prints
-from gcom.audit.crossing import Crossing
+from gcom.audit.causality import Dependencies
 from gcom.audit.hashing import BUCKET, fingerprints, word_of
 from gcom.audit.intervals import Intervals
 from gcom.audit.place import Key, Place, Section, Tally
@@ -38,7 +38,7 @@ class Stretches:
     """Judges the rows of `account.key` in one segment; `clock` are its sends' clock entries, as Rows has them.
 
     `words` are the hashes of `rows.senders`. What the judging needs besides goes in and out by `place`, `account`,
-    `notes` and, where a closer look is taken, `tape` or `crossing`.
+    `notes` and, where a closer look is taken, `tape` or `dependencies`.
     """
 
     place: Place
@@ -50,7 +50,7 @@ class Stretches:
     seeds: tuple[int, int]
     notes: list[str]
     tape: Tape | None
-    crossing: Crossing | None
+    dependencies: Dependencies | None
 
     @property
     def process(self) -> str:
@@ -178,10 +178,10 @@ class Stretches:
         self._judge_own_deliveries(sends, delivers)
         heard_at_sends = self._judge_clocks(sends, delivers)
         self._judge_sending_views(delivers)
-        if self.crossing is not None:
+        if self.dependencies is not None:
             named = passed[self.rows.sender[passed] >= 0]
-            self.crossing.record_deliveries(self.rows, named, self.place, self.path)
-            self.crossing.record_sends(self.rows, sends, heard_at_sends, self.place.certain)
+            self.dependencies.record_deliveries(self.rows, named, self.place, self.path)
+            self.dependencies.record_sends(self.rows, sends, heard_at_sends, self.place.certain)
         self._note_sends(sends, heard_at_sends)
         before = self._judge_senders(passed)
         self._judge_serials(passed)

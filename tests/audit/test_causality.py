@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gcom.audit.crossing import Crossing, judge_causality, packed, unpacked
+from gcom.audit.causality import Dependencies, judge_causality, packed, unpacked
 from gcom.audit.place import Place
 from gcom.audit.records import DELIVER, Rows
 
@@ -59,12 +59,12 @@ def _found(settled: list[tuple[str, int, int]], needed: dict[int, int]) -> set[i
     """The needer's messages of which the audit says that they came too early."""
     members = (NEEDER, SENDER)
     rows, place = _rows(settled), Place(view=1, members=members)
-    crossing = Crossing("p#1")
-    crossing.record_deliveries(rows, np.arange(len(settled)), place, "file")
-    needer = Crossing(NEEDER)
+    dependencies = Dependencies("p#1")
+    dependencies.record_deliveries(rows, np.arange(len(settled)), place, "file")
+    needer = Dependencies(NEEDER)
     sends = _rows([(NEEDER, number, 1) for number in needed])
     needer.record_sends(sends, np.arange(len(needed)), {SENDER: np.array(list(needed.values()))}, certain=True)
-    blocks = [*crossing.blocks, *needer.blocks]
+    blocks = [*dependencies.blocks, *needer.blocks]
     found = set()
     for number in needed:
         one = {**needer.blocks[0][3]}
@@ -81,9 +81,9 @@ def test_only_what_a_block_has_no_room_for_is_unknown() -> None:
     rows, place = _rows(settled), Place(view=1, members=(NEEDER, SENDER))
     sends = _rows([(NEEDER, number, 1) for number in range(1, 40)])
     for most, unknown in ((39, False), (38, True)):
-        crossing, needer = Crossing("p#1", most), Crossing(NEEDER)
-        crossing.record_deliveries(rows, np.arange(len(settled)), place, "file")
+        dependencies, needer = Dependencies("p#1", most), Dependencies(NEEDER)
+        dependencies.record_deliveries(rows, np.arange(len(settled)), place, "file")
         heard = 2 * np.arange(1, 40)
         needer.record_sends(sends, np.arange(39), {SENDER: heard}, certain=True)
-        tally = judge_causality([*crossing.blocks, *needer.blocks], {1: [NEEDER, SENDER]}, {SENDER: "closed"})
+        tally = judge_causality([*dependencies.blocks, *needer.blocks], {1: [NEEDER, SENDER]}, {SENDER: "closed"})
         assert (tally.evaluated, tally.violations, bool(tally.unknown)) == (39, 0, unknown)

@@ -37,8 +37,8 @@ _NO_NUMBERS = np.zeros(0, np.int64)
 
 
 @dataclass(slots=True)
-class Crossing:
-    """Gathers the blocks of one process in one (group, instance), each with at most `holes_max` of one sender."""
+class Dependencies:
+    """Gathers the blocks of one process in one (group, instance), each with at most `holes_max` holes of a sender."""
 
     process: str
     holes_max: int = HOLES_MAX
