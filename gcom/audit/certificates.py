@@ -26,6 +26,7 @@ def count_placed(group: Group) -> int:
 
 
 def has_duplicates(group: Group) -> bool:
+    """Whether some process delivered what was settled there before (NO_DUPLICATION)."""
     return any(account.tally("NO_DUPLICATION").violations for account in group.accounts.values())
 
 

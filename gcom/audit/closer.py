@@ -29,7 +29,6 @@ class Messages:
     processes: list[str]
     names: list[str]
     process: Ints
-    row: Ints
     kind: Ints
     at: Ints
     view: Ints
@@ -78,7 +77,7 @@ def messages_of(tapes: list[Tape]) -> Messages:
             "at": columns["at"][into] + step,
             "place": columns["place"][into] + step,
             "file": columns["file"][into] + file_base,
-            **{name: columns[name][into] for name in ("row", "kind", "view", "section", "line")},
+            **{name: columns[name][into] for name in ("kind", "view", "section", "line")},
         }
         file_base += len(tape.files)
         files += tape.files

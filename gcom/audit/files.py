@@ -15,10 +15,12 @@ _ALIASES = {"s3a://": "s3://", "s3n://": "s3://"}  # what Spark calls it: what A
 
 
 def is_remote(name: str) -> bool:
+    """Whether only Arrow's file systems reach the file of that full name."""
     return "://" in name and not name.startswith("file://")
 
 
 def local(name: str) -> Path:
+    """The path of a file that is not remote."""
     return Path(name.removeprefix("file://"))
 
 

@@ -44,6 +44,7 @@ class Group:
         return self.coverage.get(process) == "closed"
 
     def sections(self) -> list[tuple[str, Section]]:
+        """All processes' with their names, each process's in its log's order."""
         return [(who, each) for who, account in sorted(self.accounts.items()) for each in account.sections]
 
     def classes(self) -> dict[tuple[int, int | str], list[tuple[str, Section]]]:
@@ -63,6 +64,7 @@ class Group:
         return found
 
     def definition(self) -> dict[str, Any]:
+        """A `view` record, of which each has the group's definition; empty if there is none."""
         for account in self.accounts.values():
             for view in account.views:
                 return view

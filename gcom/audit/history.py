@@ -35,6 +35,7 @@ class History:
 
 
 def history_of(accounts: dict[str, Account]) -> History:
+    """`accounts` are by process."""
     history = History()
     for process, account in sorted(accounts.items()):
         history.whole.add(account.timeline)

@@ -92,12 +92,22 @@ def run(
 def _scan(spark: Any, chains: list[Chain], which: Sequence[int], seeds: tuple[int, int]) -> Any:
     """The accounts of the chains `which`, an index each."""
 
-    def scanned(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for index in (which[each] for each in batch.column(0).to_pylist()):
-                yield _account_rows(chains[index], index, scan(chains[index], seeds))
+    def scanned(place: int) -> Iterator[pa.RecordBatch]:
+        index = which[place]
+        yield _account_rows(chains[index], index, scan(chains[index], seeds))
 
-    return spark.range(0, len(which), 1, min(len(which), TASKS)).mapInArrow(scanned, ACCOUNTS)
+    return _spread(spark, len(which), scanned, ACCOUNTS)
+
+
+def _spread(spark: Any, count: int, rows_of: Callable[[int], Iterator[pa.RecordBatch]], schema: str) -> Any:
+    """The rows of each index below `count`, in so many tasks if they are not too many."""
+
+    def of_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for index in batch.column(0).to_pylist():
+                yield from rows_of(index)
+
+    return spark.range(0, count, 1, min(count, TASKS)).mapInArrow(of_task, schema)
 
 
 def _scan_new(spark: Any, chains: list[Chain], catalogue: Catalogue, kept: Kept) -> Any:
@@ -194,14 +204,12 @@ def _look_closer(
     if not chains:
         return
 
-    def read_again(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for index in batch.column(0).to_pylist():
-                chain = chains[index]
-                found = stages.seen(chain, seeds, {key: looks[key] for key in wanted[chain.process]})
-                yield _batch([(*key, chain.process, index, pack(of)) for key, of in found], _ACCOUNTS)
+    def read_again(index: int) -> Iterator[pa.RecordBatch]:
+        chain = chains[index]
+        found = stages.seen(chain, seeds, {key: looks[key] for key in wanted[chain.process]})
+        yield _batch([(*key, chain.process, index, pack(of)) for key, of in found], _ACCOUNTS)
 
-    tapes = spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(read_again, ACCOUNTS)
+    tapes = _spread(spark, len(chains), read_again, ACCOUNTS)
     _add(judgements, tapes.groupBy("group", "instance").applyInArrow(_looking(looks, coverage), JUDGEMENTS))
 
 
@@ -236,15 +244,13 @@ def _look_at_parts(
     if not which:
         return
 
-    def read_again(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for index in (which[each] for each in batch.column(0).to_pylist()):
-                looks = {key: part.looks for key, part in parts.items() if index in part.chains}
-                found = stages.seen(chains[index], seeds, looks)
-                rows = [(*key, chains[index].process, index, pack(tape)) for key, (_, tape, _) in found]
-                yield _batch(rows, _ACCOUNTS)
+    def read_again(place: int) -> Iterator[pa.RecordBatch]:
+        index = which[place]
+        looks = {key: part.looks for key, part in parts.items() if index in part.chains}
+        found = stages.seen(chains[index], seeds, looks)
+        yield _batch([(*key, chains[index].process, index, pack(tape)) for key, (_, tape, _) in found], _ACCOUNTS)
 
-    tapes = spark.range(0, len(which), 1, min(len(which), TASKS)).mapInArrow(read_again, ACCOUNTS)
+    tapes = _spread(spark, len(which), read_again, ACCOUNTS)
     _add(judgements, tapes.groupBy("group", "instance").applyInArrow(_looking_at_part(parts), JUDGEMENTS))
 
 
@@ -268,11 +274,9 @@ def _judge_causality(spark: Any, judgements: list[Judgement], chains: list[Chain
     members = {judgement.key: judgement.members for judgement in judgements}
     chains = [chain for chain in chains if any(chain.process in judgement.processes for judgement in judgements)]
 
-    def read_again(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for index in batch.column(0).to_pylist():
-                for key, (*place, block) in stages.dependencies_of(chains[index], members):
-                    yield _batch([(*key, *place, packed(block))], _BLOCKS)
+    def read_again(index: int) -> Iterator[pa.RecordBatch]:
+        for key, (*place, block) in stages.dependencies_of(chains[index], members):
+            yield _batch([(*key, *place, packed(block))], _BLOCKS)
 
     def judge_blocks(table: pa.Table) -> pa.Table:
         key = _key_of(table)
@@ -280,5 +284,5 @@ def _judge_causality(spark: Any, judgements: list[Judgement], chains: list[Chain
         blocks = [(row["sender"], row["bucket"], row["kind"], unpacked(row["payload"])) for row in rows]
         return _judgement_row(key, {"CAUSAL": judge_causality(blocks, members[key], coverage)})
 
-    blocks = spark.range(0, len(chains), 1, min(len(chains), TASKS)).mapInArrow(read_again, BLOCKS)
+    blocks = _spread(spark, len(chains), read_again, BLOCKS)
     _add(judgements, blocks.groupBy("group", "instance", "sender", "bucket").applyInArrow(judge_blocks, JUDGEMENTS))

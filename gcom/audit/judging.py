@@ -467,11 +467,9 @@ def _count_dependencies(group: Group) -> int:
 
 
 def verdict_of(tally: Tally) -> str:
+    """FAIL, UNKNOWN, VACUOUS or PASS (DELIVERY_LOG.md, Verdict)."""
     if tally.violations:
         return "FAIL"
     if tally.unknown:
         return "UNKNOWN"
     return "PASS" if tally.evaluated else "VACUOUS"
-
-
-__all__ = ["RULES", "Judgement", "Look", "expected_rules", "judge", "verdict_of"]

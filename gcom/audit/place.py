@@ -32,6 +32,7 @@ class Tally:
             self.examples.append(example)
 
     def doubt(self, messages: int, reason: str) -> None:
+        """Count `messages` unknown cases; the first reason stays."""
         self.unknown += messages
         self.reason = self.reason or reason
 
@@ -132,6 +133,7 @@ class Place:
 
 
 def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
+    """What a `state` calls settled, by sender."""
     settled = {who: Intervals([(1, last)] if last else []) for who, last in state["delivered"].items()}
     for who, ranges in state.get("beyond", {}).items():
         for first, count in ranges:
@@ -140,6 +142,7 @@ def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
 
 
 def comparable_state(state: dict[str, Any], process: str) -> tuple[object, ...]:
+    """A `state` in the form of `Place.as_state`."""
     return _comparable(
         process, state["view"], state.get("number", 0), settled_in(state), state["clock"], state.get("serial", 0)
     )

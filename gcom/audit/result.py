@@ -60,6 +60,7 @@ class Result:
         return [incident for group in self.groups for incident in group.incidents]
 
     def exit_status(self, allow_unknown: bool = False) -> int:
+        """Of the command, as docs/audit.md has it."""
         if self.verdict == "FAIL":
             return VIOLATED
         return PASS if self.verdict == "PASS" or allow_unknown else UNDECIDED
@@ -120,6 +121,7 @@ def _group_row(group: GroupResult) -> dict[str, Any]:
 
 
 def result_of(outcome: Outcome) -> Result:
+    """What is told of what a plan found."""
     groups = [_group_result(judgement) for judgement in outcome.judgements]
     verdict = next((each for each in ("FAIL", "UNKNOWN", "VACUOUS") if any(g.verdict == each for g in groups)), "PASS")
     if not groups:

@@ -12,6 +12,8 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Opening:
+    """What an `open` line says: a segment of a process, its first position, nanoseconds since 1970, and the states."""
+
     process: str
     segment: int
     at: int
@@ -21,6 +23,8 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
+    """What a `close` line says: the position after the last, and whether the process's log ends there."""
+
     at: int
     exited: bool
 

@@ -76,6 +76,7 @@ def whole_chains(catalogue: Catalogue, processes: Iterable[str]) -> list[Chain]:
 
 
 def summarized(chain: Chain, index: int, scanned: Scanned) -> Summary:
+    """`index` is the chain's among all."""
     scanner = scanned.scanner
     return Summary(
         process=chain.process,

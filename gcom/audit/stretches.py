@@ -57,6 +57,7 @@ class Stretches:
         return self.account.process
 
     def go(self, mine: Ints, breaks: list[Break], *, seeded: bool) -> None:
+        """Judge the rows `mine`, in order; `seeded` if the place already is what the first opening's state says."""
         controls = mine[self.rows.kind[mine] > SKIP]
         stops: list[tuple[int, int, Break | None]] = [(int(row), 1, None) for row in controls]
         stops += [(each.row, 0, each) for each in breaks]

@@ -35,6 +35,7 @@ class Tape:
     digests: dict[int, list[int]] = field(default_factory=dict)
 
     def name(self, who: str) -> int:
+        """The index of a process in `names`."""
         if who not in self.names:
             self.names.append(who)
         return self.names.index(who)
@@ -78,6 +79,7 @@ class Tape:
         return keep
 
     def columns(self) -> dict[str, Ints]:
+        """The parts as one, by COLUMNS."""
         if not self.parts:
             return {name: np.zeros(0, np.int64) for name in COLUMNS}
         return {name: np.concatenate(each) for name, each in zip(COLUMNS, zip(*self.parts, strict=True), strict=True)}

@@ -39,6 +39,7 @@ class _Code(IntEnum):
 
 
 def pack(thing: object) -> bytes:
+    """Raises TypeError on what is neither plain nor of a class named here."""
     packed: bytes = msgpack.packb(_plain(thing), strict_types=True)
     return packed
 
