@@ -68,7 +68,7 @@ def who_is_slow_is_put_out_unsuspected(patch: Patch) -> None:
 @mutant(of_three, split_for_long)
 def trace_15_who_has_no_quorum_stays(patch: Patch) -> None:
     """It goes on for ever as if it were in the group, and its name stays taken."""
-    patch.setattr(Detector, "has_quorum", lambda self, now_ms: True)
+    patch.setattr(Grounds, "is_detached", lambda self, now_ms: False)
 
 
 @mutant(of_three, of_at_most(4), one_sleeps)
