@@ -22,7 +22,7 @@ from gcom.values.definition import Definition
 LIMIT_S = 12.0  # what has not happened after so long is told as not happened
 PAUSE_S = 30.0  # at most; it ends a second after the others have gone on
 APART_S = 1.0  # the least time that a split lasts after it was noticed
-GENTLY_S = 0.05  # between a sender's messages, where what the members do to the processor would be measured
+GENTLY_S = 0.2  # between a sender's messages, where what eight of them do to two processors would be measured
 START_S = 1.0  # for the word to join to reach all
 
 
