@@ -2,9 +2,9 @@
 
 A call is `receive(frame) -> reply`. A frame brings the caller's status, control items, runs or a piece of one, a
 piece of the order, and letters; the reply brings the callee's status. A reply may be lost without the callee noticing,
-so it holds only what can be said again: no item of a queue travels in one, but the answer to a Join or a Hail, which
-is asked again (docs/protocols/link.md). Control items are at least once and in any order: every handler is idempotent
-and fenced by the view and the ballot.
+so it holds only what can be said again: the status, and answers whose question is put again, to a Join, a hail, or the
+proposer of a view change (docs/protocols/link.md). Control items are at least once and in any order: every handler is
+idempotent and fenced by the view and the ballot.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ Control = (
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One call, or the reply to one (which has no runs, pieces or letters, and control to a Join or a hail only)."""
+    """One call, or the reply to one (which has no runs, pieces, orders or letters, and of control only answers)."""
 
     group: str
     instance: str

@@ -17,7 +17,7 @@ from gcom.values.names import Address, Process
 # Belong to one change; owed to nobody once its view is over.
 _OF_A_CHANGE = (Join, Prepare, Promise, Nack, Cut, CutOk, Fetch, Probe, Vouch)
 # Answers to the proposer of a change, which asks again for those that do not come. One that is ready when the
-# question's call ends goes with the reply: so a view change takes half as many calls, one after the other.
+# question's call ends goes with the reply: so a view change takes three calls to each, one after the other, not five.
 ANSWERS = (Promise, Nack, CutOk)
 
 

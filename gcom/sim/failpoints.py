@@ -29,7 +29,7 @@ CHUNKS_MIN = 4  # put before the crash that interrupts a state
 @dataclass(slots=True)
 class _Armed:
     event: Event
-    victim: Process = ""  # of calls: the first that made one of the kind
+    victim: Process = ""  # of calls and replies: the first that made one of the kind
     cause: Process = ""  # only runs that were sent when something of it had been delivered
     told: set[Process] = field(default_factory=set)
 
@@ -86,7 +86,7 @@ class Failpoints:
         return None
 
     def at_call(self, stay: Stay, frame: Frame) -> Event | None:
-        """Whether its process crashes, or pauses, over a frame that it has taken."""
+        """Whether its process crashes, or pauses, over a call that it is about to put, or a reply with answers."""
         self._wake(stay, frame)
         first = self._tells_first(stay, frame)
         for armed in self._calls:
