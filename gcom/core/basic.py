@@ -147,10 +147,6 @@ class Basic(Multicast):
             lost.append(Range(sender, first, gap.last))
         return lost
 
-    def deadline_ms(self) -> int | None:
-        times = [gap.since_ms for gaps in self._gaps.values() for gap in gaps.values()]
-        return min(times) + limits.GAP_GRACE_MS if times else None
-
     def _begin(self, others: list[Process], cut: dict[Process, int]) -> None:
         self._top = {sender: max(cut.get(sender, 0), self._top.get(sender, 0)) for sender in others}
         self._gaps = {sender: {} for sender in others}

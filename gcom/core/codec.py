@@ -275,7 +275,7 @@ def decode_decision(data: bytes) -> Decision:
     """Raises MalformedFrame."""
     try:
         return _decision(msgpack.unpackb(data, **_BOUNDS))
-    except (ValueError, TypeError, IndexError, RecursionError, OverflowError, msgpack.UnpackException) as error:
+    except _NOT_OURS as error:
         raise MalformedFrame(f"not a decision: {error}") from error
 
 

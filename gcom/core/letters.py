@@ -141,7 +141,7 @@ class Outbox:
         """The next letters, in the order of their numbers, as many as fit; they count as put to the member."""
         taken: list[Letter] = []
         for letter in islice(self._kept, self.cursor - self.held, None):
-            bytes_max -= letter.size + limits.LETTER_HEADER_BYTES
+            bytes_max -= letter.taken
             if bytes_max < 0 or len(taken) == limits.LETTERS_TAKEN:
                 return taken
             taken.append(letter)

@@ -57,7 +57,7 @@ class Multicast(ABC):
         self.out = Outgoing(process, 0)
         self.consumed: dict[Process, int] = {}  # of each sender, behind this process's application
         self.view = 0
-        self.members: View | None = None
+        self.in_force: View | None = None
         self.phase = Phase.OPEN
         self._cut: dict[Process, int] = {}  # while FILLING
         self._assemblies = Assemblies()
@@ -65,7 +65,7 @@ class Multicast(ABC):
     def install(self, view: View, cut: dict[Process, int]) -> None:
         """Begin `view`; `cut` is where each stream stands."""
         self.view = view.number
-        self.members = view
+        self.in_force = view
         self._become(Phase.OPEN)
         self._assemblies = Assemblies()  # what the cut does not have will never be whole
         others = [member for member in view.members if member != self.process]
@@ -217,10 +217,6 @@ class Multicast(ABC):
     def overdue(self, now_ms: int) -> list[Range]:
         """What is given up by now."""
         return []
-
-    def deadline_ms(self) -> int | None:
-        """When something is given up next."""
-        return None
 
     def release_previous(self) -> None:
         """Everybody who stays has installed: the last view's payloads are not needed any more."""

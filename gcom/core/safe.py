@@ -28,9 +28,9 @@ class Safe(Reliable):
     @property
     def safe(self) -> int:
         """How far this process's stream is held by a majority."""
-        assert self.members is not None, "only a member sends"
+        assert self.in_force is not None, "only a member sends"
         held = {peer: known.held for peer, known in self.out.peers.items()}
-        return held_by_majority(self.members, {**held, self.process: self.out.number})
+        return held_by_majority(self.in_force, {**held, self.process: self.out.number})
 
     def submit(self, run: Run) -> list[Run]:
         super().submit(run)
@@ -69,10 +69,10 @@ class Safe(Reliable):
 
     def _begin(self, others: list[Process], cut: dict[Process, int]) -> None:
         super()._begin(others, cut)
-        assert self.members is not None, "a stream begins in a view"
+        assert self.in_force is not None, "a stream begins in a view"
         self._released[self.process] = self.out.number
         self._told = dict.fromkeys(others, 0)
-        pairs = {sender: held_by_majority(self.members, {sender: 1, self.process: 1}) for sender in others}
+        pairs = {sender: held_by_majority(self.in_force, {sender: 1, self.process: 1}) for sender in others}
         self._pairs = {sender: held == 1 for sender, held in pairs.items()}
 
     def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
