@@ -1,7 +1,7 @@
 """Who is suspected, and why (Chandra and Toueg 1996: an eventually accurate detector; memberlist's Lifeguard).
 
 Evidence is a refused connection after one redial, a node that says it does not know the process, or silence. A
-suspicion is never an expulsion by itself: it makes the lowest-ranked unsuspected member propose a view change, which
+suspicion is never an expulsion by itself: it makes the oldest member that is not suspected propose a view change, which
 needs a quorum. A suspicion is taken back when the process is heard again; once this process has promised to a change,
 only if too few for a quorum are left unsuspected.
 
@@ -154,7 +154,7 @@ class Detector:
         return True
 
     def _review(self) -> None:
-        """Asked for at every step, and seldom another."""
+        """Keep whom it suspects: that is asked for at every step, and changes seldom."""
         self.suspects = {peer: watch.reason for peer, watch in self._watched.items() if watch.trust is Trust.SUSPECTED}
 
     def tick(self, now_ms: int) -> tuple[list[Process], dict[Process, tuple[Process, ...]]]:

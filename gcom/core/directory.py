@@ -169,9 +169,8 @@ class Directory:
             fresh = _Row(request.definition, request.instance, request.view, now_ms)
             return self._full(request.definition.group) or self._put(fresh, now_ms)
         if row.instance != request.instance and row.alive(now_ms) and row.definition == request.definition:
-            merges = (
-                request.definition.netsplit is Netsplit.PARTITIONABLE
-            )  # as their leaders compare, who may meet first
+            # Where sides merge, as their leaders compare, who may meet first.
+            merges = request.definition.netsplit is Netsplit.PARTITIONABLE
             if (request.instance in row.replaced and not merges) or not _stands_above(request, row):
                 return row.entry(now_ms)
             return self._put(row.replace(request.instance, request.view, now_ms), now_ms)

@@ -56,7 +56,7 @@ class Installed:
 
     view: View
     joined: tuple[Process, ...]
-    left: dict[Process, str]  # why each one went: request, or a suspicion's reason
+    left: dict[Process, str]  # why each one went: request, merge, accused, or a suspicion's reason
     base: dict[Process, int] | None = None
     base_serial: int = 0
 
@@ -74,8 +74,9 @@ class Suspected:
 class Ended:
     """The process's stay in the instance is over; nothing follows for it.
 
-    `reason` is request (a leave), expelled, quorum or exit. `settled` is the view that goes on without a leaver whose
-    cut it delivered in full. `unconfirmed` are the first and last of its own messages that may not have arrived.
+    `reason` is request (a leave), merge (a leave for another instance), expelled, quorum, fork or exit; the shell adds
+    defect. `settled` is the view that goes on without a leaver whose cut it delivered in full. `unconfirmed` are the
+    first and last of its own messages that may not have arrived.
     """
 
     view: int

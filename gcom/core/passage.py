@@ -207,7 +207,7 @@ class Passage:
         return set(self.grounds.dropped) if now_ms - self._promised_ms >= limits.STALL_MS else set()
 
     def _should_propose(self, now_ms: int) -> bool:
-        """The lowest rank that a quorum does not suspect proposes, once all members are in the view that is left."""
+        """The oldest whom a quorum does not suspect proposes, once all who live are in the view that is left."""
         if not self.grounds.any or now_ms < self._retry_ms or self._behind & self.grounds.live:
             return False
         if self._change.state is not State.NORMAL and not self._may_supersede(now_ms):

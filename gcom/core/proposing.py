@@ -39,11 +39,11 @@ class Grounds:
 
     def __init__(self, process: Process, definition: Definition, view: View) -> None:
         self.detector = Detector(process, definition.tie_breaker)
-        self.dropped: tuple[Process, ...] = ()  # without whom no two are left that do not reach each other
         self._mesh = Mesh()
-        self._dropped_patiently: tuple[Process, ...] = ()
-        self._beyond: set[Process] = set()  # of them, whom this process does not reach, though it may hear them
         self.unheard: Misses = {}  # who does not hear whom, as this process can say
+        self.dropped: tuple[Process, ...] = ()  # without whom no two are left that do not reach each other
+        self._beyond: set[Process] = set()  # of them, whom this process does not reach, though it may hear them
+        self._dropped_patiently: tuple[Process, ...] = ()  # as `dropped`, of conflicts that have lasted longer
         self.admission = Admission(definition, process)
         self.leavers: dict[Process, None] = {}  # in the order in which they were heard
         self.seekers: dict[Process, None] = {}

@@ -15,7 +15,7 @@ from gcom.values import limits
 from gcom.values.names import Process
 
 SPANS_MAX = 4096  # not yet held by all; at the bound nothing more is ordered until members have caught up
-GROUPS_MAX = limits.DIRECTORY_GROUPS_MAX  # At the bound an open is refused: the group orders at its leader.
+GROUPS_MAX = limits.DIRECTORY_GROUPS_MAX  # At the bound the one opened first is served no more.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
 """A process that takes part in groups: one Pyro5 server, one lock, and a few threads around the pure machines.
 
-Threads: one worker a connection (Pyro5's), one a peer (gcom/shell/link.py), one timer, one for the registry, and one
-that flushes delivery logs when there are any. The lock is never held across a call, a callback, or a wait for a disk.
+Threads: one worker a connection (Pyro5's), one a peer's address (gcom/shell/link.py), one timer, one for the registry,
+one for its sequencer, one that flushes delivery logs if there are any; of a group, those that serve calls
+(gcom/shell/answering.py) and a listener. The lock is never held across a call or a callback, and across a
+wait for a disk only when a log's buffer is full.
 """
 
 from __future__ import annotations
