@@ -20,7 +20,7 @@ from gcom.values.view import View
 
 
 class Arrival:
-    """One process on its way in. `entered` is what made its first view, once it is in; `failed`: it never will be."""
+    """One process on its way in. `entered` made its view, if it is the first of its instance; `failed`: it gives up."""
 
     def __init__(
         self,
@@ -36,10 +36,8 @@ class Arrival:
         self.entered: frames.Install | None = None
         self.failed = False
         self.effects: list[Effect] = []
-        self._group = group
         self._process = process
         self._address = address
-        self._former = former
         self._found: Entry | None = None
         self._entering = Entering(group, process, address, create, former)
         self._reached: dict[Process, int] = {}  # when each of those whom it was asked to reach answered last
@@ -82,10 +80,6 @@ class Arrival:
                 pass
             case _:
                 raise AssertionError(f"a driver tells {type(event).__name__} only to a member")
-
-    def on_install(self, install: frames.Install) -> None:
-        """A member says that this process is in."""
-        self.entered = install
 
     def on_hail(self, source: Process, instance: str, item: frames.Hail | frames.Presence, now_ms: int) -> None:
         """Somebody calls that looks for an instance too, or leads one."""

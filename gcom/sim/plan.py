@@ -83,14 +83,8 @@ OF_A_CHANGE = ("Prepare", "Promise", "Cut", "CutOk", "Install", "Install", "Inst
 ITEMS = (RUNS, LATE_RUNS, *OF_A_CHANGE)  # a frame with one of these may be a process's last
 CHUNK = "StateChunk"  # or one in the middle of a state
 STALLS = ("Prepare", "Promise", "Cut", "Cut", "CutOk", "Install")  # a process pauses over a frame with one of these
-ENDS = (
-    "Prepare",
-    "Promise",
-    "Cut",
-    "CutOk",
-    "CutOk",
-    "Install",
-)  # and runs again when a rival's change has come so far
+# And runs again when a rival's change has come so far.
+ENDS = ("Prepare", "Promise", "Cut", "CutOk", "CutOk", "Install")
 LEAVER, HEIR = "leaver", "heir"
 ORDER, VOTE = "order", "vote"
 

@@ -61,12 +61,9 @@ class States:
         self._total = definition.total
         self._at: dict[tuple[int, int], tuple[Process, object]] = {}
         self._since: dict[Process, int] = {}  # the view in which a member got the state, or made it
-        self.given = 0
-        self.lost = 0
 
     def on_given(self, who: Process, view: int) -> None:
         """The state has come, when the process was in that view, or is its own as the first of the group."""
-        self.given += view > 0
         self._since[who] = view
 
     def on_barrier(self, who: Process, view: int, state: State) -> None:
@@ -80,7 +77,6 @@ class States:
 
     def on_lost(self, who: Process, view: View, reason: str) -> None:
         """An application is told, at the barrier of a view, that nobody gives it the state."""
-        self.lost += 1
         for member in view.members:
             if self._since.get(member, view.number) < view.number - 1 and member not in reason:
                 raise Violation(f"STATE_LOST: {who} in view {view.number}, and {member} has the state: {reason}")
