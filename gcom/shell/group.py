@@ -25,7 +25,6 @@ from gcom.errors import (
     BadValue,
     GComError,
     GComTimeout,
-    NotAMember,
     StateFailed,
     WouldBlock,
 )
@@ -175,10 +174,7 @@ class Group(Calling, Stateful):
 
     def _await_room(self, timeout_s: float | None, deadline: float | None) -> Stay:
         while True:
-            stay = self._stay
-            stay.raise_if_ended()
-            if stay.leaving:
-                raise NotAMember(f"group {self.name!r} is being left: nothing more is sent in it")
+            stay = self._stay_to_send_in()
             if stay.room:
                 return stay
             if self._in_callback:
