@@ -304,7 +304,7 @@ class Detector:
         heard = {peer for peer in self._watched if self._hears(peer, now_ms, VOUCH_MS)}
         return self._is_quorum(heard | {self._process})
 
-    def has_quorum(self, now_ms: int, patient: bool = False) -> bool:
+    def heard_quorum(self, now_ms: int, patient: bool = False) -> bool:
         """Whether a quorum of the view, this process included, was heard within DETACH_MS.
 
         Half of the view is one if the registry votes with it: who is `patient` has until TIE_MS to find out whom it

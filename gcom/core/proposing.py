@@ -111,7 +111,7 @@ class Grounds:
         goes on without. In a split nobody contradicts anybody, and a half that has no vote by then gets none.
         """
         patient = self._mesh.any and not self.partitionable
-        return not self.detector.has_quorum(now_ms, patient)
+        return not self.detector.heard_quorum(now_ms, patient)
 
     @property
     def has_quorum(self) -> bool:

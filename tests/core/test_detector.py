@@ -103,7 +103,7 @@ def test_a_pause_of_this_process_counts_against_nobody() -> None:
     watching = detector(A, B, C)
     pause = 10 * limits.SILENCE_MS
     assert suspected(watching, START + pause) == []
-    assert watching.has_quorum(START + pause)
+    assert watching.heard_quorum(START + pause)
     watching.heard(C, START + pause + 100, ())
     assert suspected(watching, START + pause + limits.HEARTBEAT_MS) == []
 
@@ -174,10 +174,10 @@ def test_a_quorum_of_accusers_is_counted_with_ones_own_voice() -> None:
 def test_contact_is_lost_when_too_few_for_a_quorum_are_heard() -> None:
     watching = detector(A, B, C)
     run_until(watching, START + limits.DETACH_MS - 100)
-    assert watching.has_quorum(START + limits.DETACH_MS - 100)
-    assert not watching.has_quorum(START + limits.DETACH_MS)
+    assert watching.heard_quorum(START + limits.DETACH_MS - 100)
+    assert not watching.heard_quorum(START + limits.DETACH_MS)
     watching.heard(B, START + limits.DETACH_MS, ())
-    assert watching.has_quorum(START + limits.DETACH_MS)
+    assert watching.heard_quorum(START + limits.DETACH_MS)
 
 
 def test_a_stranger_is_nobody_to_suspect() -> None:
@@ -193,10 +193,10 @@ def test_half_of_the_view_has_more_time_where_the_registry_may_vote_with_it() ->
     with_registry.install(view(A, B, C, D), START)
     for watching in (led_by_other, with_registry):
         run_until(watching, START + limits.TIE_MS, heard=(C,))
-        assert not watching.has_quorum(START + limits.DETACH_MS)
-    assert not led_by_other.has_quorum(START + limits.DETACH_MS, patient=True)
-    assert with_registry.has_quorum(START + limits.TIE_MS - 1, patient=True)
-    assert not with_registry.has_quorum(START + limits.TIE_MS, patient=True)
+        assert not watching.heard_quorum(START + limits.DETACH_MS)
+    assert not led_by_other.heard_quorum(START + limits.DETACH_MS, patient=True)
+    assert with_registry.heard_quorum(START + limits.TIE_MS - 1, patient=True)
+    assert not with_registry.heard_quorum(START + limits.TIE_MS, patient=True)
 
 
 # who does not hear whom
