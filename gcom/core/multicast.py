@@ -16,7 +16,7 @@ from enum import Enum
 
 from gcom.core.frames import Status
 from gcom.core.pieces import Assemblies
-from gcom.core.window import Load, Outgoing, Peer, RunStore
+from gcom.core.window import Load, OwnStream, Peer, RunStore
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Piece, Run
@@ -54,7 +54,7 @@ class Multicast(ABC):
 
     def __init__(self, process: Process) -> None:
         self.process = process
-        self.out = Outgoing(process, 0)
+        self.out = OwnStream(process, 0)
         self.consumed: dict[Process, int] = {}  # of each sender, behind this process's application
         self.view = 0
         self.in_force: View | None = None

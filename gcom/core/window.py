@@ -148,7 +148,7 @@ class Flow:
         return max(0, limits.WINDOW_MESSAGES_MAX - (self._number - self._floor))
 
 
-class Outgoing:
+class OwnStream:
     """This process's own stream in the view: numbers, cursors, acks, credit."""
 
     def __init__(self, process: Process, number: int) -> None:

@@ -14,7 +14,7 @@ from gcom.core.basic import Basic
 from gcom.core.frames import Frame, Status
 from gcom.core.multicast import Range, Reliable
 from gcom.core.pieces import Assemblies
-from gcom.core.window import Load, Outgoing, RunStore
+from gcom.core.window import Load, OwnStream, RunStore
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process
@@ -178,7 +178,7 @@ def test_a_sender_goes_back_to_the_bytes_that_the_peer_has() -> None:
 
 
 def test_a_status_that_was_overtaken_says_nothing_of_the_run_that_follows() -> None:
-    out = Outgoing(A, 0)
+    out = OwnStream(A, 0)
     out.install([B])
     out.add(run(A, 1, 1))
     out.add(large(A, 2))

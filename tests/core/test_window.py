@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.window import Flow, Outgoing, RunStore
+from gcom.core.window import Flow, OwnStream, RunStore
 from gcom.values import limits
 from tests.core.making import A, B, C, numbers, run
 
@@ -114,7 +114,7 @@ def test_the_window_closes_at_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_slowest_member_holds_the_window_and_stability() -> None:
-    out = Outgoing(A, 0)
+    out = OwnStream(A, 0)
     out.install([B, C])
     out.add(run(A, 1, 10))
     out.on_self_consumed(10)
@@ -126,7 +126,7 @@ def test_the_slowest_member_holds_the_window_and_stability() -> None:
 
 
 def test_an_ack_of_what_was_never_sent_counts_for_nothing_more() -> None:
-    out = Outgoing(A, 0)
+    out = OwnStream(A, 0)
     out.install([B])
     out.add(run(A, 1, 2))
     out.on_status(out.peers[B], 99, 99)
@@ -134,7 +134,7 @@ def test_an_ack_of_what_was_never_sent_counts_for_nothing_more() -> None:
 
 
 def test_a_view_keeps_numbers_and_credit_and_forgets_who_left() -> None:
-    out = Outgoing(A, 0)
+    out = OwnStream(A, 0)
     out.install([B, C])
     out.add(run(A, 1, 10))
     out.on_self_consumed(10)

@@ -11,7 +11,7 @@ from gcom.core.multicast import Phase, Range, Reliable
 from gcom.core.ordering import Fifo, NonOrdered, Up
 from gcom.core.passage import Passage
 from gcom.core.streams import Streams
-from gcom.core.window import Outgoing, Peer, RunStore
+from gcom.core.window import OwnStream, Peer, RunStore
 from gcom.sim.plan import Fault
 from gcom.values import limits
 from gcom.values.names import Process
@@ -197,18 +197,18 @@ def a_sender_drops_what_it_has_sent(patch: Patch) -> None:
 
     kept = RunStore.after
     patch.setattr(RunStore, "after", after)
-    patch.setattr(Outgoing, "stable", property(lambda self: self.number))
+    patch.setattr(OwnStream, "stable", property(lambda self: self.number))
 
 
 @mutant(reliable)
 def numbers_begin_again_with_each_view(patch: Patch) -> None:
-    install = Outgoing.install
+    install = OwnStream.install
 
-    def reset(self: Outgoing, peers: list[Process]) -> None:
+    def reset(self: OwnStream, peers: list[Process]) -> None:
         self.number = 0
         install(self, peers)
 
-    patch.setattr(Outgoing, "install", reset)
+    patch.setattr(OwnStream, "install", reset)
 
 
 @mutant()
