@@ -81,6 +81,11 @@ class Arrival:
             case _:
                 raise AssertionError(f"a driver tells {type(event).__name__} only to a member")
 
+    def on_install(self, install: frames.Install) -> None:
+        """A member says that this process is in; who has asked nobody to admit it knows better."""
+        if self._found is not None:
+            self.entered = install
+
     def on_hail(self, source: Process, instance: str, item: frames.Hail | frames.Presence, now_ms: int) -> None:
         """Somebody calls that looks for an instance too, or leads one."""
         self._follow(self._entering.on_found(source, instance, item, now_ms), now_ms)

@@ -341,7 +341,8 @@ class GroupMachine:
         if self.stage is Stage.ENTERING:
             installs = [item for item in frame.control if isinstance(item, frames.Install)]
             for install in [item for item in installs if self.process in item.decision.view.members][:1]:
-                self._enter(install, now_ms)
+                self._arrival.on_install(install)
+                self._arrive(now_ms)
         if self.stage is not Stage.MEMBER and any(isinstance(item, frames.Join) for item in frame.control):
             return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")
         return Frame(self.group, self.instance, self.process, frame.source, self._status(frame.source))

@@ -423,3 +423,26 @@ def test_whom_the_leader_sends_away_leaves_in_good_order() -> None:
     net.arrive(codec.decode(codec.encode(told)))
     net.until_view(a, b)
     assert net.end(c) == Ended(3, "merge", 4)
+
+
+def _cut_off_and_looking() -> tuple[Network, Process]:
+    """C of a PARTITIONABLE group lost the others, and calls those whom it knew; it has asked nobody to admit it yet."""
+    net = Network(Definition.parse("g", netsplit="partitionable"))
+    net.returning = True
+    _, _, c = net.form("a", "b", "c")
+    net.split("a b registry", "c")
+    net.until(lambda: net.end(c) is not None)
+    net.heal()
+    return net, net.latest(c)
+
+
+def test_who_has_asked_nobody_to_admit_it_is_in_no_view_whoever_says_so() -> None:
+    net, c2 = _cut_off_and_looking()
+    machine = net.machines[c2]
+    members = ("a#1", "b#1", c2)
+    following = View(4, members, tuple(map(address, members)))
+    install = frames.Install(Decision(following, (c2,), {"c#1": "silence"}, {}))
+    lie = Frame("g", machine.instance, "b#1", c2, Status(4), (install,))
+    machine.receive(codec.decode(codec.encode(lie)), net.now_ms)
+    assert machine.stage is Stage.ENTERING
+    net.until_view(*members)
