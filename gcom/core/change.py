@@ -232,6 +232,11 @@ class ViewChange:
         proposal = self._proposal
         return proposal is not None and proposal.decision is not None and not set(proposal.promises) <= live
 
+    @property
+    def spent(self) -> bool:
+        """Whether there is no ballot above every one seen: an honest proposer needs one a failure, so somebody lied."""
+        return max(self._attempt_seen, self.promised[0]) >= limits.ATTEMPT_MAX
+
     def on_nack(self, nack: frames.Nack) -> None:
         """Somebody promised to a higher ballot: give this attempt up; the next one begins above it."""
         if self._proposal and nack.promised > self._proposal.ballot:

@@ -197,6 +197,9 @@ class Passage:
         self._carry_out(self._change.ask_witness(live, now_ms, spared), now_ms)
         stale = self._change.is_stale(live) and self.grounds.has_quorum
         if stale or (not self._change.proposing and self._should_propose(now_ms)):
+            if self._change.spent:
+                self.end("expelled")  # no honest member drives a ballot so high
+                return False
             ask, held = self.live_others, self._streams.holdings()
             self._carry_out(self._change.propose(held, ask, now_ms, self._transfer.standing), now_ms)
             return True

@@ -446,3 +446,24 @@ def test_who_has_asked_nobody_to_admit_it_is_in_no_view_whoever_says_so() -> Non
     machine.receive(codec.decode(codec.encode(lie)), net.now_ms)
     assert machine.stage is Stage.ENTERING
     net.until_view(*members)
+
+
+def test_whom_a_liar_leaves_no_higher_ballot_ends_its_stay_and_says_nothing_malformed() -> None:
+    net = Network()
+    a, b, c, d = net.form("a", "b", "c", "d")
+    net.lose = lambda frame: any(isinstance(item, frames.Prepare) for item in frame.control)
+    net.leave(d)
+    machine = net.machines[a]
+    net.until(lambda: machine._status(b).frozen)
+    lie = Frame("g", machine.instance, c, a, Status(4), (frames.Nack(4, (limits.ATTEMPT_MAX, 2)),))
+    machine.receive(codec.decode(codec.encode(lie)), net.now_ms)
+    effects: list[Effect] = []
+    while machine.stage is Stage.MEMBER:
+        net.now_ms += 20
+        effects += machine.handle(events.Tick(), net.now_ms)
+        for peer in machine.peers:
+            frame, _ = machine.take(peer, net.now_ms)
+            if frame is not None:
+                codec.decode(codec.encode(frame))
+                machine.handle(events.Replied(peer, net.machines[peer].receive(frame, net.now_ms)[0]), net.now_ms)
+    assert Ended(4, "expelled") in effects
