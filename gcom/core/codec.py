@@ -23,7 +23,7 @@ from gcom.values.names import Process
 from gcom.values.run import Brought, Payload, Piece, Run
 from gcom.values.view import View
 
-_CODES = ("unknown", "expelled", "version")
+_CODES = ("unknown", "elsewhere", "expelled", "version")
 _BOUNDS = {
     "max_str_len": limits.MESSAGE_BYTES_MAX,
     "max_bin_len": limits.MESSAGE_BYTES_MAX,

@@ -288,8 +288,9 @@ class Frame:
 class Refused:
     """The reply to a frame that was not taken.
 
-    `unknown`: no such process here; `expelled`: the group goes on without the source; `version`: another protocol
-    version. What is no frame at all is answered by the endpoint, as a failed call.
+    `unknown`: no such process here; `elsewhere`: it is a member of another instance; `expelled`: the group goes on
+    without the source; `version`: another protocol version. What is no frame at all is answered by the endpoint, as a
+    failed call.
     """
 
     code: str

@@ -335,7 +335,8 @@ class GroupMachine:
         if not mine or self.stage is Stage.ENDED:
             return Refused("unknown", f"{frame.target} is not in group {frame.group!r} here")
         if frame.instance != self.instance:
-            return Refused("unknown", f"{self.process} is in another instance of group {self.group!r}")
+            code = "elsewhere" if self.stage is Stage.MEMBER else "unknown"
+            return Refused(code, f"{self.process} is in another instance of group {self.group!r}")
         if self._member and self.stage is Stage.MEMBER:
             return self._member.receive(frame, now_ms)
         if self.stage is Stage.ENTERING:

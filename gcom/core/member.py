@@ -281,7 +281,7 @@ class Member:
             self.mail.on_replied(peer)
         elif reply.code == "expelled":
             self.end("expelled")
-        elif reply.code == "unknown":
+        elif reply.code in ("unknown", "elsewhere"):
             self._passage.gone(peer)
         self._proceed(now_ms)
 
@@ -295,6 +295,7 @@ class Member:
             self._proceed(now_ms)
         else:
             self._merging.on_failed(peer, refused)
+            self._give_way(False, now_ms)
 
     # leaving, and time
 

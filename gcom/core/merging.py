@@ -101,14 +101,19 @@ class Merging:
 
     def on_reply(self, peer: Process, reply: Reply, view: View, now_ms: int) -> bool:
         """A process that is no member answered; whether to leave now."""
-        if self.rival and peer == self.rival.process:
+        if self.rival and peer == self.rival.process and self._is_elsewhere(reply):
             self._links.close(peer)
             return True
         if isinstance(reply, Refused):
-            self._links.close(peer)  # it left, and knows that; or nobody is there
-            self._away = {name: seat for name, seat in self._away.items() if seat[0] != peer}
+            self._forget(peer)  # it left, and knows that; or nobody is there
             return False
         return reply.hail is not None and self._on_answer(peer, reply.instance, reply.hail, view, now_ms)
+
+    def _is_elsewhere(self, reply: Reply) -> bool:
+        """Whether who says this is in another instance: it may also have left, or wait to get in."""
+        if isinstance(reply, Refused):
+            return reply.code == "elsewhere"
+        return isinstance(reply.hail, Presence) and reply.instance != self._instance
 
     def _on_answer(self, peer: Process, instance: str, hail: object, view: View, now_ms: int) -> bool:
         self._links.close(peer)
@@ -117,8 +122,14 @@ class Merging:
     def on_failed(self, peer: Process, refused: bool) -> None:
         """A call to a process that is no member failed."""
         if refused:
-            self._links.close(peer)
-            self._away = {name: seat for name, seat in self._away.items() if seat[0] != peer}
+            self._forget(peer)
+
+    def _forget(self, peer: Process) -> None:
+        """One that is called is not there; if it led the rival, who told of it will tell of its next leader."""
+        self._links.close(peer)
+        self._away = {name: seat for name, seat in self._away.items() if seat[0] != peer}
+        if self.rival and self.rival.process == peer:
+            self.rival = None
 
     # giving way
 

@@ -180,7 +180,7 @@ def test_a_frame_comes_back_as_it_was(frame: Frame) -> None:
     assert codec.decode(codec.encode(frame)) == frame
 
 
-@given(st.sampled_from(["unknown", "expelled", "version"]), texts)
+@given(st.sampled_from(["unknown", "elsewhere", "expelled", "version"]), texts)
 def test_a_refusal_comes_back_as_it_was_and_is_no_frame(code: str, text: str) -> None:
     data = codec.encode(Refused(code, text))
     assert codec.decode_reply(data) == Refused(code, text)

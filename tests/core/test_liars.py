@@ -425,6 +425,21 @@ def test_whom_the_leader_sends_away_leaves_in_good_order() -> None:
     assert net.end(c) == Ended(3, "merge", 4)
 
 
+def test_who_is_to_give_way_to_one_that_leads_nothing_stays() -> None:
+    net = Network(Definition.parse("g", netsplit="partitionable"))
+    a, b, c, d = net.form("a", "b", "c", "d")
+    net.leave(d)
+    net.until_view(a, b, c)
+    told = Frame("g", net.machines[a].instance, a, c, net.machines[a]._status(c), (frames.GiveWay(d, address(d)),))
+    net.arrive(codec.decode(codec.encode(told)))
+    net.pass_ms(5_000)
+    assert d in {frame.target for frame in net.carried if frame.source == c}  # it has looked
+    assert net.members(a) == net.members(b) == net.members(c) == {a, b, c}
+    net.leave(c)
+    net.until_view(a, b)
+    assert net.end(c) == Ended(5, "request", 6)
+
+
 def _cut_off_and_looking() -> tuple[Network, Process]:
     """C of a PARTITIONABLE group lost the others, and calls those whom it knew; it has asked nobody to admit it yet."""
     net = Network(Definition.parse("g", netsplit="partitionable"))
