@@ -18,7 +18,7 @@ from enum import Enum
 from gcom.core import frames
 from gcom.core.frames import NO_BALLOT, NO_STANDING, Ballot, Control, Decision, Standing
 from gcom.core.quorum import is_half, is_quorum
-from gcom.core.witness import WitnessNack, WitnessPromised
+from gcom.core.witness import WitnessPromised
 from gcom.values import limits
 from gcom.values.definition import TieBreaker
 from gcom.values.names import Process
@@ -216,15 +216,10 @@ class ViewChange:
         proposal.witness_asked_ms = now_ms
         return [AskWitness(proposal.ballot, proposal.decision)]
 
-    def on_witness(self, answer: WitnessPromised | WitnessNack) -> None:
-        """The registry promised, or had promised to a higher ballot: then this attempt is over."""
+    def on_witness(self, promised: WitnessPromised) -> None:
+        """The registry promised."""
         proposal = self._proposal
-        if proposal is None:
-            return
-        if isinstance(answer, WitnessNack):
-            self._attempt_seen = max(self._attempt_seen, answer.promised[0])
-            self._proposal = None
-        elif answer.ballot == proposal.ballot:
+        if proposal and promised.ballot == proposal.ballot:
             proposal.witness_promised, proposal.witness_asked_ms = True, None
 
     def is_stale(self, live: set[Process]) -> bool:
@@ -237,11 +232,16 @@ class ViewChange:
         """Whether there is no ballot above every one seen: an honest proposer needs one a failure, so somebody lied."""
         return max(self._attempt_seen, self.promised[0]) >= limits.ATTEMPT_MAX
 
-    def on_nack(self, nack: frames.Nack) -> None:
-        """Somebody promised to a higher ballot: give this attempt up; the next one begins above it."""
-        if self._proposal and nack.promised > self._proposal.ballot:
-            self._attempt_seen = max(self._attempt_seen, nack.promised[0])
-            self._proposal = None
+    def on_nack(self, promised: Ballot) -> bool:
+        """A member, or the registry, has promised to this ballot: whether that ends the attempt that is under way.
+
+        The next one begins above it.
+        """
+        if self._proposal is None or promised <= self._proposal.ballot:
+            return False
+        self._attempt_seen = max(self._attempt_seen, promised[0])
+        self._proposal = None
+        return True
 
     def ask_again(self, live: Iterable[Process], now_ms: int) -> list[Out]:
         """What to put again to live members that have not answered for RESEND_MS."""

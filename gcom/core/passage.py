@@ -12,7 +12,7 @@ from gcom.core import frames
 from gcom.core.change import AskWitness, Freeze, Obtain, Out, Say, State, ViewChange
 from gcom.core.effects import AskRegistry, Effect, Ended, Installed, MergeState, Suspected
 from gcom.core.farewells import Farewells
-from gcom.core.frames import Decision, Install, OfChange
+from gcom.core.frames import Ballot, Decision, Install, OfChange
 from gcom.core.links import Links
 from gcom.core.obtain import Obtaining
 from gcom.core.proposing import Grounds
@@ -58,7 +58,6 @@ class Passage:
         self._change = ViewChange(process, found.definition.tie_breaker)
         self._obtaining = Obtaining()
         self._promised_ms = 0
-        self._retry_ms = 0  # a proposer that met a higher ballot waits until then
         self._begin_view(entry, now_ms)
 
     @property
@@ -134,9 +133,8 @@ class Passage:
                 self._carry_out(self._change.on_prepare(source, ballot, permitted, held, standing), now_ms)
             case frames.Promise():
                 self._change.on_promise(source, item)
-            case frames.Nack():
-                self._change.on_nack(item)
-                self._retry_ms = now_ms + limits.RESEND_MS * (1 + self._rank)
+            case frames.Nack(_, promised):
+                self._on_nack(promised, now_ms)
             case frames.Cut():
                 self._carry_out(self._change.on_cut(source, item), now_ms)
             case frames.CutOk():
@@ -168,11 +166,15 @@ class Passage:
                     self.on_install(decision, now_ms)
             case WitnessPromised(number) if number == self.view.number:
                 self._change.on_witness(answer)
-            case WitnessNack(number) if number == self.view.number:
-                self._change.on_witness(answer)
-                self._retry_ms = now_ms + limits.RESEND_MS * (1 + self._rank)
+            case WitnessNack(number, promised) if number == self.view.number:
+                self._on_nack(promised, now_ms)
             case _:
                 pass
+
+    def _on_nack(self, promised: Ballot, now_ms: int) -> None:
+        """Whoever proposes with a higher ballot is given time."""
+        if self._change.on_nack(promised):
+            self._retry_ms = now_ms + limits.RESEND_MS * (1 + self._rank)
 
     def advance(self, now_ms: int) -> None:
         """Whatever this process can do as a proposer by now."""
@@ -296,7 +298,7 @@ class Passage:
         self._obtaining.clear()
         self._change.install(view)
         self.grounds.install(decision, now_ms)
-        self._rank = view.rank(self.process)
+        self._rank, self._retry_ms = view.rank(self.process), now_ms
         self.others = tuple(member for member in view.members if member != self.process)
         self._behind = set(self.others)
         self._installed_ms = now_ms

@@ -158,7 +158,7 @@ def test_a_proposal_begins_above_every_ballot_seen() -> None:
     change.on_prepare(B, (7, 1), True, HELD)
     outs = change.propose(HELD, (A, B), 0)
     assert outs == [Freeze(), Say(A, Prepare(1, (8, 2))), Say(B, Prepare(1, (8, 2)))]
-    change.on_nack(Nack(1, (11, 4)))
+    assert change.on_nack((11, 4))
     assert not change.proposing
     change.propose(HELD, (), 0)
     assert change.promised == (12, 2)
@@ -166,8 +166,13 @@ def test_a_proposal_begins_above_every_ballot_seen() -> None:
 
 def test_a_nack_of_something_lower_ends_nothing() -> None:
     change, ballot = proposer()
-    change.on_nack(Nack(1, (ballot[0], 0)))
+    assert not change.on_nack((ballot[0], 0))
+    assert not change.on_nack(ballot)
     assert change.proposing
+
+
+def test_a_nack_without_a_proposal_ends_nothing() -> None:
+    assert not member().on_nack((11, 4))
 
 
 def test_a_proposer_waits_for_every_live_member_and_a_quorum() -> None:

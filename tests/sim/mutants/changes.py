@@ -226,11 +226,8 @@ def what_was_not_answered_is_not_asked_again(patch: Patch) -> None:
 @mutant()
 def trace_16_anybody_may_propose_at_any_time(patch: Patch) -> None:
     """Nobody looks at ranks, waits after a higher ballot, or lets a change run its course."""
-    on_nack = ViewChange.on_nack
-
     patch.setattr(Grounds, "permits", lambda self, proposer: True)
     patch.setattr(Passage, "_may_supersede", lambda self, now_ms: True)
-    patch.setattr(ViewChange, "on_nack", on_nack)
     patch.setattr(Passage, "_retry_ms", property(lambda self: 0, lambda self, value: None), raising=False)
 
 
