@@ -7,20 +7,60 @@ Who went because of a bad link to some member would be let in and dropped again 
 went, and was not dead, is let in again only when every member has answered it: it proves that by saying whom it has
 reached. It proves so too where it asks before its holder is out, since it may be that process itself, which has noticed
 first.
+
+A link that fails and mends all the time would cost two views a time: so whose name went for its link again and again
+stays out longer each time (exponential back-off, as route flap damping: RFC 2439 §4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-from gcom.core.detector import Detector
+from gcom.core.detector import CUT_OFF, Detector
 from gcom.core.entry import uninvited
 from gcom.core.frames import Join, JoinRefused, Reach
 from gcom.values import limits, names
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
 from gcom.values.view import View
+
+# Why one goes who may be alive behind a bad link: it is let in again once it has reached all. Whose machine says that
+# it is gone may have ended its stay itself, since it heard too few.
+_MAY_LIVE = (CUT_OFF, "accused", "gone", "silence", "stuck")
+
+
+def _cut_off(left: Mapping[Process, str]) -> set[str]:
+    """The names of those who go because somebody does not hear them."""
+    return {names.name_of(who) for who, why in left.items() if why in _MAY_LIVE}
+
+
+class Flaps:
+    """The names that went lately though others heard them: how often, and when last."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, int]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    def count(self, left: Mapping[Process, str], now_ms: int) -> None:
+        """A view begins, and these left the one before, for these reasons."""
+        for name in [names.name_of(who) for who, why in left.items() if why == CUT_OFF]:
+            times, _ = self._known.pop(name, (0, 0))
+            self._known[name] = times + 1, now_ms
+        for oldest in list(self._known)[: -limits.GONE_MAX]:
+            del self._known[oldest]
+
+    def keeps_out(self, name: str, now_ms: int) -> bool:
+        """Whether a name is not let in yet: the first time it is at once."""
+        times, last_ms = self._known.get(name, (0, 0))
+        return times > 1 and now_ms - last_ms < min(limits.FLAP_MS << (times - 2), limits.FLAP_MAX_MS)
+
+    def forget(self, now_ms: int) -> None:
+        """Those who have not gone again for long."""
+        known = self._known.items()
+        self._known = {name: flap for name, flap in known if now_ms - flap[1] < 2 * limits.FLAP_MAX_MS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +83,18 @@ class Admission:
         self._process = process
         self._waiting: dict[Process, Joiner] = {}
         self._cut_off: dict[str, None] = {}  # names, in order; the oldest are forgotten at the bound
+        self._flaps = Flaps()
 
-    def install(self, view: View, cut_off: Iterable[str] = ()) -> None:
-        """Forget who is in now; these names went because some could not reach them, or they some."""
-        self._cut_off |= dict.fromkeys(cut_off)
+    def install(self, view: View, left: Mapping[Process, str], now_ms: int) -> None:
+        """A view begins: forget who is in now, and keep who left because some could not reach them, or they some."""
+        self._flaps.count(left, now_ms)
+        self._cut_off |= dict.fromkeys(sorted(_cut_off(left)))
         kept = [name for name in self._cut_off if name not in view.names][-limits.GONE_MAX :]
         self._cut_off = dict.fromkeys(kept)
         self._waiting = {
             who: joiner
             for who, joiner in self._waiting.items()
-            if who not in view.members and (joiner.reaches or names.name_of(who) not in self._cut_off)
+            if who not in view.members and self._is_proven(joiner, self._cut_off)
         }
 
     def ask(self, who: Process, join: Join, view: View, detector: Detector, now_ms: int) -> JoinRefused | Reach | None:
@@ -60,7 +102,7 @@ class Admission:
         name = names.name_of(who)
         holder = self.holder(name, view)
         reaches = set(view.members) - set(detector.suspects) - {holder} <= set(join.reached)
-        if name in self._cut_off and not reaches:
+        if name in self._cut_off and (not reaches or self._flaps.keeps_out(name, now_ms)):
             self._waiting.pop(who, None)
             return Reach(view.members, view.addresses)
         if self._definition.static and name not in self._definition.static:
@@ -96,28 +138,35 @@ class Admission:
         """The member that has a name."""
         return next((member for member in view.members if names.name_of(member) == name), None)
 
-    def ready(self, staying: set[Process], cut_off: Collection[str] = ()) -> list[Joiner]:
+    def ready(self, staying: set[Process], left: Mapping[Process, str]) -> list[Joiner]:
         """Who can be admitted beside those who stay, oldest question first, one a name.
 
-        Under the names of those who are being `cut_off`, only who reaches all: a process that lost its quorum by its
-        bad link asks before the others have missed it, and would come in where it goes out, again and again.
+        Under the names of those who `left` because they are not heard, only who reaches all, and the first time only: a
+        process that lost its quorum by its bad link asks before the others have missed it, and would come in where it
+        goes out, again and again.
         """
         taken = {names.name_of(member) for member in staying}
+        cut_off = _cut_off(left)
         chosen: list[Joiner] = []
         for joiner in self._waiting.values():
             name = names.name_of(joiner.process)
-            proven = joiner.reaches or name not in cut_off
-            if proven and name not in taken and len(taken) < limits.MEMBERS_MAX:
+            if self._is_proven(joiner, cut_off) and name not in taken and len(taken) < limits.MEMBERS_MAX:
                 taken.add(name)
                 chosen.append(joiner)
         return chosen
 
+    def _is_proven(self, joiner: Joiner, cut_off: Container[str]) -> bool:
+        """Whether a joiner needs no more proof that its links work: of those who went for them, it is asked."""
+        name = names.name_of(joiner.process)
+        return name not in cut_off or (joiner.reaches and name not in self._flaps)
+
     def gathered(self, staying: set[Process], now_ms: int) -> bool:
         """Whether some can be admitted, and have waited long enough for others to come with them."""
-        return any(now_ms - joiner.asked_ms >= limits.JOIN_GATHER_MS for joiner in self.ready(staying))
+        return any(now_ms - joiner.asked_ms >= limits.JOIN_GATHER_MS for joiner in self.ready(staying, {}))
 
     def tick(self, now_ms: int) -> None:
         """Forget who has not asked again: it has given up, or is gone."""
+        self._flaps.forget(now_ms)
         self._waiting = {
             who: joiner for who, joiner in self._waiting.items() if now_ms - joiner.heard_ms < limits.SILENCE_MS
         }

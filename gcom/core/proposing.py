@@ -15,19 +15,10 @@ from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Process
 from gcom.values.view import View
 
-# Why one goes who may be alive behind a bad link: it is let in again once it has reached all. Whose machine says that
-# it is gone may have ended its stay itself, since it heard too few.
-_MAY_LIVE = (CUT_OFF, "accused", "gone", "silence", "stuck")
-
 
 def is_started(definition: Definition, members: tuple[Process, ...], before: bool) -> bool:
     """A static group starts when all its names are in, and stays started."""
     return before or set(definition.static) <= {names.name_of(member) for member in members}
-
-
-def _cut_off(left: dict[Process, str]) -> list[str]:
-    """The names of those who go because somebody does not hear them."""
-    return [names.name_of(who) for who, why in left.items() if why in _MAY_LIVE]
 
 
 class Grounds:
@@ -68,7 +59,7 @@ class Grounds:
         self._mesh, self._beyond, self.unheard = Mesh(), set(), {}
         self.leavers = {member: None for member in self.leavers if member in view.members}
         self.detector.install(view, now_ms)
-        self.admission.install(view, _cut_off(decision.left))
+        self.admission.install(view, decision.left, now_ms)
 
     def look(self, now_ms: int) -> None:
         """Who does not reach whom now, and what follows."""
@@ -186,7 +177,7 @@ class Grounds:
         old = self._view
         stay = [member for member in old.members if member in promises and member not in reasons] or [self._process]
         left = {member: reasons.get(member, "silence") for member in old.members if member not in stay}
-        joiners = self.admission.ready(set(stay), _cut_off(left))
+        joiners = self.admission.ready(set(stay), left)
         members = (*stay, *[joiner.process for joiner in joiners])
         addresses = (*map(old.address, stay), *[joiner.address for joiner in joiners])
         view = View(old.number + 1, members, addresses, is_started(self._definition, members, old.started))

@@ -92,6 +92,10 @@ CUTS_GATHER_MS = 3_000  # a conflict waits for newer ones to last as long, but n
 # Half of a view, to which the registry may give its vote, is detached later than DETACH_MS: it has time to miss who is
 # cut off, to gather the conflicts, and to ask for the vote.
 TIE_MS = SILENCE_MAX_MS + CUTS_GATHER_MS + 2 * WITNESS_RETRY_MS
+# Who went though others heard it, again and again, stays out: the second time for so long, then twice that, …, the
+# most. Who has not gone again for twice the most begins anew.
+FLAP_MS = 4_000
+FLAP_MAX_MS = 32_000
 SEEK_MS = 1_500  # a PARTITIONABLE group's members look for an instance for so long before they begin one
 HAIL_MS = 1_000  # a PARTITIONABLE group's leader calls those who were cut off this often
 RETURN_RETRY_MAX_MS = 2_000  # who lost its group tries again after JOIN_RETRY_MS, twice that, …, this at the most

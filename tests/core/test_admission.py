@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gcom.core.admission import Admission
-from gcom.core.detector import Detector
+from gcom.core.detector import CUT_OFF, Detector
 from gcom.core.frames import Join, JoinRefused, Reach
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -33,8 +33,8 @@ class Leader:
     def answer(self, who: str, now_ms: int = ASKED, reached: tuple[str, ...] = ()) -> JoinRefused | Reach | None:
         return self.admission.ask(who, Join(address(who), reached=reached), VIEW, self.detector, now_ms)
 
-    def ready(self, *staying: str, cut_off: tuple[str, ...] = ()) -> list[str]:
-        return [joiner.process for joiner in self.admission.ready(set(staying), cut_off)]
+    def ready(self, *staying: str, left: dict[str, str] | None = None) -> list[str]:
+        return [joiner.process for joiner in self.admission.ready(set(staying), left or {})]
 
 
 def test_a_name_waits_until_its_holder_was_heard_after_the_question() -> None:
@@ -61,19 +61,49 @@ def test_who_follows_one_that_is_cut_off_must_reach_all() -> None:
     leader = Leader()
     assert isinstance(leader.answer(AGAIN), Reach)
     leader.detector.suspect(B, "silence")
-    assert leader.ready(A, cut_off=("b",)) == []
-    leader.admission.install(view(A, number=2), ["b"])
+    assert leader.ready(A, left={B: "silence"}) == []
+    leader.admission.install(view(A, number=2), {B: "silence"}, ASKED)
     assert not leader.admission.any
     assert isinstance(leader.answer(AGAIN), Reach)
     assert leader.answer(AGAIN, reached=(A,)) is None
-    assert leader.ready(A, cut_off=("b",)) == [AGAIN]
+    assert leader.ready(A, left={B: "silence"}) == [AGAIN]
 
 
 def test_who_reaches_all_but_its_holder_comes_in_where_that_goes_out() -> None:
     leader = Leader()
     assert leader.answer(AGAIN, reached=(A,)) is None
     leader.detector.suspect(B, "silence")
-    assert leader.ready(A, cut_off=("b",)) == [AGAIN]
+    assert leader.ready(A, left={B: "silence"}) == [AGAIN]
+
+
+def test_whose_link_fails_again_and_again_stays_out_longer_each_time() -> None:
+    leader = Leader()
+    now_ms = ASKED
+    waits: list[int] = []
+    for number in range(2, 8):
+        who = f"b#{number}"
+        leader.admission.install(view(A, number=number), {B: CUT_OFF}, now_ms)
+        gone_ms = now_ms
+        while leader.answer(who, now_ms, reached=(A,)) is not None:
+            assert leader.ready(A) == []
+            now_ms += 500
+        waits.append(now_ms - gone_ms)
+        assert leader.ready(A) == [who]
+        assert leader.ready(A, left={B: CUT_OFF}) == []  # another time
+        leader.admission.install(view(A, who, number=number), {}, now_ms)
+        leader.admission.tick(now_ms)
+    assert waits == [0, 4_000, 8_000, 16_000, 32_000, 32_000]
+    leader.admission.tick(gone_ms + 2 * limits.FLAP_MAX_MS)
+    leader.admission.install(view(A, number=9), {B: CUT_OFF}, now_ms)
+    assert leader.answer("b#9", now_ms, reached=(A,)) is None
+
+
+def test_who_was_silent_to_all_is_back_at_once_however_often() -> None:
+    leader = Leader()
+    for number in range(2, 6):
+        leader.admission.install(view(A, number=number), {B: "silence"}, ASKED)
+        assert leader.answer(AGAIN, reached=(A,)) is None
+        leader.admission.install(view(A, AGAIN, number=number), {}, ASKED)
 
 
 def test_the_leaders_own_name_is_taken_at_once() -> None:
@@ -126,7 +156,7 @@ def test_who_asks_no_more_waits_no_more() -> None:
 def test_who_is_in_waits_no_more() -> None:
     leader = Leader()
     leader.ask(C)
-    leader.admission.install(view(A, B, C, number=2))
+    leader.admission.install(view(A, B, C, number=2), {}, ASKED)
     assert not leader.admission.any
 
 

@@ -527,13 +527,18 @@ def test_every_frame_may_come_twice() -> None:
     net.until(lambda: all(len(net.delivered(who)) == 20 for who in (A, B, C)))
 
 
-@pytest.mark.parametrize(("group", "instance", "target"), [("x", "i1", A), ("g", "x", A), ("g", "i1", "x#9")])
-def test_a_frame_for_somebody_else_is_refused_and_changes_nothing(group: str, instance: str, target: str) -> None:
+@pytest.mark.parametrize(
+    ("group", "instance", "target", "code"),
+    [("x", "i1", A, "unknown"), ("g", "x", A, "elsewhere"), ("g", "i1", "x#9", "unknown")],
+)
+def test_a_frame_for_somebody_else_is_refused_and_changes_nothing(
+    group: str, instance: str, target: str, code: str
+) -> None:
     net = Network()
     net.form("a", "b")
     reply, effects = net.machines[A].receive(Frame(group, instance, B, target, frames.Status(2)), net.now_ms)
     assert isinstance(reply, Refused)
-    assert (reply.code, effects) == ("unknown", [])
+    assert (reply.code, effects) == (code, [])
 
 
 def test_a_stranger_changes_nothing() -> None:

@@ -171,6 +171,26 @@ def test_a_bad_link_costs_the_younger_and_it_is_back_when_the_link_is(link: str,
     net.until(lambda: all(net.delivered(who)[-1:] == ["back"] for who in kept))
 
 
+def test_a_link_that_flaps_costs_fewer_views_the_longer_it_does() -> None:
+    net = Network()
+    net.returning = True
+    net.form("a", "b", "c")
+    started_ms, views = net.now_ms, []
+    for minute in (1, 2, 3):
+        before = net.number("a#1")
+        while net.now_ms < started_ms + minute * 60_000:
+            flapping = (net.now_ms - started_ms) % 5_800
+            net.cuts.clear()
+            if flapping < 5_300:
+                cut(net, "a-b")
+            net.step()
+        views.append(net.number("a#1") - before)
+    assert views[0] <= 10
+    assert max(views[1:]) <= 4
+    net.heal()
+    net.until(lambda: net.members("a#1") == {"a#1", net.latest("b#1"), "c#1"}, limits.FLAP_MAX_MS + 1_000)
+
+
 @pytest.mark.parametrize(
     ("names", "links", "kept"),
     [

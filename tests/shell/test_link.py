@@ -131,16 +131,16 @@ def test_a_joiner_of_another_version_is_told_whose_is_older(here: Cluster, monke
 def test_what_is_for_nobody_here_is_refused(here: Cluster) -> None:
     alice, bob = here.members("alice", "bob")
     with closing(Stranger(alice)) as stranger:
-        for data, words in (
-            (stranger.frame(group="olds"), "not in group 'olds' here"),
-            (stranger.frame(target="alice#0"), "alice#0 is not in group 'news' here"),
-            (stranger.frame(target=bob.process), f"{bob.process} is not in group 'news' here"),
-            (stranger.frame(instance="0123456789abcdef"), "in another instance"),
+        for data, code, words in (
+            (stranger.frame(group="olds"), "unknown", "not in group 'olds' here"),
+            (stranger.frame(target="alice#0"), "unknown", "alice#0 is not in group 'news' here"),
+            (stranger.frame(target=bob.process), "unknown", f"{bob.process} is not in group 'news' here"),
+            (stranger.frame(instance="0123456789abcdef"), "elsewhere", "in another instance"),
         ):
             reply = stranger.put(data)
             assert isinstance(reply, Refused)
-            assert (reply.code, words in reply.text) == ("unknown", True), reply
-    assert alice._node.refused["unknown"] == 4
+            assert (reply.code, words in reply.text) == (code, True), reply
+    assert alice._node.refused == {"unknown": 3, "elsewhere": 1}
     goes_on(alice, bob)
 
 
