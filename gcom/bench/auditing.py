@@ -49,6 +49,8 @@ class Setup:
             raise BadValue(f"members {self.members} is not 1 to {limits.MEMBERS_MAX}")
         if not DELIVERIES_MIN <= self.deliveries <= DELIVERIES_MAX:
             raise BadValue(f"deliveries {self.deliveries} is not {DELIVERIES_MIN} to {DELIVERIES_MAX}")
+        if self.twice and self.deliveries < 4 * START_DELIVERIES:
+            raise BadValue(f"to be measured twice, deliveries {self.deliveries} is not at least {4 * START_DELIVERIES}")
         if not 1 <= self.run_length <= limits.RUN_MESSAGES_MAX:
             raise BadValue(f"run length {self.run_length} is not 1 to {limits.RUN_MESSAGES_MAX}")
         if self.broken and self.ordering is Ordering.NONORDERED:
@@ -85,10 +87,13 @@ class Outcome:
 
 
 def measure(setup: Setup, told: Callable[[str], None]) -> Iterator[Outcome]:
-    """First the start-up, then the whole; with `twice` half and whole three times. Raises Unavailable."""
+    """First the start-up, then the whole; with `twice` half of it between them, and each three times.
+
+    Raises Unavailable.
+    """
     sizes = [START_DELIVERIES, setup.deliveries]
     if setup.twice:
-        sizes = [START_DELIVERIES, *[setup.deliveries // 2] * TRIALS, *[setup.deliveries] * TRIALS]
+        sizes = [size for size in (START_DELIVERIES, setup.deliveries // 2, setup.deliveries) for _ in range(TRIALS)]
     with tempfile.TemporaryDirectory(prefix="gcom-audit-") as scratch:
         records: dict[int, int] = {}
         for size in sizes:
@@ -100,12 +105,14 @@ def measure(setup: Setup, told: Callable[[str], None]) -> Iterator[Outcome]:
             yield _audit(folder, setup, size, records[size])
 
 
-def growth(outcomes: list[Outcome]) -> float:
-    """How many times longer twice the input takes, the start-up subtracted, medians of each."""
-    start = min(outcome.seconds for outcome in outcomes if outcome.deliveries == START_DELIVERIES)
-    sizes = sorted({outcome.deliveries for outcome in outcomes} - {START_DELIVERIES})
-    half, whole = (median(o.seconds for o in outcomes if o.deliveries == size) - start for size in sizes)
-    return whole / half
+def growth(outcomes: list[Outcome]) -> float | None:
+    """How many times longer twice the input takes, the start-up subtracted, medians of each.
+
+    None where half of the input takes less than the start-up itself, whose noise would be all that is seen.
+    """
+    sizes = sorted({outcome.deliveries for outcome in outcomes})
+    start, half, whole = (median(each.seconds for each in outcomes if each.deliveries == size) for size in sizes)
+    return None if half < 2 * start else (whole - start) / (half - start)
 
 
 def _write(folder: Path, plan: Plan) -> int:

@@ -72,10 +72,13 @@ def audit(setup: judging.Setup, output: Output, as_json: bool) -> int:
         for outcome in judging.measure(setup, told):
             outcomes.append(outcome)
             _row(outcome.row(), output, as_json)
-    if as_json and setup.twice:
-        _row({"twice_the_input": round(judging.growth(outcomes), 2)}, output, as_json)
     if not as_json:
         show(_audit_table(setup, outcomes), output)
+    if setup.twice:
+        times = judging.growth(outcomes)
+        _row({"twice_the_input": times and round(times, 2)}, output, as_json)
+        if times is None:
+            notice("half of the input takes no longer than the start-up: measure with more --deliveries")
     return 1 if any(outcome.verdict != ("FAIL" if setup.broken else "PASS") for outcome in outcomes) else 0
 
 
@@ -143,7 +146,8 @@ def _audit_table(setup: judging.Setup, outcomes: list[judging.Outcome]) -> Table
             each.verdict,
         )
     if setup.twice:
-        table.add_row("twice the input", "", "", f"x {judging.growth(outcomes):.2f}")
+        times = judging.growth(outcomes)
+        table.add_row("twice the input", "", "", f"x {times:.2f}" if times else "-")
     return table
 
 
