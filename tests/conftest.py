@@ -27,6 +27,30 @@ hypothesis.settings.load_profile("gcom")
 LATE_S = 10.0  # how long a test that is over waits for a record that it announced
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cases", type=int, metavar="N", help="of a test with more cases run N: the first, the last, ...")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """For `make check`, which has a minute: of a long table of cases those that lie evenly spread in it."""
+    most = config.getoption("--cases")
+    if most is None:
+        return
+    tables: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = {case for cases in tables.values() for case in _spread(cases, most)}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+def _spread(cases: list[pytest.Item], most: int) -> list[pytest.Item]:
+    if len(cases) <= most:
+        return cases
+    return [cases[index * (len(cases) - 1) // max(1, most - 1)] for index in range(most)]
+
+
 class LogWatch:
     """Keeps the records of WARNING and above of one test; records may come from any thread, and a little late."""
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
-from gcom.core.merging import standing
+from gcom.core.merging import precedence
 from gcom.core.requests import (
     Answer,
     Claim,
@@ -260,8 +260,8 @@ def _unregistrable(row: _Row, request: Register, now_ms: int) -> Refusal | None:
 
 def _stands_above(request: Register, row: _Row) -> bool:
     """Of two living instances of one name: more members, then more views, then the smaller id."""
-    mine = standing(len(request.view.members), request.view.number, request.instance)
-    return mine < standing(len(row.view.members) if row.view else 0, row.number, row.instance)
+    mine = precedence(len(request.view.members), request.view.number, request.instance)
+    return mine < precedence(len(row.view.members) if row.view else 0, row.number, row.instance)
 
 
 def _unknown(group: str) -> Refusal:

@@ -22,8 +22,18 @@ from gcom.core.effects import (
     Undelivered,
 )
 
-OfState = TakeState | SetState | StateLost | MergeState
-Handed = Deliver | Skip | Installed | Suspected | DeliverUnicast | Undelivered | OfState
+Handed = (
+    Deliver
+    | Skip
+    | Installed
+    | Suspected
+    | DeliverUnicast
+    | Undelivered
+    | TakeState
+    | SetState
+    | StateLost
+    | MergeState
+)
 Own = TypeVar("Own")  # what a driver adds
 
 

@@ -7,7 +7,6 @@ is owed to whom).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from gcom.core import events, frames
 from gcom.core.effects import AskRegistry, AskSequencer, Effect, Ended, Installed
@@ -156,10 +155,15 @@ class Member:
     # frames
 
     def status(self, peer: Process) -> Status:
-        suspects, receipt = tuple(self._grounds.detector.suspects), self.mail.letters.receipt(peer)
-        status = self.streams.status(peer, self.leaving, suspects, self._grounds.unheard, receipt)
-        state, seeking = self.transfer.held(peer), self.transfer.seeking
-        return replace(status, state=state, seeking=seeking) if state or seeking else status
+        return self.streams.status(
+            peer,
+            leaving=self.leaving,
+            suspects=tuple(self._grounds.detector.suspects),
+            unheard=self._grounds.unheard,
+            receipt=self.mail.letters.receipt(peer),
+            state=self.transfer.held(peer),
+            seeking=self.transfer.seeking,
+        )
 
     def _reply(self, peer: Process, control: tuple[Control, ...] = ()) -> Frame:
         return Frame(self.group, self.instance, self.process, peer, self.status(peer), control)
@@ -291,7 +295,7 @@ class Member:
             self.streams.multicast.on_failed(peer)
             self.mail.on_failed(peer)
             self.transfer.on_failed(peer)
-            self._passage.suspected([peer] if self._grounds.detector.failed(peer, refused) else [])
+            self._passage.on_failed(peer, refused)
             self._proceed(now_ms)
         else:
             self._merging.on_failed(peer, refused)

@@ -19,10 +19,10 @@ from gcom.values.definition import Netsplit
 from gcom.values.names import Address, Process, name_of
 from gcom.values.view import View
 
-Standing = tuple[int, int, str]
+Precedence = tuple[int, int, str]
 
 
-def standing(members: int, views: int, instance: str) -> Standing:
+def precedence(members: int, views: int, instance: str) -> Precedence:
     """How an instance stands among the living ones of its name: the smaller stands above, and the others give way."""
     return -members, -views, instance
 
@@ -90,8 +90,8 @@ class Merging:
         """Another instance's member says where it is; whether to leave now."""
         if not self._checks or instance == self._instance or view.leader != self._process:
             return False
-        mine = standing(len(view.members), view.number, self._instance)
-        if mine < standing(other.members, other.view, instance):
+        mine = precedence(len(view.members), view.number, self._instance)
+        if mine < precedence(other.members, other.view, instance):
             if name_of(other.process) not in view.names:
                 self._miss(other.process, other.address)  # so that it hears of this instance
             return False

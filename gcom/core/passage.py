@@ -86,15 +86,20 @@ class Passage:
     def suspect(self, peer: Process, reason: str) -> None:
         """There is evidence against a peer."""
         if self.grounds.detector.suspect(peer, reason):
-            self.suspected([peer])
+            self._say_suspected([peer])
+
+    def on_failed(self, peer: Process, refused: bool) -> None:
+        """A call to a peer failed."""
+        if self.grounds.detector.failed(peer, refused):
+            self._say_suspected([peer])
 
     def gone(self, peer: Process) -> None:
         """A peer's machine does not know it any more."""
         if self.grounds.detector.gone(peer, "gone"):
-            self.suspected([peer])
+            self._say_suspected([peer])
 
-    def suspected(self, peers: list[Process]) -> None:
-        """The detector began to suspect these: say so, here and to the others."""
+    def _say_suspected(self, peers: list[Process]) -> None:
+        """The detector began to suspect these: tell the application and the others."""
         suspects = self.grounds.detector.suspects
         self.effects += [Suspected(peer, self.view.number, suspects[peer]) for peer in peers]
         if peers:
@@ -321,7 +326,7 @@ class Passage:
     def tick(self, now_ms: int) -> None:
         """Suspect who is silent, give up without a quorum, ask again what was not answered."""
         suspected, asked = self.grounds.detector.tick(now_ms)
-        self.suspected(suspected)
+        self._say_suspected(suspected)
         for helper, silent in asked.items():
             self._links.say(helper, frames.Probe(self.view.number, silent))
         self.grounds.look(now_ms)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gcom.core.frames import Hail, Presence
-from gcom.core.merging import standing
+from gcom.core.merging import precedence
 from gcom.core.requests import Entry
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -87,7 +87,7 @@ class Seeking:
         if now_ms - self._since_ms < limits.SEEK_MS:
             return None
         found = [
-            (standing(item.members, item.view, instance), item, instance)
+            (precedence(item.members, item.view, instance), item, instance)
             for _, instance, item in self._said(now_ms)
             if isinstance(item, Presence)
         ]

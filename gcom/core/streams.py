@@ -256,10 +256,13 @@ class Streams:
     def status(
         self,
         peer: Process,
-        leaving: bool,
-        suspects: tuple[Process, ...],
+        *,
+        leaving: bool = False,
+        suspects: tuple[Process, ...] = (),
         unheard: Misses | None = None,
         receipt: Receipt = NO_RECEIPT,
+        state: int = 0,
+        seeking: bool = False,
     ) -> Status:
         """What a frame or reply to a peer says."""
         known = self.multicast.out.peers.get(peer)
@@ -268,21 +271,23 @@ class Streams:
         if known:
             self._untold[peer] = (consumed, 0)
         return Status(
-            self._view.number,
-            self.multicast.held(peer),
-            consumed,
-            self.multicast.out.stable,
-            known.cursor if known else 0,
-            self.multicast.safe,
-            serials.held if serials else 0,
-            serials.agreed if serials else 0,
-            bool(serials and serials.cut_off),
-            bool(serials and serials.reaches),
-            self.multicast.frozen,
-            leaving,
-            suspects,
-            self.multicast.partial(peer),
-            receipt,
+            view=self._view.number,
+            held=self.multicast.held(peer),
+            consumed=consumed,
+            stable=self.multicast.out.stable,
+            sent=known.cursor if known else 0,
+            safe=self.multicast.safe,
+            ordered=serials.held if serials else 0,
+            agreed=serials.agreed if serials else 0,
+            cut_off=bool(serials and serials.cut_off),
+            reaches=bool(serials and serials.reaches),
+            frozen=self.multicast.frozen,
+            leaving=leaving,
+            suspects=suspects,
+            partial=self.multicast.partial(peer),
+            receipt=receipt,
+            state=state,
+            seeking=seeking,
             unheard=unheard or {},
         )
 

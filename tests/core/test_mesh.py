@@ -143,7 +143,7 @@ def cut(net: Network, *links: str) -> None:
     net.cuts |= {(link[-1], link[0]) for link in links if link[1] == "-"}
 
 
-@pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
+@pytest.mark.parametrize("ordering", ["FIFO", pytest.param("TOTAL", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("link", ["b-c", "b>c", "c>b", "a-b", "a>b", "b>a", "a-c", "a>c", "c>a"])
 def test_a_bad_link_costs_the_younger_and_it_is_back_when_the_link_is(link: str, ordering: str) -> None:
     net = Network()
@@ -171,6 +171,7 @@ def test_a_bad_link_costs_the_younger_and_it_is_back_when_the_link_is(link: str,
     net.until(lambda: all(net.delivered(who)[-1:] == ["back"] for who in kept))
 
 
+@pytest.mark.slow
 def test_a_link_that_flaps_costs_fewer_views_the_longer_it_does() -> None:
     net = Network()
     net.returning = True

@@ -395,6 +395,6 @@ def test_much_untold_credit_is_told_at_once() -> None:
     data.receive(run(B, 1, WINDOW), 0)
     assert not data.on_consumed(B, 1, 10)
     assert data.on_consumed(B, 1 + WINDOW // 4, 10)
-    data.status(B, False, ())
+    data.status(B)
     assert not data.on_consumed(B, 2 + WINDOW // 4, 10)
     assert data.on_consumed(B, 3 + WINDOW // 4, limits.WINDOW_BYTES_MAX)
