@@ -167,7 +167,7 @@ def _judged(found: Catalogue, master: str | None, remote: str | None, kept: Kept
         notice(f"Spark starts, which takes some seconds, and then judges {many(len(found.sizes), 'segment')}")
     with _progress() as tell:
         tell("starting Spark")
-        spark = open_session(master, remote)
+        spark = open_session(master, remote, heavy=exact)
         try:
             with followed(spark, tell.tasks):
                 if exact:
