@@ -4,7 +4,7 @@ Such a link is no failure that anybody else sees: no quorum suspects either end,
 never become stable. So who does not hear one whom others hear is in a *conflict* with it, and one that has lasted is
 resolved: the largest set without a conflict goes on, of several the one without the younger members (Pekko's split
 brain resolver calls such members indirectly connected). All of that set compute it alike, since each status says what
-its source knows at first hand (docs/protocols/netsplit.md).
+its source knows at first hand (docs/protocols/mesh.md).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from tests.tables import MACHINES, Machine, block
 from tests.tidy.source import ROOT
 
 NOTES = ROOT / "docs" / "protocols"
+STATELESS = {"mesh"}  # what is computed anew from what members say, at every look
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.place)
@@ -24,4 +25,4 @@ def test_a_table_lists_every_state_and_what_may_follow_is_entered_somewhere(mach
 
 
 def test_every_note_has_one() -> None:
-    assert {path.stem for path in NOTES.glob("*.md")} == {machine.note for machine in MACHINES}
+    assert {path.stem for path in NOTES.glob("*.md")} == {machine.note for machine in MACHINES} | STATELESS
