@@ -48,6 +48,8 @@ class _Watch:
     trust: Trust = Trust.HEARD
     spoke_ms: int = -1  # when it was last heard, as it was
     failures: int = 0  # refused connections in a row
+    unanswered_ms: int | None = None  # since when it is heard, but answers no call
+    deaf: bool = False  # suspected for that
     suspects: frozenset[Process] = frozenset()  # whom it suspects, by its last status
     unheard: Misses = field(default_factory=dict)  # who does not hear whom, by its last status
     reason: str = ""  # why it is suspected; empty while it is not
@@ -95,7 +97,7 @@ class Detector:
             watch.silence.heard(now_ms)
             watch.spoke_ms, watch.unheard = now_ms, unheard or {}
             watch.failures, watch.suspects, watch.dead = 0, frozenset(suspects), False
-            if watch.reason != "stuck":
+            if watch.reason != "stuck" and not watch.deaf:
                 self._forgive(watch)
 
     def caught_up(self, peer: Process) -> None:
@@ -129,10 +131,25 @@ class Detector:
         assert self._view is not None, "only a member watches"
         return self._is_quorum(set(self._view.members) - set(self.suspects))
 
-    def failed(self, peer: Process, refused: bool) -> bool:
+    def answered(self, peer: Process) -> None:
+        """A call to a peer was answered."""
+        watch = self._watched.get(peer)
+        if watch:
+            watch.unanswered_ms = None
+            if watch.deaf:
+                watch.deaf = False
+                self._forgive(watch)
+
+    def failed(self, peer: Process, refused: bool, now_ms: int) -> bool:
         """A call failed; whether the peer became suspected. One refusal is redialled, since it may be a restart."""
         watch = self._watched.get(peer)
-        if watch is None or not refused:
+        if watch is None:
+            return False
+        if not self._hears(peer, now_ms, VOUCH_MS):
+            watch.unanswered_ms = None
+        elif watch.unanswered_ms is None:
+            watch.unanswered_ms = now_ms
+        if not refused:
             return False
         watch.failures += 1
         return watch.failures > 1 and self.gone(peer, "refused")
@@ -163,6 +180,9 @@ class Detector:
         suspected: list[Process] = []
         quiet: list[Process] = []
         for peer, watch in self._watched.items():
+            if self._is_deaf(watch, now_ms) and self.suspect(peer, CUT_OFF):
+                watch.deaf = True
+                suspected.append(peer)
             if not watch.silence.is_long(now_ms, self._lag_ms):
                 continue
             if watch.trust is Trust.SUSPECTED:
@@ -180,6 +200,12 @@ class Detector:
             for helper in self._helpers(peer, now_ms)[: limits.PROBE_HELPERS]:
                 asked[helper] = (*asked.get(helper, ()), peer)
         return suspected, asked
+
+    def _is_deaf(self, watch: _Watch, now_ms: int) -> bool:
+        """Whether no call reaches a peer that is heard, and that does not know it: it alone can open a connection."""
+        since_ms = watch.unanswered_ms
+        late = since_ms is not None and now_ms - since_ms >= limits.SILENCE_MAX_MS
+        return late and self._process not in watch.suspects
 
     def _helpers(self, quiet: Process, now_ms: int) -> list[Process]:
         """Who can be asked about a peer: those who are well heard, the next in rank after this process first."""
@@ -211,6 +237,7 @@ class Detector:
         if since_ms > limits.HEARTBEAT_MS + limits.LAG_MS:
             for watch in self._watched.values():
                 watch.silence.forgive(since_ms - limits.HEARTBEAT_MS, now_ms)
+                watch.unanswered_ms = None
 
     def contested(self, peer: Process) -> bool:
         """Whether this process suspects a peer that others heard and that some member does not suspect.

@@ -276,6 +276,7 @@ class Member:
         if peer not in self.view.members:
             self._give_way(self._merging.on_reply(peer, reply, self.view, now_ms), now_ms)
             return
+        self._grounds.detector.answered(peer)
         if isinstance(reply, Frame):
             self._on_status(peer, reply.status, now_ms)
             for item in reply.control:
@@ -295,7 +296,7 @@ class Member:
             self.streams.multicast.on_failed(peer)
             self.mail.on_failed(peer)
             self.transfer.on_failed(peer)
-            self._passage.on_failed(peer, refused)
+            self._passage.on_failed(peer, refused, now_ms)
             self._proceed(now_ms)
         else:
             self._merging.on_failed(peer, refused)

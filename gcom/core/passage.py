@@ -88,9 +88,9 @@ class Passage:
         if self.grounds.detector.suspect(peer, reason):
             self._say_suspected([peer])
 
-    def on_failed(self, peer: Process, refused: bool) -> None:
+    def on_failed(self, peer: Process, refused: bool, now_ms: int) -> None:
         """A call to a peer failed."""
-        if self.grounds.detector.failed(peer, refused):
+        if self.grounds.detector.failed(peer, refused, now_ms):
             self._say_suspected([peer])
 
     def gone(self, peer: Process) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.detector import Detector
+from gcom.core.detector import CUT_OFF, Detector
 from gcom.core.quorum import is_quorum
 from gcom.values import limits
 from gcom.values.definition import TieBreaker
@@ -41,22 +41,50 @@ def run_until(watching: Detector, end_ms: int, heard: tuple[Process, ...] = ()) 
 
 def test_one_refused_connection_is_redialled_and_the_second_counts() -> None:
     watching = detector(A, B)
-    assert not watching.failed(B, refused=True)
-    assert watching.failed(B, refused=True)
+    assert not watching.failed(B, refused=True, now_ms=START)
+    assert watching.failed(B, refused=True, now_ms=START)
     assert watching.suspects == {B: "refused"}
-    assert not watching.failed(B, refused=True)  # no news
+    assert not watching.failed(B, refused=True, now_ms=START)  # no news
 
 
 def test_an_answer_between_two_refusals_begins_anew() -> None:
     watching = detector(A, B)
-    watching.failed(B, refused=True)
+    watching.failed(B, refused=True, now_ms=START)
     watching.heard(B, START, ())
-    assert not watching.failed(B, refused=True)
+    assert not watching.failed(B, refused=True, now_ms=START)
 
 
 def test_a_call_that_breaks_or_times_out_is_no_evidence() -> None:
     watching = detector(A, B)
-    assert not any(watching.failed(B, refused=False) for _ in range(9))
+    assert not any(watching.failed(B, refused=False, now_ms=START) for _ in range(9))
+
+
+def test_who_is_heard_and_answers_no_call_for_long_is_cut_off_until_it_answers() -> None:
+    watching = detector(A, B, C)
+    for now_ms in range(START, START + limits.SILENCE_MAX_MS, 100):
+        watching.heard(B, now_ms, ())
+        watching.heard(C, now_ms, ())
+        watching.failed(B, refused=False, now_ms=now_ms)
+        assert suspected(watching, now_ms) == []
+    assert suspected(watching, START + limits.SILENCE_MAX_MS) == [B]
+    assert watching.suspects == {B: CUT_OFF}
+    watching.heard(B, START + limits.SILENCE_MAX_MS + 100, ())
+    assert watching.suspects == {B: CUT_OFF}
+    watching.answered(B)
+    watching.heard(B, START + limits.SILENCE_MAX_MS + 200, ())
+    assert watching.suspects == {}
+
+
+def test_calls_to_one_that_is_silent_too_or_that_it_answers_now_and_then_say_nothing_of_the_link() -> None:
+    watching = detector(A, B, C)
+    for now_ms in range(START, START + 3 * limits.SILENCE_MAX_MS, 500):
+        watching.failed(B, refused=False, now_ms=now_ms)
+        watching.failed(C, refused=False, now_ms=now_ms)
+        watching.heard(C, now_ms, ())
+        if now_ms % 3_000 == 0:
+            watching.answered(C)
+        suspected(watching, now_ms)
+    assert watching.suspects == {B: "silence"}
 
 
 def test_silence_makes_suspected_once_and_not_before_its_time() -> None:
@@ -183,7 +211,7 @@ def test_contact_is_lost_when_too_few_for_a_quorum_are_heard() -> None:
 def test_a_stranger_is_nobody_to_suspect() -> None:
     watching = detector(A, B)
     watching.heard("x#1", START, (B,))
-    assert not watching.failed("x#1", refused=True)
+    assert not watching.failed("x#1", refused=True, now_ms=START)
     assert not watching.suspect("x#1", "silence")
     assert (watching.suspected("x#1"), watching.suspects) == (False, {})
 

@@ -17,6 +17,7 @@ from gcom.core.proposing import Grounds
 from gcom.core.quorum import is_quorum
 from gcom.values import limits
 from gcom.values.definition import Definition
+from gcom.values.names import name_of
 from tests.core.making import view
 from tests.core.network import Network
 
@@ -169,6 +170,24 @@ def test_a_bad_link_costs_the_younger_and_it_is_back_when_the_link_is(link: str,
     )
     net.send(net.latest(f"{young}#1"), "back")
     net.until(lambda: all(net.delivered(who)[-1:] == ["back"] for who in kept))
+
+
+@pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
+@pytest.mark.parametrize(("caller", "callee"), ["ba", "ca", "cb", "bc"])
+def test_a_connection_that_only_one_side_can_open_costs_the_younger(caller: str, callee: str, ordering: str) -> None:
+    """Calls of the one hang, while the other's come and are answered: both hear each other all the time."""
+    net = Network(Definition.parse("g", ordering))
+    net.returning = True
+    net.form("a", "b", "c")
+    net.lose = lambda frame: (name_of(frame.source), name_of(frame.target)) == (caller, callee)
+    kept = [f"{name}#1" for name in sorted({"a", "b", "c"} - {max(caller, callee)})]
+    for who in ("a#1", "b#1", "c#1"):
+        net.send(who, f"of {who}")
+    net.until_view(*kept)
+    net.send(kept[1], "on we go")
+    net.until(lambda: all(net.delivered(who)[-1:] == ["on we go"] for who in kept))
+    net.lose = lambda frame: False
+    net.until(lambda: len(net.members(kept[0])) == 3, limits.FLAP_MAX_MS)
 
 
 @pytest.mark.slow

@@ -79,10 +79,10 @@ def trace_10_the_quorum_is_of_those_whose_machines_do_not_refuse(patch: Patch) -
     gone: set[Process] = set()
     failed = Detector.failed
 
-    def note(self: Detector, peer: Process, refused: bool) -> bool:
+    def note(self: Detector, peer: Process, refused: bool, now_ms: int) -> bool:
         if refused:
             gone.add(peer)
-        return failed(self, peer, refused)
+        return failed(self, peer, refused, now_ms)
 
     def quorum(view: Any, present: set[Process], *rest: Any, **more: Any) -> bool:
         members = tuple(m for m in view.members if m not in gone or m in present)
