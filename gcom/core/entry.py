@@ -199,6 +199,8 @@ class Entering:
 
     def _on_refusal(self, request: Request, refusal: Refusal, now_ms: int) -> list[Out]:
         if refusal.code == "Stale" and isinstance(request, Claim) and request.dead:  # too early, or too late
+            if self.targets:
+                return []  # what it looked up meanwhile has members, and it asks them
             self.waits_for = f"the registry: {refusal.text}"
             self._again_ms = now_ms + limits.JOIN_RETRY_MS
             self.entry = None  # so that it looks before it claims

@@ -188,6 +188,17 @@ def test_a_survivor_claims_as_soon_as_all_others_have_refused_though_the_lease_r
     assert machine.tick(10 + limits.JOIN_RETRY_MS) == LOOK
 
 
+def test_a_claim_refused_while_members_are_asked_again_changes_nothing() -> None:
+    machine = returning(A, B)
+    machine.on_answer(Lookup("news"), entry("me#6", A, B), 0)
+    machine.on_unreached(A, True, 0)
+    assert machine.on_unreached(B, True, 0) == survivor()
+    assert machine.on_answer(Lookup("news"), entry("me#6", A, B), 5) == to(A)  # it had asked that, too
+    assert machine.on_answer(survivor()[0].request, Refusal("Stale", "too early"), 10) == []  # type: ignore[union-attr]
+    assert machine.on_unreached(A, True, 20) == to(B)
+    assert machine.entry is not None
+
+
 def test_who_was_only_silent_is_asked_again_before_anything_is_claimed() -> None:
     machine = returning(A, B)
     machine.on_answer(Lookup("news"), entry("me#6", A, B), 0)
