@@ -55,11 +55,11 @@ class Merging:
         return [*rival, *self._away.values()]
 
     def install(self, old: View, decision: Decision) -> None:
-        """Who was put out may go on elsewhere; who is back is missed no more."""
+        """Who was put out, or gave way, goes on elsewhere, perhaps; who is back is missed no more."""
         if not self._checks:
             return
         for process, reason in decision.left.items():
-            if reason not in ("request", "merge") and process in old.members:
+            if reason != "request" and process in old.members:
                 self._miss(process, old.address(process))
         self._away = {name: seat for name, seat in self._away.items() if name not in decision.view.names}
 

@@ -155,6 +155,22 @@ def test_scenario_38_a_leader_that_does_not_answer_is_not_gone_over_to() -> None
     net.until(lambda: together(net, "abcde"))
 
 
+def test_who_could_not_give_way_with_the_others_finds_them_when_the_rivals_leader_is_gone() -> None:
+    """1. `x` alone does not reach `c`, for whom `a` and `b` give way. 2. `c` leaves; `y` has never known `x`."""
+    net = returning("c", "a", "b", "x", netsplit="PARTITIONABLE")
+    net.split("a b x", "c y z w registry")
+    net.until(lambda: together(net, "abx") and together(net, "c"))
+    for name in ("y", "z", "w"):
+        net.start(name)
+    net.until(lambda: together(net, "cyzw"))
+    net.stop_registry()
+    net.cuts = {("x", "c"), ("c", "x")}
+    net.until(lambda: together(net, "cyzwab"))
+    net.leave(net.latest("c#1"))
+    net.heal()
+    net.until(lambda: together(net, "yzwabx"))
+
+
 def test_scenario_39_views_that_overlap_become_one() -> None:
     """1. A and B put C out, and C hears nothing of it. 2. So A and B are in view 4, and C in view 3 of all three."""
     net = returning("a", "b", "c")
