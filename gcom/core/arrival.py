@@ -99,6 +99,7 @@ class Arrival:
         """It is admitted when it has reached all members: call them."""
         if source not in self._entering.targets:
             return
+        self._entering.on_put_off(source)
         mine = {peer: at for peer, at in zip(reach.members, reach.addresses, strict=True) if peer != self._process}
         self._asked = mine
         self._reached = {peer: at_ms for peer, at_ms in self._reached.items() if peer in mine} | {source: now_ms}

@@ -320,6 +320,10 @@ class Entering:
         self._candidates.insert(0, (item.process, item.address))
         return self._approach(item.process, item.address, now_ms)
 
+    def on_put_off(self, source: Process) -> None:
+        """A member does not let this name in before its links are proven."""
+        self.waits_for = f"{source} to admit it, once its links to all members have held for a while"
+
     def on_version(self, text: str, now_ms: int) -> list[Out]:
         """A member speaks another protocol version."""
         return self._fail(VersionMismatch(text), now_ms)

@@ -190,6 +190,19 @@ def test_a_connection_that_only_one_side_can_open_costs_the_younger(caller: str,
     net.until(lambda: len(net.members(kept[0])) == 3, limits.FLAP_MAX_MS)
 
 
+def test_who_asks_under_a_name_that_is_put_off_is_told_what_it_waits_for() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    cut(net, "b-c")
+    net.until_view("a#1", "b#1")
+    asker = net.start("c", "2")
+    net.pass_ms(2_000)
+    waited = net.machines[asker].waits_for
+    assert waited == "a#1 to admit it, once its links to all members have held for a while"
+    net.heal()
+    net.until_view("a#1", "b#1", asker)
+
+
 @pytest.mark.slow
 def test_a_link_that_flaps_costs_fewer_views_the_longer_it_does() -> None:
     net = Network()
