@@ -42,6 +42,7 @@ class Arrival:
         self._entering = Entering(group, process, address, create, former)
         self._reached: dict[Process, int] = {}  # when each of those whom it was asked to reach answered last
         self._asked: dict[Process, Address] = {}
+        self._told: set[Process] = set()  # whom it said that it reached, when it last called all of them at once
         self._transfer = transfer
         self._links = links
 
@@ -101,10 +102,19 @@ class Arrival:
             return
         self._entering.on_put_off(source)
         mine = {peer: at for peer, at in zip(reach.members, reach.addresses, strict=True) if peer != self._process}
+        anew = mine.keys() != self._asked.keys()
         self._asked = mine
         self._reached = {peer: at_ms for peer, at_ms in self._reached.items() if peer in mine} | {source: now_ms}
-        for peer, address in mine.items():
-            self._call(peer, address, self._join(now_ms), now_ms)
+        self._prove(now_ms, anew)
+
+    def _prove(self, now_ms: int, anew: bool = False) -> None:
+        """Call all members at once, where that is news: who is put off for long repeats itself every heartbeat."""
+        join = self._join(now_ms)
+        reached = set(join.reached)
+        if anew or (reached == self._asked.keys() and reached != self._told):
+            self._told = reached
+            for peer, address in self._asked.items():
+                self._call(peer, address, join, now_ms)
 
     def _follow(self, outs: list[EntryOut], now_ms: int) -> None:
         for peer in self._links.peers:
@@ -152,6 +162,7 @@ class Arrival:
         self._entering.on_heard(peer, now_ms)
         if peer in self._asked:
             self._reached[peer] = now_ms
+            self._prove(now_ms)
         for item in reply.control:
             if self.failed or self.entered:
                 return

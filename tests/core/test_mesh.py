@@ -203,6 +203,19 @@ def test_who_asks_under_a_name_that_is_put_off_is_told_what_it_waits_for() -> No
     net.until_view("a#1", "b#1", asker)
 
 
+def test_who_is_put_off_asks_no_more_often_than_every_heartbeat() -> None:
+    net = Network()
+    net.returning = True
+    net.form("a", "b", "c")
+    cut(net, "b-c")
+    net.until_view("a#1", "b#1")
+    net.pass_ms(2_000)
+    before = len(net.carried)
+    net.pass_ms(2_000)
+    calls = [frame for frame in net.carried[before:] if frame.source == net.latest("c#1")]
+    assert 0 < len(calls) <= 2_000 // limits.HEARTBEAT_MS + 1
+
+
 @pytest.mark.slow
 def test_a_link_that_flaps_costs_fewer_views_the_longer_it_does() -> None:
     net = Network()
