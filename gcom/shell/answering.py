@@ -1,9 +1,8 @@
 """Serves the requests of group calls with the application's handler, in threads of their own.
 
-One handler is at work at a time, so it needs no lock of its own; but while one waits for the group (for the results of
-a call that it made itself, for room to send, for members to hold what it sent), the next request is served. Without
-that two members whose handlers call each other would wait for ever: each one's only thread for the other's. What a
-handler changed before it waited it may find changed after it.
+One handler is at work at a time, so it needs no lock of its own; but while one waits for a group call that it made
+itself, the next request is served. Without that two members whose handlers call each other would wait for ever: each
+one's only thread for the other's. What a handler changed before such a call it may find changed after it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 Handler = Callable[[Payload, Process], Payload]
 
-NESTED_MAX = 16  # handlers at once, all but one waiting for the group; more wait until one of those is through
+NESTED_MAX = 16  # handlers at once, all but one waiting for calls of their own; more wait until one of those is through
 NO_HANDLER = "no handler"
 
 
@@ -61,7 +60,7 @@ class Answering:
 
     @contextmanager
     def stepping_aside(self) -> Iterator[None]:
-        """The calling thread is about to wait for the group: if it serves, another serves meanwhile."""
+        """The calling thread is about to wait for a call: if it serves, another serves meanwhile."""
         if get_ident() not in self._threads:
             yield
             return

@@ -67,8 +67,8 @@ class Calling(ABC):
                 return f"{len(payload)} bytes from {caller}"
 
         It runs in a thread of the group's own, one request at a time, and may itself send and call; while it waits for
-        room to send, or for a call of its own, other requests are served. What it raises is the caller's result, an
-        error with its text.
+        a call of its own, other requests are served: it must hold no lock then that a handler wants. What it raises is
+        the caller's result, an error with its text.
         """
         with self._node.lock:
             self._stay.membership.answering.handler = handler
@@ -129,8 +129,8 @@ class Calling(ABC):
     def _await(self, stay: Stay, deadline: float | None, what: str) -> None:
         if self._in_callback:
             raise WouldBlock(f"group {stay.machine.group!r} waits for {what}, and a callback must not wait for it")
-        with stay.awaiting_acks():
-            if not stay.wait_aside(deadline):
+        with stay.awaiting_acks(), stay.membership.answering.stepping_aside():
+            if not stay.wait(deadline):
                 raise GComTimeout(f"group {stay.machine.group!r} still waits for {what}")
 
 

@@ -160,7 +160,7 @@ class Group(Calling, Stateful):
             number = stay.last_number
             with stay.awaiting_acks():
                 while not _is_held(stay, number, held_by):
-                    if not stay.wait_aside(deadline):
+                    if not stay.wait(deadline):
                         raise GComTimeout(_why_not_held(stay, number, held_by, timeout_s))
 
     def send_many(self, payloads: Iterable[Payload], timeout_s: float | None = 10.0) -> None:
@@ -179,7 +179,7 @@ class Group(Calling, Stateful):
                 return stay
             if self._in_callback:
                 raise WouldBlock(f"the window of group {self.name!r} is full, and a callback must not wait for it")
-            if not stay.wait_aside(deadline):
+            if not stay.wait(deadline):
                 waits_for = stay.machine.waits_for or "the members to read"
                 raise GComTimeout(
                     f"no room to send in group {self.name!r} after {timeout_s} s: it waits for {waits_for}"
@@ -199,7 +199,7 @@ class Group(Calling, Stateful):
         with self._node.lock, (stay := self._stay).awaiting_acks():
             while stay.unnumbered or not stay.machine.flushed:
                 stay.raise_if_ended()
-                if not stay.wait_aside(deadline):
+                if not stay.wait(deadline):
                     why = stay.machine.waits_for or "the members to confirm"
                     text = f"not all that was sent in group {self.name!r} has arrived after {timeout_s} s"
                     raise GComTimeout(f"{text}: it waits for {why}")

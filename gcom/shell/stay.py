@@ -206,11 +206,6 @@ class Stay:
         left = deadline - monotonic()
         return left > 0 and (self.changed.wait(left) or monotonic() < deadline)
 
-    def wait_aside(self, deadline: float | None) -> bool:
-        """As `wait`; if the calling thread answers a request, another one answers the next meanwhile."""
-        with self.membership.answering.stepping_aside():
-            return self.wait(deadline)
-
     # group calls; all of it holds the lock
 
     @property

@@ -374,23 +374,6 @@ class TestInside:
         assert next_of(alice, gcom.Message).text == "to all"
         assert next_of(alice, gcom.Unicast).text == "to you"
 
-    def test_while_a_handler_waits_for_room_the_next_request_is_answered(self, here: Cluster) -> None:
-        alice, bob = here.members("alice", "bob")
-
-        def handler(payload: bytes | str, _: str) -> str:
-            for _count in range(int(payload)):
-                alice.send(bytes(limits.WINDOW_BYTES_MAX // 2), LIMIT_S)
-            return "sent"
-
-        alice.on_call(handler)
-        flood = bob.call("8", gcom.NONE, targets=["alice"])
-        until(lambda: not alice._stay.room)
-        assert bob.call_to("alice", "0") == "sent"
-        assert flood.pending == (alice.process,)
-        for group in (alice, bob):
-            group.listen()
-        assert flood.wait(gcom.ALL, LIMIT_S)["alice"].value == "sent"
-
     def test_handlers_take_turns_even_around_their_own_calls(self, here: Cluster) -> None:
         """One at a time, but for those that wait for a call; and none comes back into the middle of another."""
         alice, bob = here.members("alice", "bob")
