@@ -7,6 +7,7 @@ from gcom.trace.segment import folder_name
 
 _NAMED = 5  # processes in one line
 _ACCEPT = "--allow-unknown accepts what stays unknown"
+_WHOLE = f"Audit a whole copy of it, or {_ACCEPT}"
 
 
 def advice_of(result: Result) -> list[str]:
@@ -24,10 +25,13 @@ def advice_of(result: Result) -> list[str]:
     if absent:
         found.append(f"No log of {_names(absent)} is here: name the folder that has it beside the others.")
     found += _of_gaps(result, [who for who, state in sorted(result.coverage.items()) if state == "lost"])
-    unfinished = sorted(who for who in wanted if result.coverage.get(who) in ("open", "torn"))
-    if unfinished:
+    unfinished = sorted(who for who, state in result.coverage.items() if state in ("open", "torn"))
+    cut = {who: note for who in unfinished for note in result.notes if _is_about(note, who)}
+    if cut:
+        found.append(f"Records are missing in the log of {_names([*cut])}: {next(iter(cut.values()))}. {_WHOLE}.")
+    if running := [who for who in unfinished if who not in cut]:
         found.append(
-            f"No close ends the log of {_names(unfinished)}: if it still runs, audit again when it has left; if it "
+            f"No close ends the log of {_names(running)}: if it still runs, audit again when it has left; if it "
             f"crashed, its last records are lost, and {_ACCEPT}."
         )
     if any(rule.expected and "--exact" in (rule.reason or "") for group in doubted for rule in group.rules):
@@ -42,9 +46,7 @@ def _of_gaps(result: Result, lost: list[str]) -> list[str]:
     for process in lost:
         note = next((note for note in result.notes if _is_about(note, process)), None)
         if note is not None:
-            return [
-                f"Records are missing in the log of {_names(lost)}: {note}. Audit a whole copy of it, or {_ACCEPT}."
-            ]
+            return [f"Records are missing in the log of {_names(lost)}: {note}. {_WHOLE}."]
     if result.groups:
         return [f"The log of {_names(lost)} says itself that records were dropped when they came too fast: {_ACCEPT}."]
     return [f"No log could be used: {result.notes[0]}. Audit a whole copy of it."] if result.notes else []

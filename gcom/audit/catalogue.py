@@ -132,5 +132,6 @@ def _feed(scanner: Scanner, scanned: Scanned, segment: Segment, previous: int, *
         if missing:
             scanner.notes.append(f"{segment.path}: segment {previous + 1} of {scanner.process} is missing before it")
         scanner.feed(segment, missing, first)
+        scanner.notes += [segment.cut] if segment.cut else []
     scanned.torn = segment.torn
     scanned.exited = segment.closing is not None and segment.closing.exited

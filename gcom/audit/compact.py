@@ -38,6 +38,7 @@ def to_parquet(segment: Segment, target: Path) -> None:
         "closing": None if segment.closing is None else asdict(segment.closing),
         "torn": segment.torn,
         "damage": segment.damage,
+        "sealed": segment.sealed,
         "keys": rows.keys,
         "senders": rows.senders,
         "clocks": list(rows.clock),
@@ -84,7 +85,7 @@ def from_parquet(path: str) -> Segment | str:
     _read_clocks(rows, table["clock"], about["clocks"])
     closing = None if about["closing"] is None else Closing(**about["closing"])
     opening = Opening(**about["opening"])
-    return Segment(path, opening, rows, closing, torn=about["torn"], damage=about["damage"])
+    return Segment(path, opening, rows, closing, about["torn"], about["damage"], about.get("sealed", False))
 
 
 def _read_clocks(rows: Rows, column: pa.ChunkedArray, names: list[str]) -> None:

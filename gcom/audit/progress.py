@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Any
 
@@ -33,13 +33,16 @@ def _by_server(spark: Any, told: Callable[[int, int], None]) -> Iterator[None]:
 
 
 def _by_looking(spark: Any, told: Callable[[int, int], None]) -> Iterator[None]:
+    from py4j.protocol import Py4JError
+
     tracker, ended = spark.sparkContext.statusTracker(), Event()
 
     def look() -> None:
-        while not ended.wait(LOOK_S):
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            for stage in [each for each in stages if each is not None][:1]:
-                told(stage.numCompletedTasks, stage.numTasks)
+        with suppress(Py4JError, ConnectionError):  # Java is gone: the thread that works with it says so
+            while not ended.wait(LOOK_S):
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                for stage in [each for each in stages if each is not None][:1]:
+                    told(stage.numCompletedTasks, stage.numTasks)
 
     watcher = Thread(target=look, name="gcom-audit-progress", daemon=True)
     watcher.start()

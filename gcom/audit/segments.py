@@ -39,6 +39,14 @@ class Segment:
     closing: Closing | None = None
     torn: bool = False
     damage: str = ""
+    sealed: bool = True  # under the name that says so
+
+    @property
+    def cut(self) -> str:
+        """A note of one that is sealed and has no close: what a crash leaves unfinished keeps its other name."""
+        if self.damage or self.closing is not None or not self.sealed:
+            return ""
+        return f"{self.path}: it is sealed, but does not end with a close: it was cut, and its end is missing"
 
 
 def read_segment(path: str, data: bytes) -> Segment | str:
@@ -52,7 +60,8 @@ def read_segment(path: str, data: bytes) -> Segment | str:
     last = data.rfind(b"\n", 0, end - 1) + 1
     closing = _closing(data[last:end]) if last >= first else None
     body = end if closing is None else last
-    segment = Segment(path, opening, Rows.none(), torn=torn, damage=wrong)
+    sealed = not path.rpartition("/")[2].startswith(".")
+    segment = Segment(path, opening, Rows.none(), torn=torn, damage=wrong, sealed=sealed)
     if wrong:
         return segment
     if closing is not None:

@@ -10,12 +10,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from socket import create_connection
 from traceback import walk_tb
 from types import TracebackType
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 from gcom.errors import AuditUnavailable
 
+CONNECT_PORT = 15002
+REACH_S = 5.0
 JAVA = 17  # what Spark 4 needs at least
 
 
@@ -32,6 +36,7 @@ def open_session(master: str | None, remote: str | None, memory: str = "3g", *, 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if remote is not None:
+        _reach(remote)
         return _opened(SparkSession.builder.remote(remote), f"the Spark Connect server {remote}")
     _find_java()
     local = master is None or master.startswith("local")
@@ -54,10 +59,35 @@ def _opened(builder: Any, what: str) -> Any:
                 return builder.getOrCreate()
         except (PySparkException, Py4JError, OSError, ImportError) as error:
             said.seek(0)
-            lines = [*str(error).strip().splitlines()[:1], *said.read().decode(errors="replace").splitlines()[-3:]]
+            java = said.read().decode(errors="replace").splitlines()
+            told = [line for line in java if line.strip() and not line.lstrip().startswith("at ")]
+            lines = [*str(error).strip().splitlines()[:1], *told[-1:]]
             raise AuditUnavailable(f"{what} cannot be had: {' / '.join(lines)}") from None
         finally:
             _end_java(sys.exc_info()[2])
+
+
+def _reach(remote: str) -> None:
+    """Raises AuditUnavailable where nobody listens: Connect's own client would try again and again."""
+    place = urlsplit(remote)
+    try:
+        host, port = place.hostname, place.port or CONNECT_PORT
+    except ValueError:
+        host = None
+    if place.scheme != "sc" or host is None:
+        raise AuditUnavailable(f"{remote!r} is not sc://HOST or sc://HOST:PORT, as Spark Connect's servers are named")
+    try:
+        create_connection((host, port), REACH_S).close()
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise AuditUnavailable(f"no Spark Connect server answers at {host}:{port}: {why}") from None
+
+
+def ended(error: BaseException) -> bool:
+    """Whether an error says that Java is gone."""
+    from py4j.protocol import Py4JError
+
+    return isinstance(error, Py4JError | ConnectionError)
 
 
 def _end_java(trace: TracebackType | None) -> None:

@@ -59,7 +59,10 @@ def logs(
         bool, typer.Option("--allow-unknown", help="Exit with 0 where nothing is violated, though not all is known.")
     ] = False,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Judge message by message with Spark's own operators, to cross-check.")
+        bool,
+        typer.Option(
+            "--exact", help="Judge message by message with Spark's own operators, to cross-check: several times slower."
+        ),
     ] = False,
     incremental: Annotated[
         Path | None, typer.Option(metavar="STATE", help="Keep what is found of segments there, and read only new ones.")

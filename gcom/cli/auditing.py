@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -25,9 +28,10 @@ from gcom.audit.kept import Kept
 from gcom.audit.progress import followed
 from gcom.audit.reading import compact, list_segments
 from gcom.audit.result import IMPOSSIBLE, Result, result_of
-from gcom.audit.session import open_session
+from gcom.audit.session import ended, open_session
 from gcom.audit.witness import write_witnesses
 from gcom.cli.output import Output, harmless, notice
+from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import many
 from gcom.errors import AuditUnavailable, BadValue, NotALog
 
@@ -46,6 +50,13 @@ class Outputs:
     junit: str | None = None
     parquet: str | None = None
 
+    def check(self) -> None:
+        """Raises OSError for a file that cannot be there: better now than after all has been judged."""
+        for path in [Path(name) for name in (self.json, self.report, self.junit) if name is not None]:
+            wrong = errno.EISDIR if path.is_dir() else 0 if path.parent.is_dir() else errno.ENOENT
+            if wrong:
+                raise OSError(wrong, os.strerror(wrong), str(path))
+
 
 def audit(
     folders: list[str],
@@ -61,6 +72,7 @@ def audit(
 
     def judge() -> int:
         kept = _kept(incremental, exact=exact)
+        outputs.check()
         found = catalogue(list_segments(folders))
         result = _judged(found, master, remote, kept, exact=exact)
         _show(result)
@@ -164,18 +176,33 @@ def _kept(incremental: Path | None, *, exact: bool) -> Kept | None:
 
 def _judged(found: Catalogue, master: str | None, remote: str | None, kept: Kept | None, *, exact: bool) -> Result:
     if not sys.stderr.isatty():  # a terminal shows it all the time
-        notice(f"Spark starts, which takes some seconds, and then judges {many(len(found.sizes), 'segment')}")
+        how = " message by message, which takes several times as long as without --exact" if exact else ""
+        notice(f"Spark starts, which takes some seconds, and then judges {many(len(found.sizes), 'segment')}{how}")
     with _progress() as tell:
         tell("starting Spark")
-        spark = open_session(master, remote, heavy=exact)
+        with _session(master, remote, heavy=exact) as spark, followed(spark, tell.tasks):
+            if exact:
+                tell(f"reading {len(found.sizes):,} segments message by message")
+                return result_of(run_exactly(spark, found))
+            return result_of(run(spark, found, kept=kept, tell=tell))
+
+
+@contextmanager
+def _session(master: str | None, remote: str | None, *, heavy: bool) -> Iterator[Any]:
+    """A signal to the whole process group ends Java too, so that whatever is asked of it then fails."""
+    spark = open_session(master, remote, heavy=heavy)
+    try:
         try:
-            with followed(spark, tell.tasks):
-                if exact:
-                    tell(f"reading {len(found.sizes):,} segments message by message")
-                    return result_of(run_exactly(spark, found))
-                return result_of(run(spark, found, kept=kept, tell=tell))
+            yield spark
         finally:
             spark.stop()
+    except Exception as error:
+        if SIGNALLED.caught is not None:
+            raise Interrupted(SIGNALLED.caught) from None
+        if ended(error):
+            text = "Spark's Java ended before the audit did: it was killed, or this machine had no memory for it"
+            raise AuditUnavailable(f"{text}. Try again") from None
+        raise
 
 
 class _Telling:
@@ -239,7 +266,8 @@ def _show(result: Result) -> None:
     broken = [incident for incident in result.incidents if incident.expected]
     for incident in broken[:_SHOWN]:
         caused = f" This also breaks {', '.join(incident.caused)}." if incident.caused else ""
-        console.print(_line(f"[{incident.id}] {incident.rule}: {incident.sentence}{caused}"))
+        where = f" ({incident.places[0][0]}:{incident.places[0][1]})" if incident.places else ""
+        console.print(_line(f"[{incident.id}] {incident.group}: {incident.rule}: {incident.sentence}{caused}{where}"))
     if len(broken) > _SHOWN:
         notice(f"and {many(len(broken) - _SHOWN, 'more incident')}; --json has all")
     unfinished = [process for process, state in sorted(result.coverage.items()) if state in ("open", "torn")]

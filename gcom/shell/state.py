@@ -45,6 +45,10 @@ class Uses:
 
     def __post_init__(self) -> None:
         """Raises BadValue for callbacks that nobody would call."""
+        for name in ("get_state", "set_state", "merge_states"):
+            callback = getattr(self, name)
+            if callback is not None and not callable(callback):
+                raise BadValue(f"{name} {callback!r} cannot be called: it is a function, or left out")
         if self.merge_states and not (self.get_state and self.set_state):
             raise BadValue(
                 "merge_states is given what get_state returns, and set_state what it returns: give all three"
@@ -182,14 +186,10 @@ class Stateful(ABC):
 def _taken(get_state: GetState) -> tuple[bytes | None, str]:
     """The application's state, or why there is none, in words for those who wait for it."""
     try:
-        found = get_state()
+        data = _checked(get_state())
     except Exception as error:  # outermost: of the application's callback
         traceback.print_exc()  # an application's mistake must be seen where it was made
         return None, f"its get_state raised {words(error)}"
-    if not isinstance(found, bytes | bytearray | memoryview):
-        logger.error("get_state returned {}, not bytes", type(found).__name__)
-        return None, f"its get_state returned {type(found).__name__}, not bytes"
-    data = bytes(found)
     if len(data) > limits.STATE_BYTES_MAX:
         logger.error("get_state returned {:,} bytes, more than {:,}", len(data), limits.STATE_BYTES_MAX)
     return data, ""
@@ -198,5 +198,5 @@ def _taken(get_state: GetState) -> tuple[bytes | None, str]:
 def _checked(state: object) -> bytes:
     """Raises TypeError for what is no state."""
     if not isinstance(state, bytes | bytearray | memoryview):
-        raise TypeError(f"{type(state).__name__} is not bytes")
+        raise TypeError(f"a state is bytes, not {type(state).__name__}")
     return bytes(state)

@@ -39,7 +39,11 @@ class VectorClock(Mapping[Process, int]):
     __slots__ = ("_numbers",)
 
     def __init__(self, numbers: Mapping[Process, int] | None = None) -> None:
+        if not isinstance(numbers, Mapping | None):
+            raise BadValue(f"a clock is made of a mapping of processes to numbers, not of {type(numbers).__name__}")
         for process, number in (numbers or {}).items():
+            if not isinstance(process, str):
+                raise BadValue(f"{process!r} is no process: its name is text")
             if type(number) is not int or number < 0:
                 raise BadValue(f"{number!r} for {process!r} is no number of a clock: a whole number from 0")
         self._numbers = {process: number for process, number in sorted((numbers or {}).items()) if number}
@@ -66,9 +70,13 @@ class VectorClock(Mapping[Process, int]):
         return f"VectorClock({self._numbers})"
 
     def __le__(self, other: VectorClock) -> bool:
+        if not isinstance(other, VectorClock):
+            return NotImplemented
         return all(number <= other[process] for process, number in self._numbers.items())
 
     def __lt__(self, other: VectorClock) -> bool:
+        if not isinstance(other, VectorClock):
+            return NotImplemented
         return self != other and self <= other
 
     def tick(self, process: Process) -> VectorClock:

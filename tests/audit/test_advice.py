@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gcom.audit.advice import advice_of
+from gcom.audit.reading import compact, list_segments
 from gcom.audit.report import render
 from gcom.audit.result import Result, result_of
 from tests.audit.here import audit
@@ -63,6 +64,19 @@ def test_a_log_without_end_may_still_be_written(tmp_path: Path) -> None:
     path.unlink()
     said = _said(_result(folder))
     assert "No close ends the log of bob#1: if it still runs, audit again when it has left; if it crashed" in said
+
+
+@pytest.mark.parametrize("line_end", [True, False])
+def test_a_sealed_log_without_close_was_cut(line_end: bool, tmp_path: Path) -> None:
+    folder = broken(tmp_path)
+    path = folder / "bob" / "1" / "000000.jsonl"
+    data = path.read_bytes()
+    end = data.index(b"\n", len(data) // 2) + 1
+    path.write_bytes(data[: end if line_end else end + 20])
+    said = _said(_result(folder))
+    assert f"Records are missing in the log of bob#1: {path}: it is sealed, but does not end with a close" in said
+    compact(list_segments([str(folder)]), tmp_path / "compact", lambda _text: None)
+    assert "it is sealed, but does not end with a close" in _said(_result(tmp_path / "compact"))
 
 
 def test_nothing_to_judge_says_what_there_should_be(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,17 @@ def test_without_a_java_that_will_do_it_says_which_and_how(
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(AuditUnavailable, match=r"Java 17 or newer.*make setup.*apt-get"):
         session.open_session(None, None)
+
+
+@pytest.mark.parametrize(
+    ("remote", "said"),
+    [
+        ("sc://127.0.0.1:9", "no Spark Connect server answers at 127.0.0.1:9: Connection refused"),
+        ("127.0.0.1:9", "'127.0.0.1:9' is not sc://HOST or sc://HOST:PORT"),
+        ("sc://127.0.0.1:x", "is not sc://HOST or sc://HOST:PORT"),
+        ("sc://", "is not sc://HOST or sc://HOST:PORT"),
+    ],
+)
+def test_a_connect_server_that_is_not_there_is_told_at_once(remote: str, said: str) -> None:
+    with pytest.raises(AuditUnavailable, match=re.escape(said)):
+        session.open_session(None, remote)

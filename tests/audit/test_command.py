@@ -116,7 +116,8 @@ def test_names_can_do_nothing_to_a_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in done.stdout + done.stderr
 
 
-def test_ctrl_c_ends_it_cleanly(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_the_whole_job_ends_it_cleanly(number: signal.Signals, tmp_path: Path) -> None:
     folder = write_life(tmp_path / "logs", life())
     words = [*GCOM, "audit", str(folder)]
     java, pipe = _telling_java(tmp_path)
@@ -125,9 +126,9 @@ def test_ctrl_c_ends_it_cleanly(tmp_path: Path) -> None:
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
     ) as child:
         pipe.read_text()
-        os.killpg(child.pid, signal.SIGINT)
+        os.killpg(child.pid, number)
         _, said = child.communicate()
-    assert child.returncode == 130
+    assert child.returncode == 128 + number
     assert "Traceback" not in said
 
 

@@ -12,6 +12,7 @@ from gcom.audit.reading import list_segments
 from gcom.audit.result import result_of
 from gcom.cli import auditing
 from gcom.cli.auditing import Outputs, compact_logs, import_log
+from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.errors import AuditUnavailable
 from tests.audit.lives import Group, broken
 
@@ -93,7 +94,7 @@ def test_an_import_of_what_does_not_fit_could_not_run(tmp_path: Path, capfd: pyt
 def test_off_a_terminal_it_says_once_what_takes_so_long(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unavailable(*_words: object) -> None:
+    def unavailable(*_words: object, **_more: object) -> None:
         raise AuditUnavailable("not here")
 
     monkeypatch.setattr(auditing, "open_session", unavailable)
@@ -101,3 +102,39 @@ def test_off_a_terminal_it_says_once_what_takes_so_long(
     count = len(catalogue(list_segments([str(tmp_path)])).sizes)
     said = f"gcom: Spark starts, which takes some seconds, and then judges {count} segments\n"
     assert capfd.readouterr().err == f"{said}gcom: not here\n"
+
+
+class Gone:
+    """A session whose Java was ended while it worked."""
+
+    def __enter__(self) -> Gone:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    def stop(self) -> None:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+
+@pytest.mark.parametrize("signalled", [None, 15])
+def test_a_java_that_ended_is_told_or_the_signal_that_ended_it(
+    signalled: int | None, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditing, "open_session", lambda *_words, **_more: Gone())
+    monkeypatch.setattr(auditing, "followed", lambda spark, _told: spark)
+    monkeypatch.setattr(SIGNALLED, "caught", signalled)
+    folder = broken(tmp_path)
+    if signalled is None:
+        assert _audit(folder) == 3
+        assert "Spark's Java ended before the audit did" in capfd.readouterr().err
+    else:
+        with pytest.raises(Interrupted) as ended:
+            _audit(folder)
+        assert ended.value.status == 143
+
+
+@pytest.mark.parametrize("option", ["json", "junit", "report"])
+def test_where_no_file_can_be_is_told_before_spark_starts(
+    option: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for place, said in ((tmp_path, "Is a directory"), (tmp_path / "none" / "x", "No such file or directory")):
+        assert _audit(broken(tmp_path / said), Outputs(**{option: str(place)})) == 3
+        assert capfd.readouterr().err == f"gcom: {place}: {said}\n"

@@ -138,3 +138,14 @@ def test_the_example_in_the_docstring_is_true() -> None:
     result = doctest.testmod(module)
     assert result.attempted
     assert not result.failed
+
+
+@pytest.mark.parametrize("numbers", [[("a", 1)], 5, {1: 1}])
+def test_a_clock_is_made_of_processes_and_numbers(numbers: object) -> None:
+    with pytest.raises(BadValue):
+        VectorClock(numbers)  # type: ignore[arg-type]
+
+
+def test_a_clock_is_less_than_clocks_only() -> None:
+    with pytest.raises(TypeError, match="VectorClock"):
+        _ = VectorClock() < 5  # type: ignore[operator]

@@ -171,16 +171,25 @@ class TestCallbacksThatFail:
         )
         assert "ValueError: not now" in capfd.readouterr().err
 
-    @pytest.mark.parametrize(("returned", "words"), [("text", "str, not bytes"), (bytes(101), "101 bytes is over")])
-    def test_what_is_no_state_is_refused_in_words(
-        self, here: Cluster, returned: Any, words: str, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
+    def test_a_state_that_is_text_is_an_error_where_it_was_made(
+        self, here: Cluster, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(limits, "STATE_BYTES_MAX", 100)
-        expect_log("get_state returned")
+        returned: Any = "text"
         Replica(here, "alice", get_state=lambda: returned).listen()
         bob = Replica(here, "bob").listen()
         until(lambda: bool(bob.lost))
-        assert words in bob.lost[0].reason
+        assert "its get_state raised TypeError: a state is bytes, not str" in bob.lost[0].reason
+        assert "a state is bytes, not str" in capfd.readouterr().err
+
+    def test_a_state_over_the_limit_is_refused_in_words(
+        self, here: Cluster, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
+    ) -> None:
+        monkeypatch.setattr(limits, "STATE_BYTES_MAX", 100)
+        expect_log("get_state returned")
+        Replica(here, "alice", get_state=lambda: bytes(101)).listen()
+        bob = Replica(here, "bob").listen()
+        until(lambda: bool(bob.lost))
+        assert "101 bytes is over" in bob.lost[0].reason
 
     def test_a_set_state_that_raises_in_a_loop_raises_there_and_leaves(self, here: Cluster) -> None:
         alice = Replica(here, "alice").listen()

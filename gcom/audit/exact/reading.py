@@ -137,6 +137,7 @@ class _Log:
         if opening.segment > previous + 1:
             self.notes.append(f"{path}: segment {previous + 1} of {self.process} is missing before it")
             self._gap(self._mark())
+        self.notes += [segment.cut] if segment.cut else []
         self._check_position(opening.at, self._mark(), path, 1)
         self.expected = opening.at
         self._open(opening.state, self._mark(), index)
