@@ -83,11 +83,11 @@ def _reach(remote: str) -> None:
         raise AuditUnavailable(f"no Spark Connect server answers at {host}:{port}: {why}") from None
 
 
-def ended(error: BaseException) -> bool:
-    """Whether an error says that Java is gone."""
+def errors_of_java() -> tuple[type[Exception], ...]:
+    """What asking Java raises when it is gone."""
     from py4j.protocol import Py4JError
 
-    return isinstance(error, Py4JError | ConnectionError)
+    return Py4JError, ConnectionError
 
 
 def _end_java(trace: TracebackType | None) -> None:

@@ -28,7 +28,7 @@ from gcom.audit.kept import Kept
 from gcom.audit.progress import followed
 from gcom.audit.reading import compact, list_segments
 from gcom.audit.result import IMPOSSIBLE, Result, result_of
-from gcom.audit.session import ended, open_session
+from gcom.audit.session import errors_of_java, open_session
 from gcom.audit.witness import write_witnesses
 from gcom.cli.output import Output, harmless, notice
 from gcom.cli.signals import SIGNALLED, Interrupted
@@ -196,13 +196,11 @@ def _session(master: str | None, remote: str | None, *, heavy: bool) -> Iterator
             yield spark
         finally:
             spark.stop()
-    except Exception as error:
+    except errors_of_java():
         if SIGNALLED.caught is not None:
             raise Interrupted(SIGNALLED.caught) from None
-        if ended(error):
-            text = "Spark's Java ended before the audit did: it was killed, or this machine had no memory for it"
-            raise AuditUnavailable(f"{text}. Try again") from None
-        raise
+        text = "Spark's Java ended before the audit did: it was killed, or this machine had no memory for it"
+        raise AuditUnavailable(f"{text}. Try again") from None
 
 
 class _Telling:

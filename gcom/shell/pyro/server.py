@@ -111,28 +111,30 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         if not self._track(conn):
             return False
         try:
-            self._introduce(conn.sock)
+            if self._introduce(conn.sock):
+                return True
         except Bad as bad:
             self._refusals.add(bad.reason)
         except TimeoutError:
             self._refusals.add("silent")
         except (EOFError, OSError):
             pass  # it went away
-        else:
-            return True
         self.clientDisconnect(conn)
         return False
 
-    def _introduce(self, sock: socket.socket) -> None:
+    def _introduce(self, sock: socket.socket) -> bool:
+        """Whether the peer is welcome; who is told that it is not finds it counted already."""
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         hello = read(sock, monotonic() + self._handshake_s)
         try:
             answer = self._welcome(hello)
         except Bad as bad:
+            self._refusals.add(bad.reason)
             write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *_rejection(str(bad), hello.serializer))
-            raise
+            return False
         write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, answer)
         sock.settimeout(None)
+        return True
 
     def _welcome(self, hello: Message) -> bytes:
         if hello.kind != protocol.MSG_CONNECT:
