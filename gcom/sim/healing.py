@@ -31,6 +31,7 @@ class Healing:
         self._world = world
         self._rng = rng
         self._marks: list[tuple[Process, int]] = []
+        self._marked_in = 0  # the view in which they were sent
         self._stormed = False
 
     def run(self) -> None:
@@ -56,7 +57,7 @@ class Healing:
             sent, delivered = world.messages, world.deliveries
             raise Violation(f"STUCK: only {sent} messages were sent and {delivered} delivered: {world.describe()}")
         self._mark()
-        world.until(end_ms, lambda: self._have_arrived() or not self._are_in())
+        world.until(end_ms, lambda: self._have_arrived() or not self._are_in() or self._is_a_mark_lost())
         if not self._have_arrived() and world.now_ms >= end_ms:
             missing = [*self._missing(), *self._unanswered()]
             raise Violation(f"STUCK: what is sent does not arrive: {missing}; {world.describe()}")
@@ -155,11 +156,28 @@ class Healing:
         it, though nothing follows.
         """
         self._marks.clear()
+        self._marked_in = self._view_number
         self._world.silent = True
         for node in [node for node in self._running if node.is_member]:
             node.stay.application.submit(1)
             process = node.stay.process
             self._marks.append((process, node.stay.checker.calls.submitted(process)))
+
+    @property
+    def _view_number(self) -> int:
+        """Of the latest view that anybody is in."""
+        return max((node.stay.machine.view.number for node in self._running if node.stay.machine.view), default=0)
+
+    def _is_a_mark_lost(self) -> bool:
+        """Over BASIC what waits behind a call of before the heal may be given up by a view change: then mark anew."""
+        if self._world.plan.definition.multicast is not Multicast.BASIC or self._view_number == self._marked_in:
+            return False
+        checkers = [(node.stay.checker, node.stay.process) for node in self._running]
+        return any(
+            checker.settled_by(process, *mark) and not checker.delivered_by(process, *mark)
+            for checker, process in checkers
+            for mark in self._marks
+        )
 
     def _are_in(self) -> bool:
         """Whether all whose messages are awaited are still members."""
