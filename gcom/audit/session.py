@@ -69,6 +69,8 @@ def _opened(builder: Any, what: str) -> Any:
 
 def _reach(remote: str) -> None:
     """Raises AuditUnavailable where nobody listens: Connect's own client would try again and again."""
+    if remote.startswith("local"):  # PySpark starts a server of its own
+        return
     place = urlsplit(remote)
     try:
         host, port = place.hostname, place.port or CONNECT_PORT
