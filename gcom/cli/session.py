@@ -39,8 +39,6 @@ class Feed:
 
     def start(self) -> None:
         self.on_view(self._group.view)
-        if not self._enough.is_set():
-            notice(f"nothing is sent before {self._wait} members are here (--wait)")
         self._thread.start()
 
     def on_view(self, view: gcom.View) -> None:

@@ -18,7 +18,7 @@ from gcom.sim.plan import draw
 from gcom.sim.world import World
 from gcom.values.names import Process
 
-SEEDS = range(1, 51)
+SEEDS = range(101, 151)
 Patch = Callable[[pytest.MonkeyPatch], None]
 MUTANTS: dict[str, Patch] = {}
 
