@@ -11,6 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from gcom.sim.checkers import Violation
+from gcom.sim.network import LATE_MS_MAX
 from gcom.sim.plan import Event, Fault
 from gcom.values.definition import Multicast
 from gcom.values.names import Process
@@ -32,12 +33,15 @@ class Healing:
         self._rng = rng
         self._marks: list[tuple[Process, int]] = []
         self._marked_in = 0  # the view in which they were sent
+        self._marked_ms = 0
+        self._healed_ms = 0
         self._stormed = False
 
     def run(self) -> None:
         """Raises Violation if the group does not come to life."""
         self._end_faults()
-        end_ms = self._world.now_ms + LIVE_MS
+        self._healed_ms = self._world.now_ms
+        end_ms = self._healed_ms + LIVE_MS
         self._world.at(SILENT_MS, self._bury)
         while not self._goes_on(end_ms):
             pass
@@ -156,7 +160,7 @@ class Healing:
         it, though nothing follows.
         """
         self._marks.clear()
-        self._marked_in = self._view_number
+        self._marked_in, self._marked_ms = self._view_number, self._world.now_ms
         self._world.silent = True
         for node in [node for node in self._running if node.is_member]:
             node.stay.application.submit(1)
@@ -171,6 +175,8 @@ class Healing:
     def _is_a_mark_lost(self) -> bool:
         """Over BASIC what waits behind a call of before the heal may be given up by a view change: then mark anew."""
         if self._world.plan.definition.multicast is not Multicast.BASIC or self._view_number == self._marked_in:
+            return False
+        if self._marked_ms >= self._healed_ms + LATE_MS_MAX:  # no call of before is under way
             return False
         checkers = [(node.stay.checker, node.stay.process) for node in self._running]
         return any(

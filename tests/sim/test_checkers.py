@@ -11,6 +11,7 @@ from gcom.core.effects import Deliver, Installed, Sent
 from gcom.sim.checkers import Violation, rules_of
 from gcom.sim.checks.calls import Calls
 from gcom.sim.checks.record import Numbers, Record
+from gcom.sim.checks.state import State
 from gcom.sim.checks.synchrony import SameSequence
 from gcom.sim.checks.total import Precedence, TotalOrder
 from gcom.values.definition import Definition
@@ -502,3 +503,12 @@ def test_a_set_of_numbers_keeps_a_prefix_and_what_is_beyond() -> None:
     assert (numbers.first_missing(1, 6), numbers.first_missing(5, 6), numbers.first_known(3, 6)) == (3, 0, 5)
     numbers.add(3, 4)
     assert (numbers.prefix, numbers.beyond) == (6, set())
+
+
+def test_a_state_that_is_mixed_of_two_is_nobody_s() -> None:
+    one, other = State(0, {"a#1": (1, 17)}, 5), State(0, {"a#1": (2, 18)}, 6)
+    assert State.load(one.dump()) == one
+    mixed = one.dump()[:12] + other.dump()[12:]
+    for data in (mixed, one.dump()[:-1], b"", b"[]"):
+        with pytest.raises(Violation, match="STATE: "):
+            State.load(data)

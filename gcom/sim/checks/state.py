@@ -42,14 +42,16 @@ class State:
         return State(self.origin, streams, crc32(f"{other.sequence}".encode(), self.sequence))
 
     def dump(self) -> bytes:
-        return json.dumps([self.origin, self.streams, self.sequence]).encode()
+        """With a sum before it, so that what is mixed of two states, or cut, is known for that."""
+        body = json.dumps([self.origin, self.streams, self.sequence]).encode()
+        return b"%d %s" % (crc32(body), body)
 
     @classmethod
     def load(cls, data: bytes) -> State:
-        try:
-            origin, streams, sequence = json.loads(data)
-        except ValueError:
-            raise Violation(f"STATE: what arrived is nobody's state: {data!r}") from None
+        found, _, body = data.partition(b" ")
+        if found != b"%d" % crc32(body):
+            raise Violation(f"STATE: what arrived is nobody's state: {data!r}")
+        origin, streams, sequence = json.loads(body)
         return cls(origin, {sender: (count, total) for sender, (count, total) in streams.items()}, sequence)
 
 

@@ -1,6 +1,6 @@
 """The core, broken in one place at a time."""
 
-from tests.sim.mutants import changes, letters, membership, multicast, orders
+from tests.sim.mutants import changes, letters, membership, multicast, orders, state
 from tests.sim.mutants.table import MUTANTS, SEEDS, Catch, Mutant, hunt
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "membership",
     "multicast",
     "orders",
+    "state",
 ]

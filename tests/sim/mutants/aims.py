@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from gcom.sim.plan import HEIR, LEAVER, ORDER, RUNS, VOTE, Event, Fault, Move, Plan
+from gcom.sim.plan import CHUNK, HEIR, LEAVER, ORDER, RUNS, VOTE, Event, Fault, Move, Plan
 
 FROM_MS = 300  # the group has formed, and its applications send
 
@@ -105,14 +105,20 @@ def one_leaves_and_sleeps(plan: Plan) -> Plan:
     return _aimed(plan, leaves, stall, Event(Fault.FRAME, FROM_MS, 0, order, "Install", 1))
 
 
-def old_cuts_come_again(plan: Plan) -> Plan:
-    """One change after the other, and in each the CUT of the one before it, or an answer to it, comes once more."""
+def an_old_cut_comes_again(plan: Plan) -> Plan:
+    """In the change that lets one back in, the CUT by which it went comes once more; who proposes dies over its own."""
     rng, order = _chance(plan)
-    events: list[Event] = []
-    at_ms = FROM_MS
-    for _ in range(6):
-        events.append(Event(Fault.ECHO, at_ms, 0, order, rng.choice(("Cut", "CutOk")), until="Cut"))
-        leaving = tuple(rng.sample(order, len(order)))
-        events.append(Event(Move.LEAVE, at_ms + 20, rng.randint(200, 600), leaving))
-        at_ms += rng.randint(300, 700)
-    return _aimed(plan, *events)
+    change_ms = 50 + 8 * plan.delay_ms  # a change takes so long
+    at_ms = FROM_MS + rng.randint(0, 500)
+    echo = Event(Fault.ECHO, at_ms, 0, order, "Cut", until="Cut")
+    leaves = Event(Move.LEAVE, at_ms + 20, change_ms + rng.randint(50, 300), order)
+    dies = Event(Fault.FRAME, at_ms + 20 + change_ms, 0, order, "Cut", rng.choice((1, 2)))
+    return _aimed(plan, echo, leaves, dies)
+
+
+def a_donor_dies(plan: Plan) -> Plan:
+    """One comes when there is a state to give, and who gives it dies when it has given some of it."""
+    rng, order = _chance(plan)
+    at_ms = FROM_MS + rng.randint(1_000, 3_000)
+    dies = Event(Fault.FRAME, FROM_MS, 0, order, CHUNK)
+    return replace(_aimed(plan, dies, Event(Move.JOIN, at_ms, order=(plan.names[-1],))), late=1)

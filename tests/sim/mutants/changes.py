@@ -23,6 +23,7 @@ from tests.sim.mutants.table import (
     even,
     mutant,
     of_at_most,
+    of_five,
     of_three,
     reliable,
     stalls,
@@ -181,7 +182,7 @@ def a_member_installs_though_the_cut_leaves_out_what_it_delivered(patch: Patch) 
     patch.setattr(Streams, "within", lambda self, cut: True)
 
 
-@mutant(reliable, of_three, aim=aims.old_cuts_come_again)
+@mutant(reliable, of_five, aim=aims.an_old_cut_comes_again)
 def items_of_another_view_s_change_count(patch: Patch) -> None:
     """The fence of the change: late PREPAREs, CUTs and CUT_OKs of the last one are taken for this one's."""
     on_item = Passage.on_item

@@ -172,6 +172,11 @@ def of_five(plan: Plan) -> bool:
     return plan.members >= 5
 
 
+def keeping(plan: Plan) -> bool:
+    """All applications keep a state, and one joins."""
+    return len(plan.keepers) == plan.members and any(event.kind in (Move.JOIN, Move.LEAVE) for event in plan.events)
+
+
 def small_window(plan: Plan) -> bool:
     return plan.window <= 100
 
