@@ -21,7 +21,7 @@ check: setup ## format, lint, types and the fast tests, of each table of cases t
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m "not slow" --cases 3 -n 2 --dist loadfile --hypothesis-profile=quick
+	$(BIN)/python -m pytest -q -m "not slow" --cases 3 -n 3 --dist loadfile --hypothesis-profile=quick
 
 format: setup ## bring the code into the format that check asks for
 	$(BIN)/ruff format .

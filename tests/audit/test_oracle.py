@@ -119,6 +119,7 @@ def _small_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_small_buckets")
+@pytest.mark.slow
 def test_buckets_do_not_show(tmp_path: Path) -> None:
     _sweep(tmp_path, range(301, 305))
     _sweep_parts(tmp_path, range(309, 313))
@@ -132,6 +133,7 @@ def test_buckets_do_not_show_in_many_groups(tmp_path: Path) -> None:
     _sweep_parts(tmp_path, range(14200, 14280))
 
 
+@pytest.mark.slow
 def test_a_part_of_a_large_group_shows_what_is_there_or_says_that_it_does_not_know(tmp_path: Path) -> None:
     _sweep_parts(tmp_path, range(101, 107))
 

@@ -120,6 +120,7 @@ def test_a_conflict_waits_for_newer_ones_for_a_while() -> None:
     assert mesh.beyond(0, 1_000 + limits.CUTS_GATHER_MS) == {1}
 
 
+@pytest.mark.slow
 def test_all_know_which_of_two_sides_goes_that_one_member_alone_hears_both_of() -> None:
     members = tuple(f"m{rank:02}#1" for rank in range(40))
     left, right, between = set(members[:19]), set(members[19:39]), members[39]
@@ -248,6 +249,7 @@ def test_a_link_that_flaps_costs_fewer_views_the_longer_it_does() -> None:
         ("abcd", "a>b a>c b>d c>d", "ad"),  # of two halves, the older members' is b and c, and has no leader
     ],
 )
+@pytest.mark.slow
 def test_links_that_meet_in_one_member_cost_that_one_and_it_stays_out(names: str, links: str, kept: str) -> None:
     net = Network()
     net.returning = True

@@ -54,6 +54,7 @@ def test_scenario_29_a_paused_member_is_told_that_it_was_expelled_and_is_back_so
     assert net.now_ms - woken_ms <= 1_000
 
 
+@pytest.mark.slow
 def test_scenario_33_a_minority_detaches_and_is_back_soon_after_the_heal() -> None:
     net = returning("a", "b", "c", "d", "e")
     d2, e2 = "d#2", "e#2"
