@@ -31,6 +31,13 @@ def flag(value: Any) -> bool:
     return value
 
 
+def leaving(value: Any) -> str:
+    """What for, or nothing."""
+    if type(value) is not str or value not in ("", *frames.LEAVES_FOR):
+        raise _malformed("reason to leave", value)
+    return value
+
+
 def text(value: Any, length_max: int) -> str:
     if type(value) is not str or len(value) > length_max:
         raise MalformedFrame("a text is too long or none")

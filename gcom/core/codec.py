@@ -57,7 +57,7 @@ def encode(frame: Reply) -> bytes:
     receipt = (s.receipt.held, s.receipt.read, s.receipt.served)
     counts = (s.view, s.held, s.consumed, s.stable, s.sent, s.safe, s.ordered, s.agreed, s.partial, s.state)
     unheard = b"".join(bytes([one]) + others.to_bytes(checked.MISSED_BYTES) for one, others in s.unheard.items())
-    status = (counts, (s.cut_off, s.reaches, s.frozen, s.leaving, s.seeking), s.suspects, receipt, unheard)
+    status = (counts, (s.cut_off, s.reaches, s.frozen, s.seeking), s.leaving, s.suspects, receipt, unheard)
     control = [_encode_control(item) for item in frame.control]
     runs = [run.encoded for run in frame.runs]
     pieces = [(it.sender, it.view, it.first, it.at_byte, it.total, it.data) for it in frame.pieces]
@@ -128,12 +128,12 @@ def _frame(fields: list[Any]) -> Frame:
 
 
 def _status(fields: list[Any]) -> Status:
-    counts, flags, suspects, receipt, unheard = fields
+    counts, flags, leaving, suspects, receipt, unheard = fields
     view, held, consumed, stable, sent, safe, ordered, agreed, partial, state = map(checked.number, counts)
-    cut_off, reaches, frozen, leaving, seeking = map(checked.flag, flags)
+    cut_off, reaches, frozen, seeking = map(checked.flag, flags)
     marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
     told = (checked.processes(suspects), partial, _receipt(receipt), state, seeking, checked.unheard(unheard))
-    return Status(*marks, cut_off, reaches, frozen, leaving, *told)
+    return Status(*marks, cut_off, reaches, frozen, checked.leaving(leaving), *told)
 
 
 def decode_orders(fields: Any) -> Orders:

@@ -6,7 +6,7 @@ what became of it. Who remembered only its last change would call C expelled, an
 
 from __future__ import annotations
 
-from gcom.core.frames import Decision
+from gcom.core.frames import LEAVES_FOR, Decision
 from gcom.values import limits
 from gcom.values.names import Process
 
@@ -20,7 +20,7 @@ class Farewells:
 
     def install(self, decision: Decision, now_ms: int) -> None:
         """Remember who left with a decision."""
-        leavers = [member for member, reason in decision.left.items() if reason in ("request", "merge")]
+        leavers = [member for member, reason in decision.left.items() if reason in LEAVES_FOR]
         self._told |= dict.fromkeys(leavers, (decision, now_ms + limits.LINGER_MS))
 
     def left_view(self, decision: Decision, behind: set[Process]) -> None:

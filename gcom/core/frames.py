@@ -24,6 +24,7 @@ Ballot = tuple[int, int]  # (attempt, proposer's rank in the view that is left);
 NO_BALLOT: Ballot = (0, 0)
 Source = tuple[Process, int]  # whose state, and at the barrier of which view (docs/protocols/state.md)
 NO_RECEIPT = Receipt()
+LEAVES_FOR = ("request", "merge")  # of the application; to enter another instance, to which this one gives way
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Status:
     cut_off: bool = False  # the registry's sequencer does not serve the source
     reaches: bool = False  # the registry has answered the source for RETURN_MS
     frozen: bool = False  # promised to a view change: takes no data of the old view
-    leaving: bool = False
+    leaving: str = ""  # what it wants to go for, if it does: LEAVES_FOR
     suspects: tuple[Process, ...] = ()
     partial: int = 0  # of the target's stream: so many bytes of the run after `held` are here
     receipt: Receipt = NO_RECEIPT  # of the target's letters

@@ -16,7 +16,7 @@ from gcom.core import events, frames
 from gcom.core.arrival import Arrival
 from gcom.core.effects import Effect, Ended
 from gcom.core.entry import Former
-from gcom.core.frames import Frame, Refused, Reply, Status
+from gcom.core.frames import LEAVES_FOR, Frame, Refused, Reply, Status
 from gcom.core.links import Links
 from gcom.core.member import Member
 from gcom.core.requests import Entry
@@ -244,7 +244,7 @@ class GroupMachine:
         self._become(Stage.LINGERING)
         self._links.keep_only(frames.Install)
         self.transfer.end()
-        self._linger_until_ms = now_ms + limits.LINGER_MS if ended.reason in ("request", "merge") else now_ms
+        self._linger_until_ms = now_ms + limits.LINGER_MS if ended.reason in LEAVES_FOR else now_ms
 
     def _become_ended(self) -> None:
         self._become(Stage.ENDED)

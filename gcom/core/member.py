@@ -43,7 +43,6 @@ class Member:
     ) -> None:
         self.group, self.instance, self.definition = found.definition.group, found.instance, found.definition
         self.process = process
-        self.leaving = False
         self._links = links
         made = entry.decision
         self.streams = Streams(process, self.group, self.instance, found.definition, made, entry.serial)
@@ -157,7 +156,7 @@ class Member:
     def status(self, peer: Process) -> Status:
         return self.streams.status(
             peer,
-            leaving=self.leaving,
+            leaving=self._passage.leaves_for,
             suspects=tuple(self._grounds.detector.suspects),
             unheard=self._grounds.unheard,
             receipt=self.mail.letters.receipt(peer),
@@ -233,7 +232,7 @@ class Member:
         if same:
             self._passage.installed_by(peer)
             if status.leaving:
-                self._grounds.leavers[peer] = None
+                self._grounds.leavers[peer] = status.leaving
             self._grounds.on_registry(peer, status.cut_off, status.reaches)
             if status.seeking:
                 self._passage.seek(peer)
@@ -300,18 +299,21 @@ class Member:
             self._proceed(now_ms)
         else:
             self._merging.on_failed(peer, refused)
-            self._give_way(False, now_ms)
 
     # leaving, and time
 
+    @property
+    def leaving(self) -> bool:
+        """Whether this process has asked to go."""
+        return bool(self._passage.leaves_for)
+
     def leave(self, now_ms: int, reason: str = "request") -> None:
         """Ask to go: every status says so, and the leader takes it into the next change."""
-        self.leaving = True
         self._passage.leaves_for = reason
         if not self._passage.others:
             self._leave_alone()
             return
-        self._grounds.leavers[self.process] = None
+        self._grounds.leavers[self.process] = reason
         self._links.owe_status(self._passage.others)
         self._proceed(now_ms)
 
@@ -349,7 +351,6 @@ class Member:
 
     def _give_way(self, now: bool, now_ms: int) -> None:
         """Another instance is known; whether to leave for it `now`."""
-        self._grounds.gives_way = self._merging.rival is not None
         if now and not self.leaving:
             self.leave(now_ms, "merge")
 

@@ -12,7 +12,7 @@ from gcom.core import frames
 from gcom.core.change import AskWitness, Freeze, Obtain, Out, Say, State, ViewChange
 from gcom.core.effects import AskRegistry, Effect, Ended, Installed, MergeState, Suspected
 from gcom.core.farewells import Farewells
-from gcom.core.frames import Ballot, Decision, Install, OfChange
+from gcom.core.frames import LEAVES_FOR, Ballot, Decision, Install, OfChange
 from gcom.core.links import Links
 from gcom.core.obtain import Obtaining
 from gcom.core.proposing import Grounds
@@ -46,7 +46,7 @@ class Passage:
         self.process = process
         self.view = entry.decision.view
         self.ended: Ended | None = None
-        self.leaves_for = "request"  # why this process leaves, if it does
+        self.leaves_for = ""  # why this process leaves, if it does
         self.effects: list[Effect] = []
         self.grounds = Grounds(process, found.definition, entry.decision.view)
         self.farewells = Farewells()
@@ -153,7 +153,7 @@ class Passage:
             if self.process in decision.joined and decision.view.number > self.view.number:
                 self.end("expelled")  # whoever admits it again takes it for a newcomer
             return
-        takes_part = self.process in decision.view.members or decision.left.get(self.process) in ("request", "merge")
+        takes_part = self.process in decision.view.members or decision.left.get(self.process) in LEAVES_FOR
         if not takes_part or not self._streams.within(decision.cut):
             self.end("expelled")
             return
@@ -286,7 +286,7 @@ class Passage:
         serial = self._streams.serial_after(decision)
         self.effects += self._streams.close(decision)
         if self.process not in decision.view.members:
-            self.finish(Ended(self.view.number, self.leaves_for, decision.view.number))
+            self.finish(Ended(self.view.number, self.leaves_for or "request", decision.view.number))
             return
         number = decision.view.number
         self.effects += [MergeState(number, sender, state) for sender, state in self._streams.take_brought()]

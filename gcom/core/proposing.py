@@ -36,11 +36,10 @@ class Grounds:
         self._beyond: set[Process] = set()  # of them, whom this process does not reach, though it may hear them
         self._dropped_patiently: tuple[Process, ...] = ()  # as `dropped`, of conflicts that have lasted longer
         self.admission = Admission(definition, process)
-        self.leavers: dict[Process, None] = {}  # in the order in which they were heard
+        self.leavers: dict[Process, str] = {}  # and what for, in the order in which they were heard
         self.seekers: dict[Process, None] = {}
         self.frozen = False
         self.brought = False  # a state waits for the next view's barrier, to be merged
-        self.gives_way = False  # to another instance, for which members leave
         self.at_registry = True  # the view's sequencer
         self.unserved: dict[Process, None] = {}  # members that the registry's sequencer does not serve
         self._reaching: dict[Process, None] = {}  # members that the registry has answered for RETURN_MS
@@ -57,7 +56,7 @@ class Grounds:
         self.seekers = {}
         self.dropped = self._dropped_patiently = ()
         self._mesh, self._beyond, self.unheard = Mesh(), set(), {}
-        self.leavers = {member: None for member in self.leavers if member in view.members}
+        self.leavers = {member: why for member, why in self.leavers.items() if member in view.members}
         self.detector.install(view, now_ms)
         self.admission.install(view, decision.left, now_ms)
 
@@ -173,7 +172,7 @@ class Grounds:
             | dict.fromkeys(self.dropped, CUT_OFF)
             | self.detector.suspects
         )
-        reasons |= dict.fromkeys(self.leavers, "merge" if self.gives_way else "request")
+        reasons |= self.leavers
         old = self._view
         stay = [member for member in old.members if member in promises and member not in reasons] or [self._process]
         left = {member: reasons.get(member, "silence") for member in old.members if member not in stay}

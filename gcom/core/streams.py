@@ -257,7 +257,7 @@ class Streams:
         self,
         peer: Process,
         *,
-        leaving: bool = False,
+        leaving: str = "",
         suspects: tuple[Process, ...] = (),
         unheard: Misses | None = None,
         receipt: Receipt = NO_RECEIPT,

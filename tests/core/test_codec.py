@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core import codec, frames
-from gcom.core.frames import Control, Decision, Frame, Refused, Status
+from gcom.core.frames import LEAVES_FOR, Control, Decision, Frame, Refused, Status
 from gcom.core.order_log import Orders, Span
 from gcom.core.serials import PIECE_SPANS
 from gcom.errors import MalformedFrame, VersionMismatch
@@ -117,7 +117,10 @@ ranks = st.integers(0, limits.MEMBERS_MAX - 1)
 unheard = st.dictionaries(ranks, st.integers(0, 2**limits.MEMBERS_MAX - 1)).map(
     lambda drawn: {one: others & ~(1 << one) for one, others in drawn.items()}
 )
-statuses = st.builds(Status, *[numbers] * 8, *[flags] * 4, process_lists, numbers, receipts, numbers, flags, unheard)
+leaving = st.sampled_from(("", *LEAVES_FOR))
+statuses = st.builds(
+    Status, *[numbers] * 8, *[flags] * 3, leaving, process_lists, numbers, receipts, numbers, flags, unheard
+)
 whole_frames = st.builds(
     Frame,
     st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", fullmatch=True),
@@ -263,7 +266,8 @@ def _status_of(**changes: Any) -> bytes:
     counts: list[Any] = [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     fields = {
         "counts": counts,
-        "flags": [False, False, False, False, False],
+        "flags": [False, False, False, False],
+        "leaving": "",
         "suspects": [],
         "receipt": [0, 0, 0],
         "unheard": b"",
@@ -315,7 +319,10 @@ BAD: dict[str, Callable[[], bytes]] = {
     "a rank beyond the largest view": lambda: _status_of(unheard=bytes([limits.MEMBERS_MAX, *bytes(7), 1])),
     "a rank twice": lambda: _status_of(unheard=bytes([1, *bytes(7), 1]) * 2),
     "a count less": lambda: _status_of(counts=[1, 0, 0, 0, 0, 0, 0, 0, 0]),
-    "a flag less": lambda: _status_of(flags=[False, False, False, False]),
+    "a flag less": lambda: _status_of(flags=[False, False, False]),
+    "a flag as what it leaves for": lambda: _status_of(leaving=True),
+    "leaving for anything": lambda: _status_of(leaving="anything"),
+    "a list as what it leaves for": lambda: _status_of(leaving=[]),
     "a run as a list": lambda: _packed(runs=[[A, 1, 1, {}, ["x"]]]),
     "a run without messages": lambda: _run_of(payloads=[]),
     "a run of numbers": lambda: _run_of(payloads=[1]),

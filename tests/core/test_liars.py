@@ -169,10 +169,11 @@ class Liar:
         """One lie from `source`; raises MalformedFrame where chance made something that is not well-formed."""
         view = self._rng.choice([self._view, self._view, 0, 1, 9])
         held, consumed, stable, sent, safe, ordered, agreed = (self._number() for _ in range(7))
-        flags = self._chance(20), self._chance(2), self._chance(5), self._chance(10)
+        flags = self._chance(20), self._chance(2), self._chance(5)
+        leaving = self._rng.choice(frames.LEAVES_FOR) if self._chance(10) else ""
         receipt = Receipt(self._number(), self._number(), self._number())
         marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
-        status = Status(*marks, *flags, partial=self._number(), receipt=receipt)
+        status = Status(*marks, *flags, leaving, partial=self._number(), receipt=receipt)
         unheard = {one: self._rng.getrandbits(limits.MEMBERS_MAX) & ~(1 << one) for one in range(5) if self._chance(5)}
         status = replace(status, state=self._number(), seeking=self._chance(10), unheard=unheard)
         control = tuple(self._control() for _ in range(self._rng.randint(0, 3)))
@@ -423,6 +424,7 @@ def test_whom_the_leader_sends_away_leaves_in_good_order() -> None:
     net.arrive(codec.decode(codec.encode(told)))
     net.until_view(a, b)
     assert net.end(c) == Ended(3, "merge", 4)
+    assert net.views(a)[-1].left == {c: "merge"}  # a itself knows of no rival
 
 
 def test_who_is_to_give_way_to_one_that_leads_nothing_stays() -> None:
