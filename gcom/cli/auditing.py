@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from rich.console import Console
@@ -183,24 +186,45 @@ def _judged(found: Catalogue, master: str | None, remote: str | None, kept: Kept
         with _session(master, remote, heavy=exact) as spark, followed(spark, tell.tasks):
             if exact:
                 tell(f"reading {len(found.sizes):,} segments message by message")
-                return result_of(run_exactly(spark, found))
-            return result_of(run(spark, found, kept=kept, tell=tell))
+                return _apart(lambda: result_of(run_exactly(spark, found)))
+            return _apart(lambda: result_of(run(spark, found, kept=kept, tell=tell)))
+
+
+def _apart(work: Callable[[], Result]) -> Result:
+    """In a thread of its own: a signal, which comes in this one, is not to break into a call of Java's. What is asked
+    after that, to stop say, would be given that call's answer.
+    """
+    found: Future[Result] = Future()
+
+    def go() -> None:
+        try:
+            found.set_result(work())
+        except BaseException as error:  # outermost: of this thread; who waits is told
+            found.set_exception(error)
+
+    Thread(target=go, name="gcom-audit", daemon=True).start()
+    return found.result()
 
 
 @contextmanager
 def _session(master: str | None, remote: str | None, *, heavy: bool) -> Iterator[Any]:
     """A signal to the whole process group ends Java too, so that whatever is asked of it then fails."""
     spark = open_session(master, remote, heavy=heavy)
+    SIGNALLED.restore()  # PySpark has put a handler of its own in its place, which asks Java
+    logging.disable()  # py4j tells the root logger, with a traceback, that Java is gone: below it is told in a line
     try:
         try:
             yield spark
         finally:
-            spark.stop()
+            with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):  # threads of PySpark that listen to Java
+                spark.stop()
     except errors_of_java():
         if SIGNALLED.caught is not None:
             raise Interrupted(SIGNALLED.caught) from None
         text = "Spark's Java ended before the audit did: it was killed, or this machine had no memory for it"
         raise AuditUnavailable(f"{text}. Try again") from None
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 class _Telling:

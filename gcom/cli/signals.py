@@ -31,8 +31,15 @@ class Signals:
     def __init__(self) -> None:
         self.caught: int | None = None
         self._noted_only = False
+        self._installed = False
+
+    def restore(self) -> None:
+        """A library has put a handler of its own in the place of this one."""
+        if self._installed:
+            self.install()
 
     def install(self) -> None:
+        self._installed = True
         for number in SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
                 signal.signal(number, self._handle)
