@@ -37,11 +37,13 @@ def junit_of(result: Result, *, allow_unknown: bool = False) -> bytes:
     """A suite for each group, a case for each rule that it promises.
 
     UNKNOWN, and a group in which there was nothing to judge, are errors, as they are not proof; with `allow_unknown`
-    they are skipped. A promised rule for which the group gave no occasion is skipped.
+    they are skipped, and so is a life without deliveries of a group that has some. A promised rule for which the group
+    gave no occasion is skipped.
     """
     root = Xml.Element("testsuites", name="gcom audit")
     for group in result.groups:
-        root.append(_suite(group, "skipped" if allow_unknown else "error"))
+        accepted = allow_unknown or group not in result.deciding
+        root.append(_suite(group, "skipped" if accepted else "error"))
     if not result.groups:
         suite = Xml.SubElement(root, "testsuite", name="logs")
         _tell(_case(suite, "logs", "groups"), "skipped" if allow_unknown else "error", "the logs tell of no group")

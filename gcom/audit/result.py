@@ -46,7 +46,10 @@ class GroupResult:
 
 @dataclass(slots=True)
 class Result:
-    """The whole audit. `verdict` is the worst of the groups': FAIL, UNKNOWN, VACUOUS, PASS."""
+    """The whole audit. `verdict` is the worst of the groups': FAIL, UNKNOWN, VACUOUS, PASS.
+
+    A life of a group in which nothing was delivered counts only where none of its lives has deliveries.
+    """
 
     verdict: str
     groups: list[GroupResult]
@@ -54,6 +57,12 @@ class Result:
     positions: dict[str, int]
     notes: list[str] = field(default_factory=list)
     unknown_types: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def deciding(self) -> list[GroupResult]:
+        """All, but a life in which nothing was delivered says nothing of a group that has delivered in another."""
+        heard = {group.group for group in self.groups if group.deliveries}
+        return [each for each in self.groups if each.deliveries or each.verdict != "VACUOUS" or each.group not in heard]
 
     @property
     def incidents(self) -> list[Incident]:
@@ -73,7 +82,7 @@ class Result:
         broken = [incident for incident in self.incidents if incident.expected]
         if broken:
             return f"FAIL: {broken[0].sentence} ({_many(len(broken), 'incident')}; {about})"
-        reasons = [f"{group.group}: {group.reason}" for group in self.groups if group.reason]
+        reasons = [f"{group.group}: {group.reason}" for group in self.groups if group.verdict == self.verdict]
         if self.verdict != "PASS":
             return f"{self.verdict}: {reasons[0] if reasons else 'there is nothing to judge'} ({about})"
         return f"PASS: every promise held ({about})"
@@ -123,10 +132,12 @@ def _group_row(group: GroupResult) -> dict[str, Any]:
 def result_of(outcome: Outcome) -> Result:
     """What is told of what a plan found."""
     groups = [_group_result(judgement) for judgement in outcome.judgements]
-    verdict = next((each for each in ("FAIL", "UNKNOWN", "VACUOUS") if any(g.verdict == each for g in groups)), "PASS")
+    result = Result("PASS", groups, outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types)
+    found = {group.verdict for group in result.deciding}
+    result.verdict = next((each for each in ("FAIL", "UNKNOWN", "VACUOUS") if each in found), "PASS")
     if not groups:
-        verdict = "UNKNOWN" if outcome.notes else "VACUOUS"
-    return Result(verdict, groups, outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types)
+        result.verdict = "UNKNOWN" if outcome.notes else "VACUOUS"
+    return result
 
 
 def _group_result(judgement: Judgement) -> GroupResult:

@@ -300,7 +300,10 @@ def sim(
     jobs: Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Seeds to run at a time.")] = 1,
     log_dir: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Write the delivery logs there; of several seeds, into FOLDER/<seed>."),
+        typer.Option(
+            metavar="FOLDER",
+            help="Write the delivery logs there; of several seeds, into FOLDER/<seed>: audit each alone.",
+        ),
     ] = None,
     as_json: options.Json = False,
 ) -> int:

@@ -50,6 +50,8 @@ def simulate(seed: int | None, seeds: str | None, jobs: int, log_dir: Path | Non
             progress.advance(task)
     if not as_json and len(wanted) > 1:
         output.text(f"{many(len(wanted), 'seed')}, {broken} with a broken promise")
+        if log_dir is not None:
+            output.text(f"each run is a world of its own, and is audited alone: gcom audit {folders[wanted[0]]}")
     output.flush()
     return 1 if broken else 0
 

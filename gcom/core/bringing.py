@@ -1,14 +1,15 @@
 """The state that an application had in the instance it left: kept until it is merged where the application is now.
 
 One a process image, over all of its stays; the driver has it (docs/protocols/netsplit.md). A driver calls `leave` when
-all of a stay has been dealt with, `enter` before anything of the next is, and `merged` when a MergeState is put to the
-queue: it is dealt with there, or covered by a state that has it.
+all of a stay has been dealt with, `enter` before anything of the next is, `merged` when a MergeState is put to the
+queue, and `given` or `lost` when the state is that the application awaited meanwhile: a state that comes covers what
+was merged before its barrier, and where none comes nobody may have it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gcom.values.names import Process
 from gcom.values.run import Brought
@@ -19,6 +20,7 @@ class _Kept:
     state: bytes
     instance: str
     in_vain: bool  # with a state that was to be brought there, and was not merged
+    in_doubt: bool = False  # merged by others, and here it depends on the state that is on its way
 
 
 class Bringing:
@@ -48,9 +50,25 @@ class Bringing:
         if not kept.in_vain and (first or kept.instance == instance):
             self._kept = None
             return None
+        self._kept = replace(kept, in_doubt=False)
         return Brought(kept.state)
 
-    def merged(self, process: Process, sender: Process, state: bytes) -> None:
-        """`process`, which is this one, merges what `sender` brought: its own, or what is the same."""
+    def merged(self, process: Process, sender: Process, state: bytes, *, awaiting: bool) -> None:
+        """`process`, which is this one, merges what `sender` brought: its own, or what is the same.
+
+        `awaiting`: its application has no state yet that this could be merged into.
+        """
         if self._kept and (sender == process or state == self._kept.state):
+            self._kept = replace(self._kept, in_doubt=True) if awaiting else None
+
+    def given(self) -> None:
+        """The state that was awaited has come."""
+        if self._kept and self._kept.in_doubt:
             self._kept = None
+
+    def lost(self) -> Brought | None:
+        """No state comes; what to multicast again, if anything: who had merged it may be dead."""
+        if self._kept is None or not self._kept.in_doubt:
+            return None
+        self._kept = replace(self._kept, in_doubt=False)
+        return Brought(self._kept.state)

@@ -46,6 +46,10 @@ class Farewells:
         """Who is still told."""
         return list(self._told)
 
+    def end(self, process: Process) -> bool:
+        """A leaver needs to be told no more; whether it is one."""
+        return self._told.pop(process, None) is not None
+
     def forget(self, now_ms: int) -> list[Process]:
         """Who has had time enough, from now on a stranger."""
         over = [leaver for leaver, (_, until_ms) in self._told.items() if now_ms >= until_ms]

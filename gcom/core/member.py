@@ -54,7 +54,6 @@ class Member:
         self.outgoing = Outgoing(links, self.streams, self.mail, transfer, self.effects)
         self._registering = Registering(process, found.definition, found.instance)
         self._merging = Merging(process, found.instance, found.definition.netsplit, links, away)
-        self._view = made.view
         self.effects += transfer.enter(made, now_ms)
         base = {sender: number for sender, number in made.cut.items() if number and sender != frames.ORDER}
         self.effects.append(Installed(made.view, made.joined, made.left, base, entry.serial))
@@ -76,10 +75,11 @@ class Member:
     def _proceed(self, now_ms: int) -> None:
         """What follows from a step: this process's part as a proposer, then what a new view asks for."""
         self._passage.advance(now_ms)
-        if self.ended or self._view is self.view:
+        if self.ended or not self._passage.passed:
             return
-        self._merging.install(self._view, self._passage.decision)
-        self._view = self.view
+        for old, decision in self._passage.passed:
+            self._merging.install(old, decision)
+        self._passage.passed.clear()
         self.effects += self.mail.install(self.view.members)
         if self.leaving and not self._passage.others:
             self._leave_alone()
@@ -272,6 +272,9 @@ class Member:
 
     def on_replied(self, peer: Process, reply: Reply, now_ms: int) -> None:
         """A call to a peer was answered."""
+        if isinstance(reply, Refused) and self._passage.farewells.end(peer):
+            self._links.close(peer)  # it was told, and is no more: where its process is now, a hail will tell
+            return
         if peer not in self.view.members:
             self._give_way(self._merging.on_reply(peer, reply, self.view, now_ms), now_ms)
             return
@@ -366,7 +369,7 @@ class Member:
         if self.ended:
             return
         self._merging.look(now_ms)
-        self._merging.hail(self.view, now_ms)
+        self._merging.hail(self.view, self._passage.farewells.leavers, now_ms)
         self.effects += self.streams.give_up_overdue(now_ms)
         self.effects += self.mail.tick(now_ms)
         self._register(now_ms)

@@ -9,7 +9,7 @@ else it would give up the members that it has for some that it cannot have.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from gcom.core.frames import Decision, GiveWay, Presence, Refused, Reply
 from gcom.core.links import Links
@@ -77,12 +77,12 @@ class Merging:
         """What this process says of its instance to others of the group."""
         return Presence(view.number, len(view.members), view.leader, view.address(view.leader))
 
-    def hail(self, view: View, now_ms: int) -> None:
-        """As the leader, call those who are away, now and then."""
+    def hail(self, view: View, leavers: Container[Process], now_ms: int) -> None:
+        """As the leader, call those who are away, now and then; not the leavers that may still wait for their cut."""
         if view.leader != self._process or not self._away or now_ms - self._hailed_ms < limits.HAIL_MS:
             return
         self._hailed_ms = now_ms
-        for process, address in self._away.values():
+        for process, address in [seat for seat in self._away.values() if seat[0] not in leavers]:
             self._links.open(process, address, now_ms)
             self._links.say(process, self.presence(view))
 

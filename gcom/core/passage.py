@@ -28,6 +28,7 @@ from gcom.core.witness import (
 )
 from gcom.values import limits
 from gcom.values.names import Process
+from gcom.values.view import View
 
 
 class Passage:
@@ -50,6 +51,7 @@ class Passage:
         self.effects: list[Effect] = []
         self.grounds = Grounds(process, found.definition, entry.decision.view)
         self.farewells = Farewells()
+        self.passed: list[tuple[View, Decision]] = []  # views that were left, and how, since the member asked last
         self._entry = entry  # that made the view
         self._instance = found.instance
         self._links = links
@@ -64,11 +66,6 @@ class Passage:
     def busy(self) -> bool:
         """Whether a change is under way or wanted."""
         return self._change.state is not State.NORMAL or self.grounds.any
-
-    @property
-    def decision(self) -> Decision:
-        """What made the view."""
-        return self._entry.decision
 
     @property
     def live_others(self) -> list[Process]:
@@ -289,6 +286,7 @@ class Passage:
             self.finish(Ended(self.view.number, self.leaves_for or "request", decision.view.number))
             return
         number = decision.view.number
+        self.passed.append((self.view, decision))
         self.effects += [MergeState(number, sender, state) for sender, state in self._streams.take_brought()]
         self.farewells.left_view(decision, self._behind)
         self._streams.install(decision, serial)

@@ -15,6 +15,7 @@ from gcom.errors import BadValue, GComTimeout, NotAMember, UnknownMember, WouldB
 from gcom.shell import payloads
 from gcom.shell.answering import Handler
 from gcom.shell.results import Results
+from gcom.shell.waiting import deadline_of
 from gcom.values import limits, names
 from gcom.values.answers import Wait
 from gcom.values.names import Process
@@ -49,7 +50,7 @@ class Calling(ABC):
         KiB), BadValue, UnknownMember, NotAMember, Detached, GComTimeout; WouldBlock inside a callback.
         """
         payloads.check(payload, limits.LETTER_BYTES_MAX, "a unicast")
-        deadline = None if timeout_s is None else monotonic() + timeout_s
+        deadline = deadline_of(timeout_s)
         with self._node.lock:
             while True:
                 stay = self._stay_to_send_in()
@@ -89,18 +90,21 @@ class Calling(ABC):
                 print(member, result.outcome, result.text)
 
         Who departs without an answer is marked DEPARTED, so a call of ALL ends with each member's answer or departure.
-        FIRST: until one value is there; MAJORITY: until more than half of those asked answered; NONE: at once, and the
-        results come in until `timeout_s` is over (`Results.arriving`). `targets`: ask these members only. Raises
-        CallTimeout and CallDetached, which carry the results that came; MessageTooLarge, BadValue, UnknownMember,
-        NotAMember; WouldBlock inside a callback while too many calls are open.
+        FIRST: until one value is there; MAJORITY: until more than half of those asked answered, be it with an error;
+        both also end once that cannot be any more, so look at what came (`Results.first` is None without a value).
+        NONE: at once, and the results come in until `timeout_s` is over (`Results.arriving`). A handler that has begun
+        goes on when its caller waits no more, and later requests wait behind it. `targets`: ask these members only.
+        Raises CallTimeout and CallDetached, which carry the results that came; MessageTooLarge, BadValue,
+        UnknownMember, NotAMember; WouldBlock inside a callback while too many calls are open.
         """
         payloads.check(payload, limits.LETTER_BYTES_MAX, "a call")
         wait = _wait(wait)
-        deadline = None if timeout_s is None else monotonic() + timeout_s
+        deadline = deadline_of(timeout_s)
         with self._node.lock:
             while len((stay := self._stay_to_send_in()).calls) >= limits.CALLS_OPEN_MAX:
                 self._await(stay, deadline, f"one of {limits.CALLS_OPEN_MAX} open calls to end")
-            members = stay.members if targets is None else tuple(dict.fromkeys(_member(stay, it) for it in targets))
+            named = [targets] if isinstance(targets, str) else targets
+            members = stay.members if named is None else tuple(dict.fromkeys(_member(stay, it) for it in named))
             asked = tuple(it for it in members if not (exclude_self and it == stay.machine.process))
             results = stay.call(payload, asked, None if timeout_s is None else int(timeout_s * 1000))
         if wait is Wait.NONE:

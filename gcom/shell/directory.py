@@ -24,9 +24,11 @@ _IDLE_MAX = 2  # connections kept between requests
 
 
 def registry_address(text: str | None = None) -> Address:
-    """`text`, else GCOM_REGISTRY, else the default; raises BadValue if that is no address."""
+    """`text`, else GCOM_REGISTRY, else the default; raises BadValue if that is no address on loopback."""
     found = names.address(text or os.environ.get(REGISTRY_VARIABLE) or REGISTRY_DEFAULT)
-    if names.split_address(found)[1] == 0:
+    host, port = names.split_address(found)
+    pyro.loopback(host)
+    if port == 0:
         raise errors.BadValue(f"registry address {found!r} has no port: {REGISTRY_DEFAULT} is the usual one")
     return found
 

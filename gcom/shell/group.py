@@ -45,6 +45,7 @@ from gcom.shell.happenings import (
 from gcom.shell.membership import Arrival, Entered, Gone, Membership
 from gcom.shell.state import Stateful
 from gcom.shell.stay import Stay
+from gcom.shell.waiting import deadline_of
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast
 from gcom.values.names import Process
@@ -143,7 +144,7 @@ class Group(Calling, Stateful):
         with self._node.lock:
             stay = self._membership.stay
             if stay.ended is not None or stay.leaving or not stay.room:
-                stay = self._await_room(timeout_s, None if timeout_s is None else monotonic() + timeout_s)
+                stay = self._await_room(timeout_s, deadline_of(timeout_s))
             stay.put(payload)
 
     def _send_and_wait(self, payload: Payload, timeout_s: float | None, held_by: HeldBy) -> None:
@@ -153,7 +154,7 @@ class Group(Calling, Stateful):
             raise BadValue(f"held_by {held_by!r} needs RELIABLE; group {self.name!r} is {self.definition.multicast}")
         if self._in_callback:
             raise WouldBlock(f"a callback of group {self.name!r} must not wait for what the members hold")
-        deadline = None if timeout_s is None else monotonic() + timeout_s
+        deadline = deadline_of(timeout_s)
         with self._node.lock:
             stay = self._await_room(timeout_s, deadline)
             stay.put(payload)
@@ -195,7 +196,7 @@ class Group(Calling, Stateful):
 
         Raises GComTimeout, NotAMember, Detached.
         """
-        deadline = None if timeout_s is None else monotonic() + timeout_s
+        deadline = deadline_of(timeout_s)
         with self._node.lock, (stay := self._stay).awaiting_acks():
             while stay.unnumbered or not stay.machine.flushed:
                 stay.raise_if_ended()
@@ -309,7 +310,7 @@ class Group(Calling, Stateful):
         message = next(self._current, None)
         if message is not None:
             return message
-        deadline = None if timeout_s is None else monotonic() + timeout_s
+        deadline = deadline_of(timeout_s)
         while True:
             match arrival := self._arrival(deadline):
                 case TakeState(view):
@@ -345,6 +346,7 @@ class Group(Calling, Stateful):
             case Suspected(process, _, reason):
                 return Suspicion(process, reason)
             case effects.StateLost(view, reason):
+                self._bring_again()
                 return StateLost(view, reason)
             case Gone(ended, returning):
                 if returning:
@@ -377,7 +379,7 @@ class Group(Calling, Stateful):
 
         A process on its way back is in no view, so `wait_for_members(1)` waits until it has returned.
         """
-        deadline = None if timeout_s is None else monotonic() + timeout_s
+        deadline = deadline_of(timeout_s)
         with self._node.lock:
             while self._stay.ended or len(self.view.members) < count:
                 self._raise_if_over()

@@ -77,7 +77,11 @@ class ViewChange:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Messages first … first+count-1 of `sender` will never be delivered here (BASIC)."""
+    """Messages first … first+count-1 of `sender` will never be delivered here.
+
+    Over BASIC what a call lost. Over RELIABLE, in a causal order, what a sender that went had sent after something that
+    no member has: nobody delivers it, and its sender was told that it is unconfirmed.
+    """
 
     sender: Process
     first: int

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock, get_ident
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from loguru import logger
@@ -20,8 +19,10 @@ from gcom.core import events
 from gcom.core.effects import SetState
 from gcom.errors import BadValue, GComTimeout, StateFailed
 from gcom.shell.answering import words
+from gcom.shell.waiting import deadline_of
 from gcom.values import limits
 from gcom.values.definition import Netsplit
+from gcom.values.run import Brought
 
 if TYPE_CHECKING:
     from gcom.shell.membership import Membership
@@ -86,7 +87,7 @@ class Stateful(ABC):
         False: the state is lost, and a StateLost event says so. True, at once, for the first of a group and for a
         member that asked for no state. Raises GComTimeout, StateFailed, NotAMember, Detached.
         """
-        deadline = None if timeout_s is None else monotonic() + timeout_s
+        deadline = deadline_of(timeout_s)
         while (arrived := self._await_state(timeout_s, deadline)) is not None:
             try:
                 self._set_state(arrived.data)
@@ -171,8 +172,16 @@ class Stateful(ABC):
 
     def _bring_state(self, first: bool) -> None:
         """The process is in an instance: bring what it had, unless that goes on here."""
+        self._bring(self._membership.bringing.enter(self._source.machine.instance, first))
+
+    def _bring_again(self) -> None:
+        """The application is given no state: who has merged what this process brought may be dead."""
+        with self._node.lock:
+            brought = self._membership.bringing.lost()
+        self._bring(brought)
+
+    def _bring(self, brought: Brought | None) -> None:
         stay = self._source
-        brought = self._membership.bringing.enter(stay.machine.instance, first)
         if brought is None:
             return
         if len(brought) > limits.MESSAGE_BYTES_MAX:

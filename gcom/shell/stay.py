@@ -170,7 +170,7 @@ class Stay:
             raise NotAMember(f"group {group!r} was left{open_ones}: join it again")
         why = {"expelled": "the group went on without it", "quorum": "it lost contact to a quorum of the group"}
         advice = "join again" if self.membership.over else "it is on its way back"
-        why["fork"] = "the members that are left are too few to go on"
+        why["fork"] = "too few members are left to go on as before"
         why["merge"] = "another instance goes on under the group's name"
         why["defect"] = "a defect in GCom ended this node; its traceback was printed"
         raise Detached(
@@ -310,8 +310,11 @@ class Stay:
             case StateLost():
                 self.state_awaited, self.state_lost = False, True
             case MergeState(_, sender, data):
-                self.membership.bringing.merged(self.machine.process, sender, data)
-            case TakeState() | SetState():
+                awaiting = not self._handover.is_open
+                self.membership.bringing.merged(self.machine.process, sender, data, awaiting=awaiting)
+            case SetState():
+                self.membership.bringing.given()
+            case TakeState():
                 pass
             case _:
                 assert_never(effect)

@@ -62,6 +62,7 @@ class Application:
         self._mail = Correspondent(stay, Random(f"mail {rng.random()}"), lambda: self.has_state)
         self._entered = False
         self._bringing = Bringing()
+        self._had: tuple[str, bytes] | None = None  # the instance of its former stay, and its state there
 
     def go_on_from(self, former: Application) -> None:
         """The process image goes on, with what it had; it had time to read all that was handed over."""
@@ -69,7 +70,8 @@ class Application:
             former._take_in(arrival)
         self._state, self._bringing = former._state, former._bringing
         if self._keeps:
-            self._bringing.leave(former._stay.machine.instance, self._state.dump(), merged)
+            self._had = former._stay.machine.instance, self._state.dump()
+            self._bringing.leave(*self._had, merged)
 
     def start(self) -> None:
         """Begin to send, once it is a member."""
@@ -145,8 +147,12 @@ class Application:
                 self._view = view.number
             case SetState():
                 self._stay.checker.states.on_given(self._stay.process, self._view)
+                self._bringing.given()
+            case StateLost():
+                self._bring(self._bringing.lost())
             case MergeState(_, sender, data):
-                self._bringing.merged(self._stay.process, sender, data)
+                awaiting = not self._handover.is_open
+                self._bringing.merged(self._stay.process, sender, data, awaiting=awaiting)
             case _:
                 pass
         for covered in self._handover.put(arrival):
@@ -164,13 +170,29 @@ class Application:
         brought = self._bringing.enter(self._stay.machine.instance, first)
         if first:
             self._state.origin = 0  # of this instance
-        if brought is not None:
-            self._later(0, partial(self._bring, brought))
+        elif self._had and self._had[0] != self._stay.machine.instance:
+            self._stay.checker.states.on_bringing(self._stay.process, State.load(self._had[1]))
+        self._bring(brought)
 
-    def _bring(self, brought: Brought) -> None:
+    def _bring(self, brought: Brought | None) -> None:
+        if brought is not None:
+            self._stay.checker.states.on_bringing(self._stay.process, State.load(brought))
+            self._later(0, partial(self._multicast, brought))
+
+    def _multicast(self, brought: Brought) -> None:
         if self._stay.is_member:
             self._stay.checker.calls.submit(self._stay.process, [brought])
             self._stay.handle(events.Submit([brought]))
+
+    @property
+    def has_read(self) -> bool:
+        """Whether it has dealt with all that is here."""
+        return not self._handover.arrivals
+
+    @property
+    def state(self) -> State | None:
+        """What it keeps, if it keeps one."""
+        return self._state if self._keeps else None
 
     @property
     def has_brought_all(self) -> bool:

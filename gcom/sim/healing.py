@@ -66,7 +66,21 @@ class Healing:
             missing = [*self._missing(), *self._unanswered()]
             raise Violation(f"STUCK: what is sent does not arrive: {missing}; {world.describe()}")
         world.silent = self._have_arrived()
-        return world.silent
+        return world.silent and self._rests(end_ms)
+
+    def _rests(self, end_ms: int) -> bool:
+        """Whether all have read all, and nobody was put out meanwhile; then their states have what was brought."""
+        world = self._world
+        world.until(end_ms, lambda: self._have_read() or not self._is_united())
+        if not self._is_united():
+            return False
+        keepers = {node.stay.process: node.stay.application for node in self._running}
+        states = {who: application.state for who, application in keepers.items()}
+        self._running[0].stay.checker.states.on_rest({who: state for who, state in states.items() if state})
+        return True
+
+    def _have_read(self) -> bool:
+        return all(node.stay.application.has_read for node in self._running)
 
     @property
     def _running(self) -> list[Node]:

@@ -84,7 +84,9 @@ class VectorClock(Mapping[Process, int]):
         return VectorClock({**self._numbers, process: self[process] + 1})
 
     def merge(self, other: VectorClock) -> VectorClock:
-        """What is known by whoever knows both: of each process the higher number."""
+        """What is known by whoever knows both: of each process the higher number. Raises BadValue for no clock."""
+        if not isinstance(other, VectorClock):
+            raise BadValue(f"a clock is merged with a VectorClock, not with {type(other).__name__}")
         return VectorClock({**self._numbers, **other.changed_since(self)})
 
     def changed_since(self, other: VectorClock) -> VectorClock:

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from gcom.audit.advice import advice_of
+from gcom.audit.exports import junit_of
 from gcom.audit.reading import compact, list_segments
 from gcom.audit.report import render
 from gcom.audit.result import Result, result_of
 from tests.audit.here import audit
 from tests.audit.lives import broken
-from tests.oracle.build import life, write
+from tests.oracle.build import life, view, write
 
 
 def _result(folder: Path) -> Result:
@@ -87,6 +88,18 @@ def test_nothing_to_judge_says_what_there_should_be(tmp_path: Path) -> None:
             record.pop("base", None)
             record.pop("base_serial", None)
     assert "in which members of a group delivered messages" in _said(_result(write(tmp_path, quiet)), "VACUOUS")
+
+
+def test_a_life_in_which_nothing_was_delivered_decides_where_it_is_its_groups_only_one(tmp_path: Path) -> None:
+    """A member was alone for a moment, say, in an instance of its own."""
+    alone = {"d#1": [view(1, "d#1", instance="other")]}
+    result = _result(write(tmp_path / "beside", {**life(), **alone}))
+    assert {group.instance: group.verdict for group in result.groups} == {"i": "PASS", "other": "VACUOUS"}
+    assert (result.verdict, result.exit_status(), advice_of(result)) == ("PASS", 0, [])
+    assert b"<error" not in junit_of(result)
+    result = _result(write(tmp_path / "by itself", alone))
+    assert (result.verdict, result.exit_status()) == ("VACUOUS", 2)
+    assert b"<error" in junit_of(result)
 
 
 def test_a_file_that_is_no_log_is_named_where_there_is_no_other(tmp_path: Path) -> None:

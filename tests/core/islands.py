@@ -56,6 +56,7 @@ class Islands(Network):
         super().__init__(definition)
         self.returning = True
         self.applications: dict[str, Application] = {}
+        self.stalled: set[Process] = set()  # their applications read nothing
         self.handovers: dict[Process, Handover[Ended]] = {}
         self._entered: set[Process] = set()
         self._at: dict[tuple[str, int], tuple[Process, bytes]] = {}
@@ -82,12 +83,23 @@ class Islands(Network):
                 brought = self.application(who).bringing.enter(
                     self.machines[who].instance, effect.view.members == (who,)
                 )
-                if brought is not None:
-                    self.later(who, events.Submit([brought]))
-            if isinstance(effect, MergeState):
-                self.application(who).bringing.merged(who, effect.sender, effect.data)
+                self._bring(who, brought)
+            bringing = self.application(who).bringing
+            match effect:
+                case MergeState(_, sender, data):
+                    bringing.merged(who, sender, data, awaiting=not handover.is_open)
+                case SetState():
+                    bringing.given()
+                case StateLost():
+                    self._bring(who, bringing.lost())
+                case _:
+                    pass
             for covered in handover.put(effect):
                 self._done(who, covered)
+
+    def _bring(self, who: Process, brought: Brought | None) -> None:
+        if brought is not None:
+            self.later(who, events.Submit([brought]))
 
     def _done(self, who: Process, done: Deliver | Skip) -> None:
         sender, last = (done.run.sender, done.run.last) if isinstance(done, Deliver) else (done.sender, 0)
@@ -99,7 +111,7 @@ class Islands(Network):
     def step(self) -> None:
         super().step()
         for who, handover in list(self.handovers.items()):
-            while handover.arrivals and self.alive(who):
+            while handover.arrivals and self.alive(who) and who not in self.stalled:
                 self._read(who, self.application(who), handover.arrivals.popleft())
 
     def _read(self, who: Process, application: Application, arrival: Handed | Ended) -> None:
@@ -114,6 +126,8 @@ class Islands(Network):
                 self.later(who, events.StateTaken(view, application.state()))
             case SetState(_, data):
                 application.set(data)
+            case StateLost():
+                application.texts.clear()
             case MergeState(view, sender, data):
                 application.set(merged(application.state(), data))
                 application.merges.append((machine.instance, view, sender))

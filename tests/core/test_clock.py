@@ -134,6 +134,11 @@ def test_a_clock_has_whole_numbers_from_0_only(number: object) -> None:
         VectorClock({"a#1": number})  # type: ignore[dict-item]
 
 
+def test_a_clock_is_merged_with_a_clock_only() -> None:
+    with pytest.raises(BadValue, match="not with dict"):
+        VectorClock().merge({"a#1": 1})  # type: ignore[arg-type]
+
+
 def test_the_example_in_the_docstring_is_true() -> None:
     result = doctest.testmod(module)
     assert result.attempted

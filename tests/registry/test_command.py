@@ -114,7 +114,7 @@ def test_a_bad_value_is_named(start: Start, arguments: list[str], said: str) -> 
 
 
 def test_help_has_examples_and_version_is_one_line(start: Start) -> None:
-    helped, versioned = start("--help"), start("--version")
+    helped, versioned = start("-h"), start("--version")
     assert "gcom-registry --port 0" in helped.communicate(timeout=LIMIT_S)[0]
     assert versioned.communicate(timeout=LIMIT_S)[0] == f"gcom-registry {__version__}\n"
     assert (helped.returncode, versioned.returncode) == (0, 0)

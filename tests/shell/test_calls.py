@@ -173,6 +173,7 @@ class TestGroupCalls:
         alice, bob, carol = [name_it(group) for group in here.members("alice", "bob", "carol")]
         assert list(alice.call("?", exclude_self=True)) == [bob.process, carol.process]
         assert list(alice.call("?", targets=["carol", alice.process, "carol"])) == [carol.process, alice.process]
+        assert list(alice.call("?", targets="carol")) == [carol.process]
         assert len(alice.call("?", targets=[])) == 0
         assert len(alice.call("?", targets=["alice"], exclude_self=True)) == 0
         with pytest.raises(gcom.UnknownMember):

@@ -150,6 +150,6 @@ def test_the_address_comes_from_the_argument_the_environment_or_the_default(monk
     monkeypatch.setenv("GCOM_REGISTRY", "127.0.0.1:7500")
     assert registry_address() == "127.0.0.1:7500"
     assert registry_address("127.0.0.1:7600") == "127.0.0.1:7600"
-    for wrong in ("7411", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:x"):
+    for wrong in ("7411", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:x", "192.0.2.1:7411", "registry.example:7411"):
         with pytest.raises(BadValue):
             registry_address(wrong)

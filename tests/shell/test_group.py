@@ -281,6 +281,13 @@ class TestMisuse:
             alice.send(payload)
         assert alice.pending == 0
 
+    @pytest.mark.parametrize("timeout_s", ["5", float("nan"), True, [1]])
+    def test_a_time_that_is_none(self, here: Cluster, timeout_s: Any) -> None:
+        (alice,) = here.members("alice")
+        for waits in (alice.receive, alice.flush, partial(alice.wait_for_members, 1), partial(alice.call, "?")):
+            with pytest.raises(gcom.BadValue, match="is no number of seconds"):
+                waits(timeout_s=timeout_s)
+
     def test_text_that_is_no_unicode(self, here: Cluster) -> None:
         (alice,) = here.members("alice")
         with pytest.raises(gcom.BadValue, match="surrogates not allowed at 1; send bytes"):

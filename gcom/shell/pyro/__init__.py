@@ -27,7 +27,7 @@ finally:
     os.environ.update(_hidden)
 
 from gcom.shell.pyro.caller import Caller, Lost, Refused, TimedOut  # noqa: E402 - after Pyro5
-from gcom.shell.pyro.server import Endpoint, Server, settings  # noqa: E402
+from gcom.shell.pyro.server import Endpoint, Server, loopback, settings  # noqa: E402
 from gcom.shell.pyro.wire import CALL_BYTES_MAX  # noqa: E402
 
 NODE = "gcom.node"  # the object that every node serves
@@ -45,5 +45,6 @@ __all__ = [
     "Refused",
     "Server",
     "TimedOut",
+    "loopback",
     "settings",
 ]

@@ -242,7 +242,7 @@ class Server:
     ) -> None:
         settings(workers)
         self._refusals = _Refusals()
-        self._daemon = _bind(_loopback(host), port, lambda ip, port: _Daemon(ip, port, self._refusals, handshake_s))
+        self._daemon = _bind(loopback(host), port, lambda ip, port: _Daemon(ip, port, self._refusals, handshake_s))
         self._daemon.objectsById = dict(objects)
         self.address: Address = self._daemon.locationStr
         self._closing = threading.Event()
@@ -309,17 +309,17 @@ def _try_listening(host: str, port: int) -> None:
         sock.listen()
 
 
-def _loopback(host: str) -> str:
+def loopback(host: str) -> str:
     """The loopback IP address that `host` means; raises BadValue for any other."""
     try:
         found = "127.0.0.1" if host == "localhost" else host
         if ipaddress.ip_address(found).is_loopback:
             return found
     except ValueError as error:
-        raise BadValue(f"host {host!r} is not an IP address: bind 127.0.0.1") from error
+        raise BadValue(f"host {host!r} is not an IP address: use 127.0.0.1") from error
     raise BadValue(
-        f"host {host!r} is reachable from other machines; that needs mutual TLS, which is not in this version: "
-        "bind 127.0.0.1"
+        f"host {host!r} is not on this machine alone; other machines need mutual TLS, which is not in this version: "
+        "use 127.0.0.1"
     )
 
 

@@ -7,6 +7,7 @@ states have one origin, the creator's or a loss, have the same at the barrier of
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from zlib import crc32
 
@@ -56,13 +57,16 @@ class State:
 
 
 class States:
-    """STATE: one origin, one state at a barrier. STATE_LOST: none is lost while a member has it that has not failed."""
+    """STATE: one origin, one state at a barrier. STATE_LOST: none is lost while a member has it that has not failed.
+    MERGE: what one brings that stays is in its own state at last, and in that of each that has not lost it since.
+    """
 
     def __init__(self, definition: Definition) -> None:
         self._agree = definition.multicast is Multicast.RELIABLE
         self._total = definition.total
         self._at: dict[tuple[int, int], tuple[Process, object]] = {}
         self._since: dict[Process, int] = {}  # the view in which a member got the state, or made it
+        self._brought: dict[Process, State] = {}
 
     def on_given(self, who: Process, view: int) -> None:
         """The state has come, when the process was in that view, or is its own as the first of the group."""
@@ -76,6 +80,26 @@ class States:
         other, theirs = self._at.setdefault((view, state.origin), (who, (dict(mine[0]), mine[1])))
         if mine != theirs:
             raise Violation(f"STATE: at the barrier of view {view} {who} has {mine}, and {other} {theirs}")
+
+    def on_bringing(self, who: Process, state: State) -> None:
+        """What it has of another instance, as it enters this one, or when nobody has given it this one's state."""
+        before = self._brought.get(who)
+        self._brought[who] = before.merged(state) if before else state
+
+    def on_rest(self, states: Mapping[Process, State]) -> None:
+        """All that was sent has been dealt with: who is in, and keeps a state, has this one."""
+        if not self._agree:
+            return
+        for bringer in self._brought.keys() & states.keys():
+            for who, state in states.items():
+                if who == bringer or state.origin == 0:
+                    self._must_have(who, state, bringer)
+
+    def _must_have(self, who: Process, state: State, bringer: Process) -> None:
+        for sender, (count, _) in self._brought[bringer].streams.items():
+            found, _ = state.streams.get(sender, (0, 0))
+            if found < count:
+                raise Violation(f"MERGE: {bringer} brought {count} of {sender}, and {who} has {found} of them")
 
     def on_lost(self, who: Process, view: View, reason: str) -> None:
         """An application is told, at the barrier of a view, that nobody gives it the state."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core.effects import Effect, Ended
+from gcom.core import frames
+from gcom.core.effects import Effect, Ended, MergeState
+from gcom.core.frames import Frame
+from gcom.core.witness import WitnessAccept
 from gcom.values.definition import Definition
 from gcom.values.names import Process
 from tests.core.islands import Islands
@@ -142,6 +145,73 @@ def test_scenario_38_whoever_dies_while_two_instances_merge_the_rest_become_one(
     rest = "abcde".replace(dies, "")
     net.until(lambda: together(net, rest), 40_000)
     net.until(lambda: all(net.texts(who) == {"of a", "of d"} for who in latest(net, rest)))
+
+
+def test_what_was_merged_by_one_that_dies_with_the_state_is_brought_again() -> None:
+    """1. All are alone, and `b` and `c` enter the instance of `a`, which does not read. 2. What they bring is merged at
+    a barrier for which they have no state yet. 3. `a` dies, and its state with it, but not theirs.
+    """
+    net = Islands(Definition.parse("g", netsplit="PARTITIONABLE"))
+    net.form("a", "b", "c")
+    net.split("a registry", "b", "c")
+    net.until(lambda: all(together(net, name) for name in "abc"))
+    for name in "abc":
+        net.send(net.latest(f"{name}#1"), f"of {name}")
+    net.until(lambda: all(net.texts(net.latest(f"{name}#1")) == {f"of {name}"} for name in "abc"))
+    donor = net.latest("a#1")
+    net.stalled.add(donor)
+    merges: list[Process] = []
+
+    def note(who: Process, effect: Effect) -> None:
+        if isinstance(effect, MergeState) and who != donor:
+            merges.append(who)
+
+    net.watch = note
+    net.heal()
+    net.until(lambda: set(merges) == set(latest(net, "bc")))
+    assert together(net, "abc")
+    net.kill(donor)
+    net.until(lambda: together(net, "bc"))
+    net.until(lambda: all(net.texts(who) == {"of b", "of c"} for who in latest(net, "bc")))
+
+
+def test_a_leaver_that_waits_for_its_cut_is_not_hailed() -> None:
+    """1. `b` gives way to `x`, which `a` does not reach. 2. The INSTALL of its leave is lost for a while. 3. Who is
+    hailed is in another instance: its link is closed once it has answered, and what else it was told is not read.
+    """
+    net = returning("x", "y", "z", "a", "b", netsplit="PARTITIONABLE")
+    net.split("a b", "x y z registry")
+    net.until(lambda: together(net, "ab") and together(net, "xyz"))
+    a, b = latest(net, "ab")
+    first: list[int] = []
+
+    def fails(frame: Frame) -> bool:
+        if (frame.source, frame.target) == (a, b) and any(isinstance(item, frames.Install) for item in frame.control):
+            first.append(net.now_ms)
+        return bool(first) and (frame.source, frame.target) == (a, b) and net.now_ms < first[0] + 1_200
+
+    net.lose = fails
+    net.heal()
+    net.cuts = {("a", "x"), ("x", "a")}
+    net.until(lambda: net.end(b) is not None)
+    assert net.end(b) == Ended(net.number(a) - 1, "merge", net.number(a))
+
+
+def test_whom_the_first_of_two_views_in_one_step_put_out_is_hailed() -> None:
+    """The registry's vote comes late, and `d` has asked meanwhile: views 3 and 4 begin at one instant."""
+    net = Network(Definition.parse("g", netsplit="PARTITIONABLE", tie_breaker="REGISTRY"))
+    a, b = net.form("a", "b")
+    lost = True
+    net.answers_lost = lambda _, request: lost and isinstance(request, WitnessAccept)
+    net.split("a d registry", "b")
+    net.until(lambda: any(record.decided for record in net.votes.values()))
+    d = net.start("d")
+    net.pass_ms(150)
+    lost = False
+    net.until_view(a, d)
+    assert [view.view.number for view in net.views(a)[-2:]] == [3, 4]
+    net.heal()
+    net.until(lambda: any(frame.hail and (frame.source, frame.target) == (a, b) for frame in net.carried))
 
 
 def test_scenario_38_a_leader_that_does_not_answer_is_not_gone_over_to() -> None:

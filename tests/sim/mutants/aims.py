@@ -7,9 +7,11 @@ once in a thousand seeds, these come to in one of ten. The chance in their detai
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 
 from gcom.sim.plan import CHUNK, HEIR, LEAVER, ORDER, RUNS, VOTE, Event, Fault, Move, Plan
+from gcom.values.definition import Netsplit
 
 FROM_MS = 300  # the group has formed, and its applications send
 
@@ -122,3 +124,23 @@ def a_donor_dies(plan: Plan) -> Plan:
     at_ms = FROM_MS + rng.randint(1_000, 3_000)
     dies = Event(Fault.FRAME, FROM_MS, 0, order, CHUNK)
     return replace(_aimed(plan, dies, Event(Move.JOIN, at_ms, order=(plan.names[-1],))), late=1)
+
+
+def sides_meet(plan: Plan) -> Plan:
+    """Sides of a split go on by themselves and meet, while they read slowly; some die meanwhile."""
+    rng, order = _chance(plan)
+    definition = replace(plan.definition, netsplit=Netsplit.PARTITIONABLE)
+    cuts = sorted(rng.sample(range(1, len(order)), rng.choice((1, 2))))
+    sides = tuple(order[a:b] for a, b in pairwise((0, *cuts, len(order))))
+    for_ms = rng.randint(5_000, 6_000)
+    meet_ms = FROM_MS + for_ms
+    split = Event(Fault.PARTITION, FROM_MS, for_ms, order, "silent", sides=sides)
+    slow = [Event(Fault.SLOW_READER, meet_ms - 100, rng.randint(1_000, 3_000), (name,), "stalls") for name in order]
+    deaths = [
+        Event(Fault.CRASH, meet_ms + rng.randint(300, 3_000), rng.choice((0, 500)), (name,), "refuses")
+        for name in order[: rng.randint(0, len(order) - 1)]
+    ]
+    many = replace(
+        plan, definition=definition, keepers=plan.names, fault_ms=meet_ms + 3_500, crashed_max=len(order) - 1
+    )
+    return _aimed(many, split, *slow, *deaths)

@@ -6,14 +6,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gcom.core import proposing
+from gcom.core.bringing import Bringing
 from gcom.core.effects import AwaitState, Deliver, OfState, Skip, TakeState
 from gcom.core.frames import Decision, Keeping, Source, Standing, StateChunk
 from gcom.core.handover import Handed, Handover
+from gcom.core.streams import Streams
 from gcom.core.transfer import Transfer, _Wanted
 from gcom.core.transfer import sources as named
 from gcom.values.names import Process
 from tests.sim.mutants import aims
-from tests.sim.mutants.table import Patch, keeping, mutant, of_three
+from tests.sim.mutants.table import Patch, keeping, mutant, of_three, reliable
 
 
 @mutant(keeping)
@@ -110,3 +112,24 @@ def joiners_are_told_that_the_state_is_lost(patch: Patch) -> None:
         return self.install(replace(decision, sources={}), now_ms)
 
     patch.setattr(Transfer, "enter", enter)
+
+
+@mutant(reliable, of_three, aim=aims.sides_meet)
+def who_enters_another_instance_brings_nothing(patch: Patch) -> None:
+    patch.setattr(Bringing, "enter", lambda self, instance, first: setattr(self, "_kept", None))
+
+
+@mutant(reliable, of_three, aim=aims.sides_meet)
+def every_brought_state_is_taken_for_the_first(patch: Patch) -> None:
+    take_brought = Streams.take_brought
+
+    def take(self: Streams) -> list[tuple[Process, bytes]]:
+        taken = take_brought(self)
+        return [(sender, taken[0][1]) for sender, _ in taken]
+
+    patch.setattr(Streams, "take_brought", take)
+
+
+@mutant(reliable, of_three, aim=aims.sides_meet)
+def what_was_merged_before_a_state_that_never_came_is_not_brought_again(patch: Patch) -> None:
+    patch.setattr(Bringing, "lost", lambda self: None)
