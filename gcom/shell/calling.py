@@ -106,7 +106,7 @@ class Calling(ABC):
             named = [targets] if isinstance(targets, str) else targets
             members = stay.members if named is None else tuple(dict.fromkeys(_member(stay, it) for it in named))
             asked = tuple(it for it in members if not (exclude_self and it == stay.machine.process))
-            results = stay.call(payload, asked, None if timeout_s is None else int(timeout_s * 1000))
+            results = stay.call(payload, asked, None if deadline is None else int((deadline - monotonic()) * 1000))
         if wait is Wait.NONE:
             return results
         with results:

@@ -172,7 +172,9 @@ class Stateful(ABC):
 
     def _bring_state(self, first: bool) -> None:
         """The process is in an instance: bring what it had, unless that goes on here."""
-        self._bring(self._membership.bringing.enter(self._source.machine.instance, first))
+        with self._node.lock:
+            brought = self._membership.bringing.enter(self._source.machine.instance, first)
+        self._bring(brought)
 
     def _bring_again(self) -> None:
         """The application is given no state: who has merged what this process brought may be dead."""

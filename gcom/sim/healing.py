@@ -74,6 +74,8 @@ class Healing:
         world.until(end_ms, lambda: self._have_read() or not self._is_united())
         if not self._is_united():
             return False
+        if not self._have_read():
+            raise Violation(f"STUCK: what arrived is not read: {world.describe()}")
         keepers = {node.stay.process: node.stay.application for node in self._running}
         states = {who: application.state for who, application in keepers.items()}
         self._running[0].stay.checker.states.on_rest({who: state for who, state in states.items() if state})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -287,6 +288,12 @@ class TestMisuse:
         for waits in (alice.receive, alice.flush, partial(alice.wait_for_members, 1), partial(alice.call, "?")):
             with pytest.raises(gcom.BadValue, match="is no number of seconds"):
                 waits(timeout_s=timeout_s)
+
+    def test_a_time_without_end(self, here: Cluster) -> None:
+        (alice,) = here.members("alice")
+        assert alice.wait_for_members(1, timeout_s=math.inf).members == alice.view.members
+        alice.flush(timeout_s=math.inf)
+        assert [result.outcome.value for result in alice.call("?", timeout_s=math.inf).values()] == ["error"]
 
     def test_text_that_is_no_unicode(self, here: Cluster) -> None:
         (alice,) = here.members("alice")

@@ -90,7 +90,7 @@ class States:
         """All that was sent has been dealt with: who is in, and keeps a state, has this one."""
         if not self._agree:
             return
-        for bringer in self._brought.keys() & states.keys():
+        for bringer in [who for who in self._brought if who in states]:
             for who, state in states.items():
                 if who == bringer or state.origin == 0:
                     self._must_have(who, state, bringer)
