@@ -32,6 +32,8 @@ CATCH_UP = 40  # messages to send as soon as possible, where faults let too few 
 EXTRA_MS = 10_000  # so much longer faults may last, until three kinds have happened
 LOOK_MS = 5  # so often it is looked whether what is waited for has come
 STATE_CHUNK_BYTES = 12
+MESSAGE_BYTES = 60  # of a window's bytes for each of its messages; where they are long, the bytes fill first
+UNICASTS_UNREAD, REQUESTS_UNSERVED = 4, 2
 SILENT_MS = 1_000  # so long before the heal applications fall silent, where they do
 FORMED_MS = 10_000  # without faults the first members are in one view by then
 
@@ -300,19 +302,27 @@ class World:
 
 @contextmanager
 def _bounds(plan: Plan) -> Iterator[None]:
-    """A smaller window, so that it fills, smaller chunks, so that a state has many, and smaller frames, so that
+    """Smaller windows, so that they fill, smaller chunks, so that a state has many, and smaller frames, so that
     messages go in pieces: all are put back.
     """
-    usual = limits.WINDOW_MESSAGES_MAX, limits.STATE_CHUNK_BYTES, limits.LOAD_BYTES_MAX, limits.RUN_BYTES_MAX
-    limits.WINDOW_MESSAGES_MAX, limits.STATE_CHUNK_BYTES = plan.window, STATE_CHUNK_BYTES
-    limits.LOAD_BYTES_MAX = min(plan.load_bytes, limits.LOAD_BYTES_MAX)
-    limits.RUN_BYTES_MAX = min(limits.LOAD_BYTES_MAX - 64, limits.RUN_BYTES_MAX)
+    load_bytes = min(plan.load_bytes, limits.LOAD_BYTES_MAX)
+    small = {
+        "WINDOW_MESSAGES_MAX": plan.window,
+        "WINDOW_BYTES_MAX": plan.window * MESSAGE_BYTES,
+        "UNICASTS_UNREAD_MAX": UNICASTS_UNREAD,
+        "REQUESTS_UNSERVED_MAX": REQUESTS_UNSERVED,
+        "STATE_CHUNK_BYTES": STATE_CHUNK_BYTES,
+        "LOAD_BYTES_MAX": load_bytes,
+        "RUN_BYTES_MAX": min(load_bytes - 64, limits.RUN_BYTES_MAX),
+    }
+    usual = {name: getattr(limits, name) for name in small}
+    _set(small)
     try:
         yield
     finally:
-        (
-            limits.WINDOW_MESSAGES_MAX,
-            limits.STATE_CHUNK_BYTES,
-            limits.LOAD_BYTES_MAX,
-            limits.RUN_BYTES_MAX,
-        ) = usual
+        _set(usual)
+
+
+def _set(bounds: dict[str, int]) -> None:
+    for name, bound in bounds.items():
+        setattr(limits, name, bound)

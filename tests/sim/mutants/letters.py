@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+from gcom.core import events
 from gcom.core.calls import Calls
+from gcom.core.effects import Effect, Undelivered
 from gcom.core.letters import Inbox, Letters, Outbox
+from gcom.core.mail import Mail
 from gcom.core.witness import Record, Vote, Witness
 from gcom.sim.plan import Fault
-from gcom.values.letter import Letter
+from gcom.values.letter import Kind, Letter
 from gcom.values.names import Process
+from gcom.values.run import Payload
 from tests.sim.mutants import aims
 from tests.sim.mutants.table import (
     Patch,
@@ -59,6 +64,30 @@ def nobody_is_told_of_letters_to_who_departed(patch: Patch) -> None:
         return []
 
     patch.setattr(Letters, "install", quietly)
+
+
+@mutant(posting)
+def nobody_is_told_of_letters_that_never_reached_who_departed(patch: Patch) -> None:
+    handle = Mail.handle
+
+    def quietly(self: Mail, event: events.OfMail) -> list[Effect]:
+        return [effect for effect in handle(self, event) if not isinstance(effect, Undelivered)]
+
+    patch.setattr(Mail, "handle", quietly)
+
+
+@mutant(posting)
+def letters_that_were_never_put_are_not_told_of(patch: Patch) -> None:
+    def undelivered(self: Outbox) -> tuple[Payload, ...]:
+        return tuple(letter.payload for letter in self._kept if letter.kind is Kind.UNICAST)
+
+    patch.setattr(Outbox, "undelivered", property(undelivered))
+
+
+@mutant(posting)
+def that_letters_were_read_is_never_told(patch: Patch) -> None:
+    receipt = Letters.receipt
+    patch.setattr(Letters, "receipt", lambda self, peer: replace(receipt(self, peer), read=0, served=0))
 
 
 @mutant(posting)

@@ -11,7 +11,7 @@ from gcom.core.multicast import Phase, Range, Reliable
 from gcom.core.ordering import Fifo, NonOrdered, Up
 from gcom.core.passage import Passage
 from gcom.core.streams import Streams
-from gcom.core.window import OwnStream, Peer, RunStore
+from gcom.core.window import Flow, OwnStream, Peer, RunStore
 from gcom.sim.plan import Fault
 from gcom.values import limits
 from gcom.values.names import Process
@@ -255,6 +255,16 @@ def runs_are_put_to_members_that_are_not_in_the_view_yet_and_taken(patch: Patch)
 
 def _of_view(run: Run, view: int) -> Run:
     return Run(run.sender, view, run.first, run.clock, run.payloads, run.encoded)
+
+
+@mutant(small_window)
+def bytes_of_the_window_are_never_given_back(patch: Patch) -> None:
+    def consumed(self: Flow, floor: int) -> None:
+        self._floor = max(self._floor, floor)
+        while self._waiting and self._waiting[0][0] <= self._floor:
+            self._waiting.popleft()
+
+    patch.setattr(Flow, "consumed", consumed)
 
 
 @mutant(small_window)
