@@ -62,9 +62,20 @@ class Signals:
             raise Interrupted(number)
 
 
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Start children that work for this process inside: until they have called `ignore_interrupts` Ctrl-C waits."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def ignore_interrupts() -> None:
-    """For a child that works for this process: Ctrl-C is this one's to act upon, and ends the child's work too."""
+    """For such a child: Ctrl-C is for the process to act upon that started it, and ends the child's work too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 SIGNALLED = Signals()

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from gcom import __version__
 from gcom.cli.output import Output, notice
-from gcom.cli.signals import ignore_interrupts
+from gcom.cli.signals import ignore_interrupts, interrupts_held
 from gcom.cli.wording import many
 from gcom.errors import BadValue
 from gcom.sim.runs import Result, run_seeds
@@ -40,7 +40,7 @@ def simulate(seed: int | None, seeds: str | None, jobs: int, log_dir: Path | Non
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     hidden = len(wanted) == 1 or not console.is_terminal
     with (
-        closing(run_seeds(folders, min(jobs, len(wanted)), ignore_interrupts)) as results,
+        closing(run_seeds(folders, min(jobs, len(wanted)), ignore_interrupts, interrupts_held)) as results,
         Progress(*columns, console=console, disable=hidden, redirect_stdout=False) as progress,
     ):
         task = progress.add_task("seeds", total=len(wanted))

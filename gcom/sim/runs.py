@@ -6,6 +6,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from itertools import islice
 from multiprocessing import get_context
@@ -82,11 +83,15 @@ def run_seed(seed: int, log_dir: Path | None = None) -> Result:
 
 
 def run_seeds(
-    folders: Mapping[int, Path | None], jobs: int = 1, prepare: Callable[[], None] | None = None
+    folders: Mapping[int, Path | None],
+    jobs: int = 1,
+    prepare: Callable[[], None] | None = None,
+    starting: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Generator[Result]:
     """Run seeds in their order, `jobs` at a time, each with its logs in its folder if it has one.
 
-    `prepare` is called first in each process that works for this one. Closed early, it waits for the runs under way.
+    The processes that work for this one are started inside of `starting`, and each first calls `prepare`. Closed early,
+    it waits for the runs under way.
     """
     if jobs == 1:
         for seed, folder in folders.items():
@@ -95,7 +100,8 @@ def run_seeds(
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=prepare)
     try:
         seeds = iter(folders.items())
-        running = deque(pool.submit(run_seed, *given) for given in islice(seeds, jobs * AHEAD))
+        with starting():
+            running = deque(pool.submit(run_seed, *given) for given in islice(seeds, jobs * AHEAD))
         while running:
             yield running.popleft().result()
             running.extend(pool.submit(run_seed, *given) for given in islice(seeds, 1))
