@@ -107,6 +107,13 @@ def one_leaves_and_sleeps(plan: Plan) -> Plan:
     return _aimed(plan, leaves, stall, Event(Fault.FRAME, FROM_MS, 0, order, "Install", 1))
 
 
+def nobody_hears_of_a_decision(plan: Plan) -> Plan:
+    """One leaves, and who proposes dies when it has carried out what all have accepted, and has told nobody so."""
+    rng, order = _chance(plan)
+    leaves = Event(Move.LEAVE, FROM_MS + rng.randint(0, 500), 0, order)
+    return _aimed(plan, leaves, Event(Fault.FRAME, FROM_MS, 0, order, "Install", 0))
+
+
 def an_old_cut_comes_again(plan: Plan) -> Plan:
     """In the change that lets one back in, the CUT by which it went comes once more; who proposes dies over its own."""
     rng, order = _chance(plan)

@@ -65,7 +65,7 @@ def trace_03_a_cut_is_installed_as_it_comes(patch: Patch) -> None:
     patch.setattr(Obtaining, "want", at_once)
 
 
-@mutant(of_three)
+@mutant(of_three, aim=aims.nobody_hears_of_a_decision)
 def a_promise_forgets_the_accepted_value(patch: Patch) -> None:
     promise = ViewChange._promise
 
@@ -76,7 +76,7 @@ def a_promise_forgets_the_accepted_value(patch: Patch) -> None:
     patch.setattr(ViewChange, "_promise", forget)
 
 
-@mutant(of_three)
+@mutant(of_three, aim=aims.nobody_hears_of_a_decision)
 def a_proposer_prefers_its_own_value_to_an_accepted_one(patch: Patch) -> None:
     decide = ViewChange.decide
 
