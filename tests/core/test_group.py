@@ -487,6 +487,21 @@ def test_who_hears_no_quorum_for_long_ends_by_itself() -> None:
     net.until_view(A, B)
 
 
+def test_those_who_go_on_are_told_who_was_suspected_and_why_it_went() -> None:
+    net = Network()
+    net.form("a", "b", "c", "d")
+    net.cut_off.add(C)
+    net.until_view(A, B, D)
+    for who in (A, B, D):
+        assert net.suspected(who) == [(C, "silence")]
+        assert net.views(who)[-1].left == {C: "silence"}
+    net.kill(D)
+    net.until_view(A, B)
+    for who in (A, B):
+        assert net.suspected(who) == [(C, "silence"), (D, "refused")]
+        assert net.views(who)[-1].left == {D: "refused"}
+
+
 def test_of_two_that_lose_each_other_only_the_leader_goes_on() -> None:
     net = Network()
     net.form("a", "b")
