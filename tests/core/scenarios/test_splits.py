@@ -59,6 +59,17 @@ def test_both_sides_of_a_partitionable_group_go_on(ordering: str, registry: str)
     net.until(lambda: all(net.delivered(who)[-1:] == ["all"] for who in latest(net, "abcde")))
 
 
+def test_a_side_of_a_static_group_that_had_started_goes_on_started() -> None:
+    net = Network(Definition.parse("g", static=("a", "b", "c"), netsplit="PARTITIONABLE"))
+    net.returning = True
+    net.form("a", "b", "c")
+    net.split("a b registry", "c")
+    net.until(lambda: together(net, "ab") and together(net, "c"))
+    alone = net.latest("c#1")
+    net.send(alone, "there")
+    net.until(lambda: net.delivered(alone) == ["there"])
+
+
 @pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
 @pytest.mark.parametrize("registry", [True, False], ids=["registry", "no registry"])
 def test_when_the_sides_meet_their_states_are_merged_everywhere_alike(ordering: str, registry: bool) -> None:
