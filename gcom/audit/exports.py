@@ -41,8 +41,9 @@ def junit_of(result: Result, *, allow_unknown: bool = False) -> bytes:
     gave no occasion is skipped.
     """
     root = Xml.Element("testsuites", name="gcom audit")
+    deciding = {(group.group, group.instance) for group in result.deciding}
     for group in result.groups:
-        accepted = allow_unknown or group not in result.deciding
+        accepted = allow_unknown or (group.group, group.instance) not in deciding
         root.append(_suite(group, "skipped" if accepted else "error"))
     if not result.groups:
         suite = Xml.SubElement(root, "testsuite", name="logs")

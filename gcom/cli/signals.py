@@ -31,18 +31,17 @@ class Signals:
     def __init__(self) -> None:
         self.caught: int | None = None
         self._noted_only = False
-        self._installed = False
-
-    def restore(self) -> None:
-        """A library has put a handler of its own in the place of this one."""
-        if self._installed:
-            self.install()
+        self._ignored: set[int] = set(SIGNALS)
 
     def install(self) -> None:
-        self._installed = True
-        for number in SIGNALS:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
-                signal.signal(number, self._handle)
+        self._ignored = {number for number in SIGNALS if signal.getsignal(number) is signal.SIG_IGN}  # nohup
+        self.restore()
+
+    def restore(self) -> None:
+        """A library may have put a handler of its own in the place of what was installed."""
+        if len(self._ignored) < len(SIGNALS):
+            for number in SIGNALS:
+                signal.signal(number, signal.SIG_IGN if number in self._ignored else self._handle)
 
     @contextmanager
     def deferred(self) -> Iterator[None]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from contextlib import nullcontext
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -12,7 +16,7 @@ from gcom.audit.reading import list_segments
 from gcom.audit.result import result_of
 from gcom.cli import auditing
 from gcom.cli.auditing import Outputs, compact_logs, import_log
-from gcom.cli.signals import SIGNALLED, Interrupted
+from gcom.cli.signals import SIGNALLED, SIGNALS, Interrupted, Signals
 from gcom.errors import AuditUnavailable
 from tests.audit.lives import Group, broken
 
@@ -129,6 +133,39 @@ def test_a_java_that_ended_is_told_or_the_signal_that_ended_it(
         with pytest.raises(Interrupted) as ended:
             _audit(folder)
         assert ended.value.status == 143
+
+
+class Working:
+    """A session, and what is done with it until it is stopped. As PySpark does, it puts a handler of its own."""
+
+    def __init__(self) -> None:
+        self.stopped = Event()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def run(self, *_words: object, **_more: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert self.stopped.wait(60)
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+def test_ctrl_c_does_not_break_into_what_spark_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    signals = Signals()
+    monkeypatch.setattr(auditing, "SIGNALLED", signals)
+    monkeypatch.setattr(auditing, "followed", lambda _spark, _told: nullcontext())
+    monkeypatch.setattr(auditing, "run", lambda spark, *_words, **_more: spark.run())
+    try:
+        signals.install()
+        monkeypatch.setattr(auditing, "open_session", lambda *_words, **_more: Working())
+        with pytest.raises(Interrupted) as ended:
+            _audit(broken(tmp_path))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert ended.value.status == 130
 
 
 @pytest.mark.parametrize("option", ["json", "junit", "report"])
