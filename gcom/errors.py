@@ -11,6 +11,7 @@
     │   ├── NameTaken           a living member has that name
     │   ├── NotInvited          a static group does not list that name
     │   ├── NotAMember          this group was left, or its node closed
+    │   ├── Dissolved           all members of the group have left it
     │   ├── AlreadyReceiving    a group has one receiver: a loop or a listener
     │   ├── NotALog             what the audit was given holds no delivery log
     │   ├── StateFailed         the application's set_state raised: the group is left
@@ -21,6 +22,7 @@
     │   └── VersionMismatch     a peer that speaks another protocol version
     └── Unavailable             retrying may help
         ├── RegistryUnavailable
+        │   └── RegistryStarting    it waits for groups that are there to register
         ├── AuditUnavailable    no PySpark, no Java, or no Spark where it was said to be
         ├── MemberDeparted      a member departed before it answered
         ├── Detached            this process lost its group: expelled, or without a quorum
@@ -84,6 +86,10 @@ class NotAMember(LocalError):
     """The group was left, or its node closed."""
 
 
+class Dissolved(LocalError):
+    """All members of the group have left it, and with them its state."""
+
+
 class AlreadyReceiving(LocalError):
     """A group has one receiver at a time."""
 
@@ -118,6 +124,10 @@ class Unavailable(GComError):
 
 class RegistryUnavailable(Unavailable):
     """No registry answers at the address."""
+
+
+class RegistryStarting(RegistryUnavailable):
+    """The registry gives no name away yet: groups that have it may still register."""
 
 
 class MemberDeparted(Unavailable):

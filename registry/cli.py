@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 from loguru import logger
+from platformdirs import user_data_dir
 
 from gcom import __version__
 from gcom.errors import BadValue, Unavailable
@@ -43,9 +44,12 @@ def serve(
     host: Annotated[str, typer.Option(help="Loopback address to listen on.")] = "127.0.0.1",
     port: Annotated[str, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")] = PORT_DEFAULT,
     data: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="FOLDER", help="Keep votes there: needed to be the tie-breaker of groups.", show_default=False
+            metavar="FOLDER",
+            help="Keep names and votes there; `none` keeps nothing. Default: a folder of the user's for each port; "
+            "with --port 0 none.",
+            show_default=False,
         ),
     ] = None,
     show_version: Annotated[  # noqa: ARG001 - its callback does it
@@ -55,13 +59,14 @@ def serve(
     """Run a registry: the directory in which groups are found, and a Pyro5 name server.
 
     It prints one line when it is ready, and stops on Ctrl-C or SIGTERM. Groups go on while it is away. The folder of
-    --data must outlive it, and be used by no other: a registry that forgets how it voted may let two halves go on.
+    --data must outlive it, and be used by no other: a registry that forgets how it voted may let two halves go on. When
+    it starts again it gives no name away for some seconds, so that groups that have one can register.
 
     \b
     Examples:
       gcom-registry                 listen on 127.0.0.1:7411
       gcom-registry --port 0        listen on any free port, and print which
-      gcom-registry --data votes    be able to decide ties (gcom create GROUP --tie-breaker registry)
+      gcom-registry --data names    keep what it knows in the folder names
       GCOM_REGISTRY=127.0.0.1:7500 gcom groups
                                     ask the one that runs on port 7500
     """
@@ -72,16 +77,30 @@ def serve(
     sys.exit(_serve(host, port, data, stop))
 
 
-def _serve(host: str, port: str, data: Path | None, stop: SimpleQueue[int]) -> int:
+def _folder(data: str | None, port: int) -> Path | None:
+    """Where to keep what must outlive the registry: at a port that is always the same, unless that is not wanted."""
+    if data == "none":
+        if port:
+            _warn("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
+        return None
+    if data is None and not port:
+        return None
+    return Path(data) if data else Path(user_data_dir("gcom", appauthor=False)) / f"registry-{port}"
+
+
+def _serve(host: str, port: str, data: str | None, stop: SimpleQueue[int]) -> int:
     """Serve until a signal comes; the exit status."""
     try:
-        server = RegistryServer(host, _number(port), data)
+        number = _number(port)
+        server = RegistryServer(host, number, _folder(data, number))
     except BadValue as error:
         _complain(str(error), EXIT_USAGE)
     except Unavailable as error:
         _complain(f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
     server.start()
     _say(f"gcom-registry {__version__} {server.address} ready")
+    if server.grace_s:
+        _warn(f"starting: it waits {server.grace_s:.0f} s for groups that are there, before it gives a name away")
     caught = stop.get()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
@@ -102,6 +121,10 @@ def _say(line: str) -> None:
         print(line, flush=True)
     except (OSError, ValueError):
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+
+
+def _warn(text: str) -> None:
+    print(f"gcom-registry: {text}", file=sys.stderr, flush=True)
 
 
 def _complain(text: str, status: int) -> NoReturn:

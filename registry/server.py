@@ -1,7 +1,7 @@
 """The registry's server: the pure directory behind a lock and a clock, the pure sequencer, and a name server.
 
-A registry that starts again knows its groups as soon as their leaders have registered; nothing of that is durable. With
-a data folder it can also be the witness of a tie, and its votes are.
+With a data folder it knows its groups when it starts again, has noted who may be in a next view, and keeps its votes as
+an acceptor (DESIGN 10, 11). It gives no name away before all who have one had time to register.
 """
 
 from __future__ import annotations
@@ -12,28 +12,39 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from loguru import logger
+
 from gcom.core import sequencer_codec
 from gcom.core.directory import Directory
 from gcom.core.directory_codec import decode_request, encode_answer
-from gcom.core.requests import Answer, Refusal
+from gcom.core.requests import Answer, Entry, Refusal
 from gcom.core.sequencer import Sequencer
 from gcom.core.witness import Witness
 from gcom.errors import BadValue, Unavailable, VersionMismatch
 from gcom.shell import pyro
+from gcom.shell.life import is_dead
+from gcom.values import limits, lineage
 from gcom.values.names import Address
 from registry.naming import NAME_SERVER, SafeNameServer, list_system
-from registry.storage import Votes
+from registry.storage import Disk
+
+TICK_S = limits.TICK_MS / 1000
+REAP_TICKS = 4  # so seldom it looks whether doubted groups are dead
 
 
 def mint_instance() -> str:
-    """An instance id: 64 random bits, so that registries that know nothing of each other give different ones."""
-    return secrets.token_hex(8)
+    """An instance id: when it is founded, and 24 random bits, so that registries that know nothing of each other give
+    different ones.
+    """
+    return lineage.founded(time.time_ns() // 1_000_000, secrets.token_hex(3))
 
 
 class RegistryServer:
-    """Serves once started, until closed. Port 0 takes any free one; `data` is the folder of its votes as a witness.
+    """Serves once started, until closed. Port 0 takes any free one; `data` is the folder of what it keeps.
 
-    Raises BadValue for an address or folder that may not be used, Unavailable for one that is taken.
+    Without a folder it forgets everything when it ends, and waits the longer when it starts again: except at a port
+    that was free, which nobody can know from before. Raises BadValue for an address or folder that may not be used,
+    Unavailable for one that is taken.
     """
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0, data: Path | None = None) -> None:
@@ -46,17 +57,31 @@ class RegistryServer:
             pyro.DIRECTORY: pyro.Endpoint(self._receive),
             pyro.SEQUENCER: pyro.Endpoint(self._order),
         }
-        self._votes: Votes | None = None
+        self._disk: Disk | None = None
+        self._closing = threading.Event()
         self._server = pyro.Server(host, port, {NAME_SERVER: name_server, **endpoints})
         try:
-            self._votes = Votes(data) if data else None
-            witness = Witness(self._votes, self._votes.save) if self._votes else None
+            self._disk = Disk(data) if data else None
+            self._directory = self._make_directory(port)
         except BadValue:
             self.close()
             raise
-        self._directory = Directory(mint_instance, witness)
+        self._ticker = threading.Thread(target=self._tick, name="gcom registry clock", daemon=True)
         self.address: Address = self._server.address
         list_system(name_server, (NAME_SERVER, *endpoints), self.address)
+
+    def _make_directory(self, port: int) -> Directory:
+        disk = self._disk
+        if disk is None:
+            return Directory(mint_instance, durable=False, grace_ms=limits.FORGOTTEN_GRACE_MS if port else 0)
+        witness = Witness(disk.votes(), disk.save_vote)
+        return Directory(mint_instance, witness, disk, grace_ms=0 if disk.fresh else limits.START_GRACE_MS)
+
+    @property
+    def grace_s(self) -> float:
+        """For how many seconds more no name is given away."""
+        with self._lock:
+            return self._directory.grace_ms / 1000
 
     @property
     def refused(self) -> Counter[str]:
@@ -65,14 +90,41 @@ class RegistryServer:
 
     def start(self) -> None:
         self._server.start()
+        self._ticker.start()
 
     def close(self) -> None:
         """Stop at once; may be called again."""
+        self._closing.set()
         self._server.close()
         with self._lock:
             self._closed = True
-            if self._votes:
-                self._votes.close()
+            if self._disk:
+                self._disk.close()
+
+    def _tick(self) -> None:
+        """Let the directory's clock go on, and forget groups of which the kernel says that all are dead."""
+        count = 0
+        while not self._closing.wait(TICK_S):
+            count += 1
+            with self._lock:
+                if self._closed:
+                    return
+                self._directory.tick(_now_ms())
+                doubted = self._directory.doubted if count % REAP_TICKS == 0 else []
+            for entry in doubted:
+                self._bury(entry)
+
+    def _bury(self, entry: Entry) -> None:
+        seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
+        dead = [who for who, address in seats if is_dead(address)]
+        if len(dead) < len(seats):
+            return
+        with self._lock:
+            try:
+                if not self._closed:
+                    self._directory.bury(entry.definition.group, entry.instance, entry.view, dead)
+            except Unavailable as error:
+                logger.warning("{}", error)
 
     def _order(self, data: bytes) -> bytes:
         """Raises MalformedFrame or VersionMismatch, which the server counts and tells the peer."""
@@ -94,6 +146,10 @@ class RegistryServer:
             if self._closed:
                 return Refusal("Unavailable", "the registry is closing")
             try:
-                return self._directory.ask(request, time.monotonic_ns() // 1_000_000)
+                return self._directory.ask(request, _now_ms())
             except Unavailable as error:  # of the disk
                 return Refusal("Unavailable", str(error))
+
+
+def _now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000

@@ -1,30 +1,38 @@
-"""Where a registry keeps its votes as a witness: one SQLite file, `witness.db`, in the folder given with --data.
+"""What a registry keeps on its disk: one SQLite file, `registry.db`, in its data folder.
 
-A vote must outlive the registry that gave it, so every record is on the disk (synchronous=EXTRA: journal and folder
-too) before `save` returns. The file is locked for as long as it is open: two registries never vote out of one folder.
+Names, their instances and lineages, who is noted for a next view, which groups all have left, and its votes as an
+acceptor. Whatever it says of these must outlive it, so every write is on the disk (synchronous=EXTRA: journal and
+folder too) before the method returns. The file is locked for as long as it is open: two registries never share one.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gcom.core.codec import decode_decision, encode_decision
+from gcom.core.directory_codec import decode_row, encode_row
+from gcom.core.rows import Dissolved, Row, Store
 from gcom.core.witness import Record
-from gcom.errors import BadValue, MalformedFrame, Unavailable
+from gcom.errors import BadValue, GComError, MalformedFrame, Unavailable, VersionMismatch
 
-FILE = "witness.db"
-_TABLE = """
+FILE = "registry.db"
+_TABLES = """
 CREATE TABLE IF NOT EXISTS votes (
     instance TEXT PRIMARY KEY, view INTEGER NOT NULL,
     attempt INTEGER NOT NULL, rank INTEGER NOT NULL, decided BLOB
-) STRICT, WITHOUT ROWID
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS groups (name TEXT PRIMARY KEY, entry BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS dissolved (
+    name TEXT PRIMARY KEY, instance TEXT NOT NULL, view INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS ended_empty (at INTEGER) STRICT;
 """
 
 
-class Votes:
-    """The records of a witness. Used by one thread at a time.
+class Disk(Store):
+    """The tables. Used by one thread at a time; `fresh`: nobody can have a name that was given out of this folder.
 
     Raises BadValue for a folder that cannot be used, or is in use, or has a file that is not of this kind.
     """
@@ -33,6 +41,7 @@ class Votes:
         self._path = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            existed = self._path.exists()
             self._base = sqlite3.connect(self._path, timeout=0.0, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise BadValue(f"data folder {str(folder)!r} cannot be used: {error}") from error
@@ -40,7 +49,10 @@ class Votes:
             for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = DELETE", "synchronous = EXTRA"):
                 self._base.execute(f"PRAGMA {pragma}")
             self._base.execute("BEGIN EXCLUSIVE")  # with that mode, the lock is kept after the COMMIT
-            self._base.execute(_TABLE)
+            for table in _TABLES.split(";\n"):
+                self._base.execute(table)
+            ended_empty = self._base.execute("SELECT count(*) FROM ended_empty").fetchone()[0]
+            self._base.execute("DELETE FROM ended_empty")
             self._base.execute("COMMIT")
         except sqlite3.OperationalError as error:
             self._base.close()
@@ -50,23 +62,64 @@ class Votes:
         except sqlite3.Error as error:
             self._base.close()
             raise BadValue(f"{str(self._path)!r} is not what a registry keeps: {error}") from error
+        self.fresh = not existed or bool(ended_empty)
 
-    def __iter__(self) -> Iterator[Record]:
+    # votes
+
+    def votes(self) -> Iterator[Record]:
         """Raises BadValue for a record that nothing of ours wrote."""
         for instance, view, attempt, rank, decided in self._base.execute("SELECT * FROM votes ORDER BY instance"):
             try:
                 yield Record(instance, view, (attempt, rank), decode_decision(decided) if decided else None)
             except MalformedFrame as error:
-                raise BadValue(f"{str(self._path)!r} is damaged at instance {instance!r}: {error}") from error
+                raise self._damaged(f"instance {instance!r}", error) from error
 
-    def save(self, record: Record) -> None:
+    def save_vote(self, record: Record) -> None:
         """Raises Unavailable if the disk does not take it: then nothing was saved."""
         decided = encode_decision(record.decided) if record.decided else None
         values = (record.instance, record.view, *record.promised, decided)
-        try:
-            self._base.execute("INSERT OR REPLACE INTO votes VALUES (?, ?, ?, ?, ?)", values)
-        except sqlite3.Error as error:
-            raise Unavailable(f"the registry's disk does not take its votes: {error}") from error
+        self._write("INSERT OR REPLACE INTO votes VALUES (?, ?, ?, ?, ?)", values)
+
+    # groups; each write raises Unavailable if the disk does not take it
+
+    def rows(self) -> Iterable[Row]:
+        """Raises BadValue for a row that nothing of ours wrote."""
+        for name, entry in self._base.execute("SELECT * FROM groups ORDER BY name"):
+            try:
+                yield decode_row(entry)
+            except (MalformedFrame, VersionMismatch) as error:
+                raise self._damaged(f"group {name!r}", error) from error
+
+    def dissolved(self) -> Iterable[Dissolved]:
+        for name, instance, view in self._base.execute("SELECT * FROM dissolved ORDER BY rowid"):
+            yield Dissolved(name, instance, view)
+
+    def save(self, row: Row) -> None:
+        self._write("INSERT OR REPLACE INTO groups VALUES (?, ?)", (row.definition.group, encode_row(row)))
+
+    def drop(self, group: str) -> None:
+        self._write("DELETE FROM groups WHERE name = ?", (group,))
+
+    def bury(self, gone: Dissolved) -> None:
+        self._write("INSERT OR REPLACE INTO dissolved VALUES (?, ?, ?)", (gone.group, gone.instance, gone.view))
+
+    def forget(self, group: str) -> None:
+        self._write("DELETE FROM dissolved WHERE name = ?", (group,))
 
     def close(self) -> None:
+        """Say whether any name is given away, so that the next registry needs to wait for nobody if none is."""
+        try:
+            if not self._base.execute("SELECT count(*) FROM groups").fetchone()[0]:
+                self._base.execute("INSERT INTO ended_empty VALUES (1)")
+        except sqlite3.Error:
+            pass  # then the next one waits
         self._base.close()
+
+    def _write(self, statement: str, values: tuple[object, ...]) -> None:
+        try:
+            self._base.execute(statement, values)
+        except sqlite3.Error as error:
+            raise Unavailable(f"the registry's disk does not take what it must keep: {error}") from error
+
+    def _damaged(self, what: str, error: GComError) -> BadValue:
+        return BadValue(f"{str(self._path)!r} is damaged at {what}: {error}")

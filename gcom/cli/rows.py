@@ -26,6 +26,8 @@ class Rows(Protocol):
     def view(self, change: gcom.ViewChange) -> None: ...
     def lost(self, lost: gcom.Lost) -> None: ...
     def suspicion(self, suspicion: gcom.Suspicion) -> None: ...
+    def quorum(self, event: gcom.QuorumLost | gcom.QuorumRegained) -> None: ...
+    def settled(self, settled: gcom.Settled) -> None: ...
     def departure(self, departure: gcom.Departure) -> None: ...
     def returned(self, returned: gcom.Returned) -> None: ...
     def refused(self, line: int, size: int) -> None: ...
@@ -71,6 +73,18 @@ class PlainRows:
 
     def suspicion(self, suspicion: gcom.Suspicion) -> None:
         notice(f"{suspicion.process} is suspected ({suspicion.reason})")
+
+    def quorum(self, event: gcom.QuorumLost | gcom.QuorumRegained) -> None:
+        doubt = event.in_doubt
+        words = f"; messages {doubt[0]} to {doubt[1]} are in doubt" if doubt else ""
+        if isinstance(event, gcom.QuorumLost):
+            notice(f"detached: too few members of group {self._group!r} are heard to go on{words}; it waits for them")
+        else:
+            notice(f"attached: enough members of group {self._group!r} are heard again{words}")
+
+    def settled(self, settled: gcom.Settled) -> None:
+        fate = "arrived" if settled.arrived else "were not delivered, and will not be: send them again"
+        notice(f"messages {settled.first} to {settled.last} {fate}")
 
     def departure(self, departure: gcom.Departure) -> None:
         if departure.reason == "request":
@@ -122,6 +136,13 @@ class JsonRows:
 
     def suspicion(self, suspicion: gcom.Suspicion) -> None:
         self._row("suspicion", process=suspicion.process, reason=suspicion.reason)
+
+    def quorum(self, event: gcom.QuorumLost | gcom.QuorumRegained) -> None:
+        doubt = list(event.in_doubt) if event.in_doubt else None
+        self._row("quorum", has=isinstance(event, gcom.QuorumRegained), in_doubt=doubt)
+
+    def settled(self, settled: gcom.Settled) -> None:
+        self._row("settled", first=settled.first, last=settled.last, arrived=settled.arrived)
 
     def departure(self, departure: gcom.Departure) -> None:
         kind = "left" if departure.reason == "request" else "detached"

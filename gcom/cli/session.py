@@ -133,6 +133,10 @@ class Session:
                 pass  # a command sends to all
             case gcom.Suspicion():
                 self._rows.suspicion(event)
+            case gcom.QuorumLost() | gcom.QuorumRegained():
+                self._rows.quorum(event)
+            case gcom.Settled():
+                self._rows.settled(event)
             case gcom.StateLost():
                 pass  # a command keeps no state, and asks for none
             case gcom.Departure():

@@ -15,13 +15,13 @@ stays out longer each time (exponential back-off, as route flap damping: RFC 243
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gcom.core.detector import CUT_OFF, Detector
 from gcom.core.entry import uninvited
 from gcom.core.frames import Join, JoinRefused, Reach
 from gcom.values import limits, names
-from gcom.values.definition import Definition
+from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Address, Process
 from gcom.values.view import View
 
@@ -73,15 +73,24 @@ class Joiner:
     heard_ms: int
     takes_state: bool
     reaches: bool = True  # every member that is not suspected
+    noted: bool = False  # the registry has noted that it may be in the next view
 
 
 class Admission:
-    """The joiners that wait at this member; it matters only while it leads."""
+    """The joiners that wait at this member; it matters only while it leads.
+
+    In a PRIMARY group nobody is admitted whom the registry has not noted first: 1. A, B and C are in view 5, C is
+    paused. 2. A and B install view 6 with D, and both are killed before anything of it is registered. 3. C runs on, and
+    finds A and B dead. If nobody could tell it of D, it would begin a successor beside the living view 6.
+    """
 
     def __init__(self, definition: Definition, process: Process) -> None:
         self._definition = definition
         self._process = process
         self._waiting: dict[Process, Joiner] = {}
+        self._notes = definition.netsplit is Netsplit.PRIMARY
+        self._noting: tuple[Process, ...] = ()  # the registry is asked to note these
+        self._note_at_ms = 0  # when it may be asked
         self._cut_off: dict[str, None] = {}  # names, in order; the oldest are forgotten at the bound
         self._flaps = Flaps()
 
@@ -92,10 +101,11 @@ class Admission:
         kept = [name for name in self._cut_off if name not in view.names][-limits.GONE_MAX :]
         self._cut_off = dict.fromkeys(kept)
         self._waiting = {
-            who: joiner
+            who: replace(joiner, noted=False)  # a note is of one view
             for who, joiner in self._waiting.items()
             if who not in view.members and self._is_proven(joiner, self._cut_off)
         }
+        self._noting, self._note_at_ms = (), now_ms
 
     def ask(self, who: Process, join: Join, view: View, detector: Detector, now_ms: int) -> JoinRefused | Reach | None:
         """A Join, perhaps not the first of this process; returns why it is refused or put off, or None: it waits."""
@@ -113,7 +123,8 @@ class Admission:
         if refusal is not None:
             self._waiting.pop(who, None)
             return refusal
-        self._waiting[who] = Joiner(who, join.address, asked_ms, now_ms, join.takes_state, reaches)
+        noted = joiner is not None and joiner.noted and joiner.address == join.address
+        self._waiting[who] = Joiner(who, join.address, asked_ms, now_ms, join.takes_state, reaches, noted)
         return Reach(view.members, view.addresses) if holder and not reaches else None
 
     def _taken(self, name: str, asked_ms: int, view: View, detector: Detector) -> JoinRefused | None:
@@ -134,6 +145,22 @@ class Admission:
             return JoinRefused("Unavailable", text)
         return None
 
+    def to_note(self, now_ms: int) -> tuple[tuple[Process, Address], ...]:
+        """Whom the registry is to note now, one request at a time: all that wait, if that is news to it."""
+        waiting = list(self._waiting.values()) if self._notes else []
+        if self._noting or now_ms < self._note_at_ms or all(joiner.noted for joiner in waiting):
+            return ()
+        self._noting = tuple(joiner.process for joiner in waiting)
+        return tuple((joiner.process, joiner.address) for joiner in waiting)
+
+    def on_noted(self, done: bool, now_ms: int) -> None:
+        """The registry has noted whom it was asked to, or it has not: then it is asked again."""
+        for who in self._noting if done else ():
+            if who in self._waiting:
+                self._waiting[who] = replace(self._waiting[who], noted=True)
+        self._noting = ()
+        self._note_at_ms = now_ms if done else now_ms + limits.JOIN_RETRY_MS
+
     def holder(self, name: str, view: View) -> Process | None:
         """The member that has a name."""
         return next((member for member in view.members if names.name_of(member) == name), None)
@@ -150,7 +177,8 @@ class Admission:
         chosen: list[Joiner] = []
         for joiner in self._waiting.values():
             name = names.name_of(joiner.process)
-            if self._is_proven(joiner, cut_off) and name not in taken and len(taken) < limits.MEMBERS_MAX:
+            ripe = joiner.noted or not self._notes
+            if ripe and self._is_proven(joiner, cut_off) and name not in taken and len(taken) < limits.MEMBERS_MAX:
                 taken.add(name)
                 chosen.append(joiner)
         return chosen

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from gcom.core import events, frames
-from gcom.core.effects import AskRegistry, Effect, EntryFailed
-from gcom.core.entry import Approach, Ask, Entering, Failed, First, Former, Look
+from gcom.core.effects import AskRegistry, Effect, EntryFailed, Succeeds
+from gcom.core.entry import Approach, Ask, Entering, Failed, First, Former, Look, Vow
 from gcom.core.entry import Out as EntryOut
 from gcom.core.frames import Control, Decision, Refused, Reply
 from gcom.core.links import Links
@@ -15,8 +15,11 @@ from gcom.core.requests import Entry
 from gcom.core.transfer import Transfer
 from gcom.values import limits
 from gcom.values.definition import Definition
-from gcom.values.names import Address, Process
+from gcom.values.names import Address, Process, life_of
 from gcom.values.view import View
+
+# Above every ballot of a change: a vow that holds whatever is still under way.
+_LAST = (limits.ATTEMPT_MAX, limits.MEMBERS_MAX - 1)
 
 
 class Arrival:
@@ -45,6 +48,9 @@ class Arrival:
         self._told: set[Process] = set()  # whom it said that it reached, when it last called all of them at once
         self._transfer = transfer
         self._links = links
+        # To what is left of a view, by instance and view: nothing decided below this ballot lets this process in.
+        self._promised: dict[tuple[str, int], frames.Ballot] = {}
+        self.succeeds: Succeeds | None = None  # what the instance that is entered follows
 
     @property
     def waits_for(self) -> str:
@@ -71,10 +77,10 @@ class Arrival:
             case events.Replied(peer, reply):
                 self._links.replied(peer, now_ms)
                 self._on_reply(peer, reply, now_ms)
-            case events.CallFailed(peer, refused):
+            case events.CallFailed(peer, _, dead):
                 self._links.failed(peer, now_ms)
-                if peer in self._links and self._links[peer].failures > 1:
-                    self._follow(self._entering.on_unreached(peer, refused, now_ms), now_ms)
+                if peer in self._links and (dead or self._links[peer].failures > 1):
+                    self._follow(self._entering.on_unreached(peer, dead, now_ms), now_ms)
             case events.Tick():
                 self._follow(self._entering.tick(now_ms), now_ms)
             case events.SequencerAnswered():
@@ -83,9 +89,28 @@ class Arrival:
                 raise AssertionError(f"a driver tells {type(event).__name__} only to a member")
 
     def on_install(self, install: frames.Install) -> None:
-        """A member says that this process is in; who has asked nobody to admit it knows better."""
-        if self._found is not None:
+        """A member says that this process is in; who has asked nobody to admit it knows better.
+
+        What was decided below a ballot that this process has promised is void: whoever decided it is dead, and those
+        who are left may have begun a successor meanwhile.
+        """
+        left = self.instance, install.decision.view.number - 1
+        if self._found is not None and install.ballot >= self._promised.get(left, frames.NO_BALLOT):
             self.entered = install
+
+    def on_prepare(self, instance: str, prepare: frames.Prepare) -> frames.Promise | frames.Nack:
+        """What is left of a view asks whether this process is in the next: not yet, nor by any older word."""
+        left = instance, prepare.view
+        promised = self._promised.get(left, frames.NO_BALLOT)
+        if prepare.ballot < promised:
+            return frames.Nack(prepare.view, promised)
+        self._promised[left] = prepare.ballot
+        return frames.Promise(prepare.view, prepare.ballot, {})
+
+    def inherit(self, entry: Entry, install: frames.Install, succeeds: Succeeds) -> None:
+        """This process is in already: it goes on in the instance that succeeds its own."""
+        self._found, self.instance, self.succeeds = entry, entry.instance, succeeds
+        self.entered = install
 
     def on_hail(self, source: Process, instance: str, item: frames.Hail | frames.Presence, now_ms: int) -> None:
         """Somebody calls that looks for an instance too, or leads one."""
@@ -130,12 +155,17 @@ class Arrival:
                     self.instance = self._found.instance
                     self._asked = {}
                     self._call(process, address, self._join(now_ms), now_ms)
+                case Vow(process, address, instance, view):
+                    prepare = frames.Prepare(view, _LAST)
+                    self.on_prepare(instance, prepare)  # it vows, too
+                    self.instance = instance
+                    self._call(process, address, prepare, now_ms)
                 case Look(process, address, hail):
                     self._call(process, address, hail, now_ms)
                 case First(entry, started):
                     self._begin(entry, started)
-                case Failed(error):
-                    self.effects.append(EntryFailed(error))
+                case Failed(error, final):
+                    self.effects.append(EntryFailed(error, final))
                     self.failed = True
                 case _:
                     assert_never(out)
@@ -147,6 +177,8 @@ class Arrival:
     def _begin(self, entry: Entry, started: bool) -> None:
         """Be the first member of an instance."""
         self._found = entry
+        if entry.after[0]:
+            self.succeeds = Succeeds(*entry.after, {}, 0, "ended", {})
         members = (self._process,)
         self.effects += self._transfer.found()
         started = is_started(entry.definition, members, before=started)
@@ -168,6 +200,8 @@ class Arrival:
                 return
             if isinstance(item, frames.Redirect | frames.JoinRefused):
                 self._follow(self._entering.on_reply(peer, item, now_ms), now_ms)
+            elif isinstance(item, frames.Promise):
+                self._entering.on_vowed(peer)
             elif isinstance(item, frames.Reach):
                 self._on_reach(peer, item, now_ms)
             elif isinstance(item, frames.Hail | frames.Presence):
@@ -181,5 +215,9 @@ class Arrival:
                 return self._entering.on_version(reply.text, now_ms)
             case "expelled":
                 return self._entering.on_gone(peer, reply.text)
-            case _:
+            case "ended":
                 return self._entering.on_unreached(peer, True, now_ms)
+            case _:
+                mine = life_of(self._links[peer].address) if peer in self._links else ""
+                other_life = bool(mine and reply.life) and reply.life != mine
+                return self._entering.on_unreached(peer, other_life, now_ms, absent=True)

@@ -6,6 +6,11 @@ highest accepted one, verbatim, or else the union of what the promises hold. A m
 every payload of the cut, so whoever reports an accepted value can supply it. INSTALL follows CUT_OK from a quorum and
 from every participant that the proposer does not suspect.
 
+Where no quorum of the view can be again, since the others are proven dead, its `survivors` and the registry are the
+acceptors, all of them: a *succession* (docs/protocols/continuity.md). The registry is asked for its promise once all
+survivors have given theirs, and names who else may be in a later view (`noted`); these must promise as well. It accepts
+last, so what it has accepted is decided and outlives its proposer.
+
 This machine decides; it stores no payload, keeps no link and watches nobody. It returns what to do.
 """
 
@@ -21,7 +26,7 @@ from gcom.core.quorum import is_half, is_quorum
 from gcom.core.witness import WitnessPromised
 from gcom.values import limits
 from gcom.values.definition import TieBreaker
-from gcom.values.names import Process
+from gcom.values.names import Address, Process
 from gcom.values.view import View
 
 HOLDERS_TOLD = 3  # of each stream, in a CUT; when they fail, any live member is asked
@@ -72,6 +77,7 @@ class AskWitness:
 
     ballot: Ballot
     decision: Decision | None
+    succession: bool = False
 
 
 Out = Say | Freeze | Obtain | AskWitness
@@ -81,11 +87,13 @@ Out = Say | Freeze | Obtain | AskWitness
 class _Proposal:
     ballot: Ballot
     promises: dict[Process, frames.Promise]
+    succession: bool = False
     decision: Decision | None = None  # none while promises are collected
     accepted_by: set[Process] = field(default_factory=set)
     asked_ms: int = 0
     witness_promised: bool = False
     witness_asked_ms: int | None = None  # what it was asked last is unanswered
+    noted: dict[Process, Address] = field(default_factory=dict)  # may be in a later view, and have not promised yet
 
 
 class ViewChange:
@@ -101,6 +109,8 @@ class ViewChange:
         self._recorded: Decision | None = None
         self._proposal: _Proposal | None = None
         self._attempt_seen = 0
+        self.survivors: frozenset[Process] | None = None  # who must agree, where no quorum of the view can be again
+        self.fence = NO_BALLOT  # what was decided below it is void: none who is left has installed it
 
     @property
     def view(self) -> View:
@@ -121,6 +131,7 @@ class ViewChange:
         self._view = view
         self.promised, self._accepted = NO_BALLOT, (NO_BALLOT, None)
         self._recorded, self._proposal, self._attempt_seen = None, None, 0
+        self.survivors, self.fence = None, NO_BALLOT
         self._become(State.NORMAL)
 
     def _become(self, state: State) -> None:
@@ -130,17 +141,26 @@ class ViewChange:
     # the proposer
 
     def propose(
-        self, held: dict[Process, int], ask: Iterable[Process], now_ms: int, standing: Standing = NO_STANDING
+        self,
+        held: dict[Process, int],
+        ask: Iterable[Process],
+        now_ms: int,
+        standing: Standing = NO_STANDING,
+        agreed: int = 0,
     ) -> list[Out]:
         """Begin an attempt with a ballot above every one seen."""
         self._attempt_seen = max(self._attempt_seen, self.promised[0]) + 1
-        ballot = (self._attempt_seen, self.view.rank(self.process))
-        self._proposal = _Proposal(ballot, {self.process: self._promise(ballot, held, standing)}, asked_ms=now_ms)
-        return [Freeze(), *[Say(peer, frames.Prepare(self.view.number, ballot)) for peer in ask]]
+        ballot, succession = (self._attempt_seen, self.view.rank(self.process)), self.survivors is not None
+        mine = self._promise(ballot, held, standing, agreed, succession)
+        self._proposal = _Proposal(ballot, {self.process: mine}, succession, asked_ms=now_ms)
+        return [Freeze(), *[Say(peer, frames.Prepare(self.view.number, ballot, succession)) for peer in ask]]
 
     def on_promise(self, source: Process, promise: frames.Promise) -> None:
         proposal = self._proposal
-        if proposal and proposal.decision is None and promise.ballot == proposal.ballot:
+        if proposal is None or promise.ballot != proposal.ballot:
+            return
+        proposal.noted.pop(source, None)
+        if proposal.decision is None and source in self.view.members:
             proposal.promises[source] = promise
 
     def promises(self, live: set[Process], spared: Set[Process] = frozenset()) -> dict[Process, frames.Promise] | None:
@@ -153,18 +173,28 @@ class ViewChange:
         if proposal is None or proposal.decision is not None:
             return None
         given = {peer: promise for peer, promise in proposal.promises.items() if peer in live}
-        if not live - spared <= set(given) or not self._is_quorum(set(given), proposal.witness_promised):
+        if not live - spared <= set(given) or not self._may_choose(proposal, set(given)):
             return None
         proposal.promises = given
         return given
 
+    def _may_choose(self, proposal: _Proposal, given: set[Process]) -> bool:
+        if self.survivors is None:
+            return self._is_quorum(given, proposal.witness_promised)
+        return self.survivors <= given and proposal.witness_promised and not proposal.noted
+
     def decide(self, fresh: Decision) -> list[Out]:
-        """Choose the value: the highest accepted among the promises, else `fresh`; put it to all who promised."""
+        """Choose the value: the highest accepted among the promises, else `fresh`; put it to all who promised.
+
+        For a succession always `fresh`. 1. Of A, B and C, C accepts a value, and A and B decide another one, and die.
+        2. Neither is in force anywhere: who is left has installed none, and promised to install none. 3. To go on with
+        C's would give view numbers and serials a second time that A and B may have used.
+        """
         proposal = self._proposal
         assert proposal is not None, "only a proposer decides"
         assert proposal.decision is None, "a value is chosen once an attempt"
         best = max(proposal.promises.values(), key=lambda promise: promise.accepted_ballot)
-        proposal.decision = best.accepted or fresh
+        proposal.decision = fresh if proposal.succession else best.accepted or fresh
         cut = self._cut(proposal, proposal.decision)
         self._record(cut)
         others = [peer for peer in proposal.promises if peer != self.process]
@@ -186,8 +216,8 @@ class ViewChange:
     def decided(self, live: set[Process]) -> Decision | None:
         """The value, once a quorum and every live participant have accepted it."""
         proposal = self._proposal
-        if proposal is None or proposal.decision is None:
-            return None
+        if proposal is None or proposal.decision is None or self.survivors is not None:
+            return None  # of a succession the registry says that it is decided
         participants = live & set(proposal.promises)
         done = participants <= proposal.accepted_by and self._is_quorum(proposal.accepted_by)
         return proposal.decision if done else None
@@ -203,6 +233,8 @@ class ViewChange:
         It is the last to be asked to accept: what it has accepted is decided, and its payloads are held by half.
         """
         proposal = self._proposal
+        if self.survivors is not None:
+            return self._ask_successor(self.survivors, now_ms)
         if proposal is None or self._tie_breaker is not TieBreaker.REGISTRY:
             return []
         if proposal.decision is None:
@@ -210,21 +242,67 @@ class ViewChange:
             waits = voting <= set(proposal.promises) and is_half(self.view, voting) and not proposal.witness_promised
         else:
             waits = live & set(proposal.promises) <= proposal.accepted_by and is_half(self.view, proposal.accepted_by)
+        return self._ask_again(proposal, proposal.decision, now_ms) if waits else []
+
+    def _ask_successor(self, survivors: frozenset[Process], now_ms: int) -> list[Out]:
+        """Ask the registry for its promise, then, last of all, to accept.
+
+        A value may have been chosen while a quorum still lived: then its promise comes after that, and before all else.
+        """
+        proposal = self._proposal
+        if proposal is None or not survivors <= set(proposal.promises):
+            return []
+        if not proposal.witness_promised:
+            return self._ask_again(proposal, None, now_ms, succession=True)
+        if proposal.decision is None or proposal.noted or not survivors <= proposal.accepted_by:
+            return []
+        return self._ask_again(proposal, proposal.decision, now_ms, succession=True)
+
+    def _ask_again(
+        self, proposal: _Proposal, decision: Decision | None, now_ms: int, succession: bool = False
+    ) -> list[Out]:
         asked_ms = proposal.witness_asked_ms
-        if not waits or (asked_ms is not None and now_ms - asked_ms < limits.WITNESS_RETRY_MS):
+        if asked_ms is not None and now_ms - asked_ms < limits.WITNESS_RETRY_MS:
             return []
         proposal.witness_asked_ms = now_ms
-        return [AskWitness(proposal.ballot, proposal.decision)]
+        return [AskWitness(proposal.ballot, decision, succession)]
 
     def on_witness(self, promised: WitnessPromised) -> None:
-        """The registry promised."""
+        """The registry promised; whoever it has noted, and is no member, may be in a later view, and is asked too."""
         proposal = self._proposal
-        if proposal and promised.ballot == proposal.ballot:
+        if proposal and promised.ballot == proposal.ballot and not proposal.witness_promised:
             proposal.witness_promised, proposal.witness_asked_ms = True, None
+            proposal.noted = {who: at for who, at in promised.noted if who not in self.view.members}
+
+    @property
+    def noted(self) -> dict[Process, Address]:
+        """Who is no member, and must promise as well, or be proven dead."""
+        return self._proposal.noted if self._proposal else {}
+
+    def strike_off(self, noted: Process) -> None:
+        """One that the registry noted will never be in a later view."""
+        if self._proposal:
+            self._proposal.noted.pop(noted, None)
+
+    @property
+    def prepare(self) -> frames.Prepare | None:
+        """The question of the attempt that is under way."""
+        proposal = self._proposal
+        return frames.Prepare(self.view.number, proposal.ballot, proposal.succession) if proposal else None
+
+    @property
+    def ballot(self) -> Ballot:
+        """Under which this process's proposal is decided; else the one that it promised last."""
+        return self._proposal.ballot if self._proposal else self.promised
 
     def is_stale(self, live: set[Process]) -> bool:
-        """Whether a participant died with the value undecided: only it may have held a part of the cut."""
+        """Whether a participant died with the value undecided: only it may have held a part of the cut.
+
+        Or so many died, by proof, that a succession must be proposed instead.
+        """
         proposal = self._proposal
+        if proposal and self.survivors is not None and not proposal.succession:
+            return True
         return proposal is not None and proposal.decision is not None and not set(proposal.promises) <= live
 
     @property
@@ -250,7 +328,7 @@ class ViewChange:
             return []
         proposal.asked_ms = now_ms
         if proposal.decision is None:
-            prepare = frames.Prepare(self.view.number, proposal.ballot)
+            prepare = frames.Prepare(self.view.number, proposal.ballot, proposal.succession)
             return [Say(peer, prepare) for peer in live if peer not in proposal.promises]
         cut = self._cut(proposal, proposal.decision)
         return [Say(peer, cut) for peer in live if peer in proposal.promises and peer not in proposal.accepted_by]
@@ -264,6 +342,8 @@ class ViewChange:
         permitted: bool,
         held: dict[Process, int],
         standing: Standing = NO_STANDING,
+        agreed: int = 0,
+        succession: bool = False,
     ) -> list[Out]:
         """Promise to the highest ballot seen, if the proposer is `permitted`; an equal one is answered again."""
         if ballot[1] != self.view.rank(source):
@@ -275,7 +355,7 @@ class ViewChange:
         if ballot == self.promised and self.state is not State.PROMISED:
             return []  # already past the promise in this very ballot
         self._give_way(ballot)
-        return [Freeze(), Say(source, self._promise(ballot, held, standing))]
+        return [Freeze(), Say(source, self._promise(ballot, held, standing, agreed, succession))]
 
     def on_cut(self, source: Process, cut: frames.Cut) -> list[Out]:
         """Record the value of the very ballot that was promised.
@@ -302,12 +382,16 @@ class ViewChange:
             return []
         return [Say(self.proposer, frames.CutOk(self.view.number, self.promised))]
 
-    def _promise(self, ballot: Ballot, held: dict[Process, int], standing: Standing) -> frames.Promise:
+    def _promise(
+        self, ballot: Ballot, held: dict[Process, int], standing: Standing, agreed: int, succession: bool
+    ) -> frames.Promise:
         assert ballot >= self.promised, "a promise never goes back"
         self.promised = ballot
+        if succession:
+            self.fence = ballot
         self._recorded = None
         self._become(State.PROMISED)
-        return frames.Promise(self.view.number, ballot, held, *self._accepted, standing)
+        return frames.Promise(self.view.number, ballot, held, *self._accepted, standing, agreed)
 
     def _give_way(self, ballot: Ballot) -> None:
         """A higher ballot than this process's own proposal ends the proposal."""

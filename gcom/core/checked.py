@@ -11,7 +11,7 @@ from gcom.values import limits, names
 from gcom.values.names import Process
 
 MISSED_BYTES = limits.MEMBERS_MAX // 8  # a bit a member
-_INSTANCE = re.compile(r"[0-9a-z]{1,32}")
+_INSTANCE = re.compile(r"[0-9a-z]{1,32}(?:-[0-9]{1,6}-[0-9a-z]{1,16})?")
 
 
 def _malformed(what: str, value: object) -> MalformedFrame:

@@ -23,7 +23,9 @@ from gcom.values.names import Process
 from gcom.values.run import Brought, Payload, Piece, Run
 from gcom.values.view import View
 
-_CODES = ("unknown", "elsewhere", "expelled", "version")
+_CODES = ("unknown", "ended", "elsewhere", "expelled", "version")
+_REFUSAL_FIELDS = 5
+_PROOFS = (frames.DEAD, frames.ENDED)
 _BOUNDS = {
     "max_str_len": limits.MESSAGE_BYTES_MAX,
     "max_bin_len": limits.MESSAGE_BYTES_MAX,
@@ -52,7 +54,7 @@ def encode_run(sender: Process, view: int, first: int, clock: dict[Process, int]
 def encode(frame: Reply) -> bytes:
     """The bytes of a frame or of a refusal."""
     if isinstance(frame, Refused):
-        return _pack((limits.PROTOCOL_VERSION, frame.code, frame.text))
+        return _pack((limits.PROTOCOL_VERSION, frame.code, frame.text, frame.settled, frame.life))
     s = frame.status
     receipt = (s.receipt.held, s.receipt.read, s.receipt.served)
     counts = (s.view, s.held, s.consumed, s.stable, s.sent, s.safe, s.ordered, s.agreed, s.partial, s.state)
@@ -84,7 +86,7 @@ def decode_reply(data: bytes) -> Reply:
         if not isinstance(fields, list) or not fields or type(fields[0]) is not int:
             raise MalformedFrame("no version")
         check_version(fields[0])
-        return _refused(fields) if len(fields) == 3 else _frame(fields)
+        return _refused(fields) if len(fields) == _REFUSAL_FIELDS else _frame(fields)
     except _NOT_OURS as error:
         raise MalformedFrame(f"not a frame: {error}") from error
 
@@ -101,10 +103,11 @@ def decode_run(encoded: bytes) -> Run:
 
 
 def _refused(fields: list[Any]) -> Refused:
-    _, code, text = fields
+    _, code, text, settled, life = fields
     if code not in _CODES or not isinstance(text, str):
         raise MalformedFrame(f"refusal {code!r}")
-    return Refused(code, text[:1000])
+    upto = None if settled is None else checked.number(settled)
+    return Refused(code, text[:1000], upto, checked.text(life, 80))
 
 
 def _frame(fields: list[Any]) -> Frame:
@@ -221,11 +224,13 @@ def _encode_decision(decision: Decision | None) -> tuple[Any, ...] | None:
         return None
     view = decision.view
     given = [(view.rank(who), view.rank(of), at) for who, (of, at) in decision.sources.items()]
-    return (_encode_view(view), decision.joined, decision.left, decision.cut, decision.at_registry, given)
+    made = decision.succession
+    succession = made and (made.instance, made.by, made.gone, made.gives_up)
+    return (_encode_view(view), decision.joined, decision.left, decision.cut, decision.at_registry, given, succession)
 
 
 def _decision(fields: list[Any]) -> Decision:
-    in_view, joined, left, cut, at_registry, given = fields
+    in_view, joined, left, cut, at_registry, given, succession = fields
     if (
         type(left) is not dict
         or len(left) > limits.MEMBERS_MAX
@@ -236,11 +241,27 @@ def _decision(fields: list[Any]) -> Decision:
     view = _view(in_view)
     sources = dict(_source(source, view) for source in given)
     decision = Decision(
-        view, checked.processes(joined), reasons, checked.streams(cut), checked.flag(at_registry), sources
+        view,
+        checked.processes(joined),
+        reasons,
+        checked.streams(cut),
+        checked.flag(at_registry),
+        sources,
+        None if succession is None else _succession(succession),
     )
     if not set(decision.joined) <= set(decision.view.members) or not left.keys().isdisjoint(decision.view.members):
         raise MalformedFrame("a decision's view lacks who joined, or has who left")
     return decision
+
+
+def _succession(fields: list[Any]) -> frames.Succession:
+    instance, by, gone, gives_up = fields
+    if by not in ("proof", "operator") or type(gone) is not dict or len(gone) > limits.MEMBERS_MAX:
+        raise MalformedFrame("a succession by nothing that is known, or of too many")
+    if not set(gone.values()) <= set(_PROOFS):
+        raise MalformedFrame("a proof that is none")
+    proofs = {checked.process(who): proof for who, proof in gone.items()}
+    return frames.Succession(checked.instance(instance), by, proofs, checked.processes(gives_up))
 
 
 def _source(fields: list[Any], view: View) -> tuple[Process, Source]:
@@ -293,13 +314,14 @@ def _ballot(fields: Any) -> Ballot:
 
 
 def _prepare(f: list[Any]) -> Control:
-    return frames.Prepare(checked.number(f[0]), _ballot(f[1]))
+    return frames.Prepare(checked.number(f[0]), _ballot(f[1]), checked.flag(f[2]))
 
 
 def _promise(f: list[Any]) -> Control:
     accepted = None if f[4] is None else _decision(f[4])
     state = _standing(f[5])
-    return frames.Promise(checked.number(f[0]), _ballot(f[1]), checked.streams(f[2]), _ballot(f[3]), accepted, state)
+    held, agreed = checked.streams(f[2]), checked.number(f[6])
+    return frames.Promise(checked.number(f[0]), _ballot(f[1]), held, _ballot(f[3]), accepted, state, agreed)
 
 
 def _cut(f: list[Any]) -> Control:
@@ -331,7 +353,7 @@ _DECODERS: dict[int, Callable[[list[Any]], Control]] = {
     6: lambda f: frames.Nack(checked.number(f[0]), _ballot(f[1])),
     7: _cut,
     8: lambda f: frames.CutOk(checked.number(f[0]), _ballot(f[1])),
-    9: lambda f: frames.Install(_decision(f[0]), checked.number(f[1])),
+    9: lambda f: frames.Install(_decision(f[0]), checked.number(f[1]), _ballot(f[2])),
     10: _fetch,
     11: _chunk,
     12: lambda f: frames.StateRefused(checked.number(f[0]), checked.text(f[1], 1000)),
@@ -362,19 +384,19 @@ def _encode_control(item: Control) -> tuple[Any, ...]:
             return (3, code, text)
         case frames.Reach(members, addresses):
             return (13, dict(zip(members, addresses, strict=True)))
-        case frames.Prepare(view, ballot):
-            return (4, view, ballot)
-        case frames.Promise(view, ballot, held, accepted_ballot, accepted, standing):
+        case frames.Prepare(view, ballot, succession):
+            return (4, view, ballot, succession)
+        case frames.Promise(view, ballot, held, accepted_ballot, accepted, standing, agreed):
             state = (standing.keeping, standing.source, standing.failed)
-            return (5, view, ballot, held, accepted_ballot, _encode_decision(accepted), state)
+            return (5, view, ballot, held, accepted_ballot, _encode_decision(accepted), state, agreed)
         case frames.Nack(view, promised):
             return (6, view, promised)
         case frames.Cut(view, ballot, decision, holders):
             return (7, view, ballot, _encode_decision(decision), holders)
         case frames.CutOk(view, ballot):
             return (8, view, ballot)
-        case frames.Install(decision, serial):
-            return (9, _encode_decision(decision), serial)
+        case frames.Install(decision, serial, ballot):
+            return (9, _encode_decision(decision), serial, ballot)
         case frames.Fetch(view, sender, first, last, at_byte):
             return (10, view, sender, first, last, at_byte)
         case frames.StateChunk(view, index, count, data):

@@ -1,9 +1,10 @@
 """Who is suspected, and why (Chandra and Toueg 1996: an eventually accurate detector; memberlist's Lifeguard).
 
-Evidence is a refused connection after one redial, a node that says it does not know the process, or silence. A
-suspicion is never an expulsion by itself: it makes the oldest member that is not suspected propose a view change, which
-needs a quorum. A suspicion is taken back when the process is heard again; once this process has promised to a change,
-only if too few for a quorum are left unsuspected.
+Evidence is a refused connection after one redial, a node that says it does not know the process, or silence. None of
+these is *proof*, which only a member's own kernel or node gives (docs/protocols/continuity.md). A suspicion is never an
+expulsion by itself: it makes the oldest member that is not suspected propose a view change, which needs a quorum. A
+suspicion is taken back when the process is heard again; once this process has promised to a change, only if too few for
+a quorum are left unsuspected.
 
 The time that this process itself did not run counts against nobody: a timer that fires late moves every deadline.
 """
@@ -54,7 +55,8 @@ class _Watch:
     unheard: Misses = field(default_factory=dict)  # who does not hear whom, by its last status
     reason: str = ""  # why it is suspected; empty while it is not
     mended: bool = False  # why it is suspected is over, and only a promise keeps the suspicion
-    dead: bool = False  # its machine says that it is not there
+    absent: bool = False  # nobody listens at its address, or whoever does knows nothing of it: no proof
+    proof: str = ""  # that it will never vote again, once there is one
 
     def become(self, trust: Trust, reason: str = "") -> None:
         assert trust in TRUSTS[self.trust], f"{self.trust} to {trust}"
@@ -96,7 +98,9 @@ class Detector:
         if watch:
             watch.silence.heard(now_ms)
             watch.spoke_ms, watch.unheard = now_ms, unheard or {}
-            watch.failures, watch.suspects, watch.dead = 0, frozenset(suspects), False
+            watch.failures, watch.suspects, watch.absent = 0, frozenset(suspects), False
+            if watch.proof:
+                return  # a call of before its death came late
             if watch.reason != "stuck" and not watch.deaf:
                 self._forgive(watch)
 
@@ -108,7 +112,7 @@ class Detector:
 
     def _forgive(self, watch: _Watch) -> None:
         """Take a suspicion back, where that is possible; its cause is over either way."""
-        if watch.trust is Trust.HEARD:
+        if watch.trust is Trust.HEARD or watch.proof:
             return
         if self._may_forgive:
             watch.become(Trust.HEARD)
@@ -155,11 +159,23 @@ class Detector:
         return watch.failures > 1 and self.gone(peer, "refused")
 
     def gone(self, peer: Process, reason: str) -> bool:
-        """A peer's own machine says that it is not there; whether it became suspected."""
+        """Nobody listens where a peer was, or whoever does knows nothing of it; whether it became suspected."""
         watch = self._watched.get(peer)
         if watch:
-            watch.dead, watch.mended = True, False
+            watch.absent, watch.mended = True, False
         return self.suspect(peer, reason)
+
+    def proven(self, peer: Process, proof: str) -> bool:
+        """There is proof that a peer will never vote again; whether it became suspected."""
+        watch = self._watched.get(peer)
+        if watch:
+            watch.proof = watch.proof or proof
+        return self.gone(peer, proof)
+
+    @property
+    def dead(self) -> dict[Process, str]:
+        """Who will never vote again, each by its proof; silence, a mute port or a reset is none."""
+        return {peer: watch.proof for peer, watch in self._watched.items() if watch.proof}
 
     def suspect(self, peer: Process, reason: str) -> bool:
         """Suspect a peer; whether that is new."""
@@ -294,11 +310,11 @@ class Detector:
 
     @property
     def alone(self) -> bool:
-        """Whether too few for a quorum are left, and all others are dead by their own machines' words."""
+        """Whether too few for a quorum are left, and nobody listens where the others were."""
         assert self._view is not None, "only a member asks"
-        dead = {peer for peer, watch in self._watched.items() if watch.dead}
-        present = set(self._view.members) - dead
-        return not self._is_quorum(present, witness=True) and dead.issuperset(self.suspects)
+        absent = {peer for peer, watch in self._watched.items() if watch.absent}
+        present = set(self._view.members) - absent
+        return not self._is_quorum(present, witness=True) and absent.issuperset(self.suspects)
 
     @property
     def accused(self) -> list[Process]:
@@ -346,5 +362,6 @@ class Detector:
         return {self._process} | {
             peer
             for peer, watch in self._watched.items()
-            if now_ms - watch.silence.heard_ms < max(within_ms, watch.silence.limit_ms(self._lag_ms) + grace_ms)
+            if not watch.proof
+            and now_ms - watch.silence.heard_ms < max(within_ms, watch.silence.limit_ms(self._lag_ms) + grace_ms)
         }

@@ -1,25 +1,24 @@
-"""The registry's table of groups: a pure machine (DESIGN 11; GCom 2009 §4.1.10, §7.2, §7.5).
+"""The registry's table of groups: a pure machine (DESIGN 10, 11; GCom 2009 §4.1.10, §7.2, §7.5).
 
-The group is the truth and this table is soft state: a leader registers its instance after every view change and every
-`RENEW_MS`, so a registry that restarts knows its groups again within a second. Every write is a compare-and-set on
-(instance, view): a stale leader is refused and told. A name never has two entries.
+The group is the truth and this table follows it: members register their instance and view, the leader every RENEW_MS,
+whoever is detached as well. Every write is a compare-and-set on (instance, view): a stale one is refused and told.
 
-An entry is *empty* (view 0: made by `Create`, nobody in it, no lease), *alive* (its lease runs) or *doubted* (its lease
-ran out). Doubted is not dead: the registry may be what was cut off, so only a claimant to which every member's machine
-has said that it is not there takes its place: a *fork*, under a new instance. An operator may order one without proof.
+An entry is *empty* (view 0: nobody in it), *alive* (a member that hears a quorum has renewed its lease) or *doubted*.
+Doubted is not dead: its members may be detached, or the registry may be what was cut off. So a name is given away only
+where nobody is known to have it: no member of the latest view, nobody noted for the next, nobody registered in an
+older one, that is not proven dead (docs/protocols/continuity.md). A registry that starts, or was itself paused, knows
+too little for that, and waits until all had the time to register.
 
-Two living instances of one name come of a registry that forgot the one, of an operator's fork, or of a network that was
-split. One of them is told of the other instead of being registered, and gives way (docs/protocols/netsplit.md).
+Of two instances of one name the one that stands above is the group, and the other's members are told.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import assert_never
 
-from gcom.core.merging import precedence
+from gcom.core.merging import precedence as by_size
 from gcom.core.requests import (
     Answer,
     Claim,
@@ -30,14 +29,16 @@ from gcom.core.requests import (
     Fork,
     ListGroups,
     Lookup,
+    Note,
     Refusal,
     Register,
     Remove,
     Request,
     Unregister,
 )
-from gcom.core.witness import Witness, WitnessAccept, WitnessPrepare
-from gcom.values import limits, names
+from gcom.core.rows import Dissolved, Row, Store
+from gcom.core.witness import Witness, WitnessAccept, WitnessDecided, WitnessPrepare, WitnessPromised, WitnessRequest
+from gcom.values import limits, lineage, names
 from gcom.values.definition import Definition, Netsplit, TieBreaker
 from gcom.values.view import View
 
@@ -47,161 +48,258 @@ _NO_WITNESS = Refusal(
     "Unavailable",
     "this registry keeps nothing on a disk, so it cannot be the tie-breaker of a group: start it with --data FOLDER",
 )
-REPLACED_MAX = 8  # earlier instances of an entry that are known as such
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One life of an entry; replaced whole, never changed in part. Without a view nobody has joined."""
-
-    definition: Definition
-    instance: str
-    view: View | None = None
-    renewed_ms: int = 0
-    replaced: tuple[str, ...] = ()  # earlier instances that this one took the place of, the latest last
-    forked_ms: int | None = None  # when an operator ordered a fork
-
-    @property
-    def number(self) -> int:
-        return self.view.number if self.view else 0
-
-    def alive(self, now_ms: int) -> bool:
-        return self.view is not None and now_ms - self.renewed_ms < limits.LEASE_MS
-
-    def forked(self, now_ms: int) -> bool:
-        return self.forked_ms is not None and now_ms - self.forked_ms < limits.FORK_MS
-
-    def entry(self, now_ms: int) -> Entry:
-        members, addresses = (self.view.members, self.view.addresses) if self.view else ((), ())
-        states = (self.alive(now_ms), self.forked(now_ms))
-        return Entry(self.definition, self.instance, self.number, members, addresses, *states)
-
-    def replace(self, instance: str, view: View, now_ms: int) -> _Row:
-        """Another instance in the place of this one."""
-        replaced = (*self.replaced, self.instance)[-REPLACED_MAX:]
-        return _Row(self.definition, instance, view, now_ms, replaced)
 
 
 class Directory:
-    """The table. `mint` gives an instance id that was never given before; `witness`: if this registry has a disk."""
+    """The table. `mint` gives an instance id that was never given before.
 
-    def __init__(self, mint: Callable[[], str], witness: Witness | None = None) -> None:
+    `witness` keeps its votes, and those of ties only where they are `durable`. `store` has what was known before, and
+    keeps what changes; for `grace_ms` of running time no name is given away.
+    """
+
+    def __init__(
+        self,
+        mint: Callable[[], str],
+        witness: Witness | None = None,
+        store: Store | None = None,
+        durable: bool = True,
+        grace_ms: int = 0,
+    ) -> None:
         self._mint = mint
-        self._witness = witness
-        self._rows: dict[str, _Row] = {}
+        self._ties = witness if durable else None
+        self._witness = witness or Witness((), lambda record: None)
+        self._store = store or Store()
+        self._rows = {row.definition.group: row for row in self._store.rows()}
+        self._dissolved = {it.group: it for it in self._store.dissolved()}
+        self._heard_ms: int | None = None  # the driver's time at the last step
+        self._running_ms = 0  # leases count the time that this registry itself ran
+        self._grace_until_ms = grace_ms
+
+    # time
+
+    def tick(self, now_ms: int) -> None:
+        """Let time pass; a driver calls this every TICK_MS. A longer step is a pause of the registry's own.
+
+        1. The registry is stopped, and a group's leader cannot renew. 2. It runs on, and a claim is the first thing
+        that it reads. If the pause counted, the lease would be over, and a living group's name given away.
+        """
+        passed_ms = 0 if self._heard_ms is None else max(0, now_ms - self._heard_ms)
+        self._heard_ms = now_ms
+        self._running_ms += min(passed_ms, 2 * limits.TICK_MS)
+        if passed_ms > 2 * limits.TICK_MS + limits.LAG_MS:
+            self._grace_until_ms = max(self._grace_until_ms, self._running_ms + 2 * limits.RENEW_MS)
+
+    @property
+    def grace_ms(self) -> int:
+        """For how much longer it gives no name away."""
+        return max(0, self._grace_until_ms - self._running_ms)
+
+    @property
+    def starting(self) -> bool:
+        """Whether it gives no name away yet."""
+        return self.grace_ms > 0
+
+    # requests
 
     def ask(self, request: Request, now_ms: int) -> Answer:
         """Carry out one request, whole or not at all. `now_ms` never goes back."""
+        self.tick(now_ms)
         match request:
             case Create():
-                return self._on_create(request, now_ms)
+                return self._on_create(request)
             case Lookup():
-                return self._on_lookup(request, now_ms)
+                return self._on_lookup(request)
             case ListGroups():
-                return self._on_list(request, now_ms)
+                return self._on_list(request)
             case Claim():
-                return self._on_claim(request, now_ms)
+                return self._on_claim(request)
             case Register():
-                return self._on_register(request, now_ms)
+                return self._on_register(request)
+            case Note():
+                return self._on_note(request)
             case Unregister():
                 return self._on_unregister(request)
             case Remove():
-                return self._on_remove(request, now_ms)
+                return self._on_remove(request)
             case Fork():
-                return self._on_fork(request, now_ms)
+                return self._on_fork(request)
             case WitnessPrepare() | WitnessAccept():
-                return self._witness.ask(request) if self._witness else _NO_WITNESS
+                return self._on_vote(request)
             case _:
                 assert_never(request)
 
-    def _on_create(self, request: Create, now_ms: int) -> Answer:
+    def _on_create(self, request: Create) -> Answer:
         wanted = request.definition
         row = self._rows.get(wanted.group)
-        if row is None and wanted.tie_breaker is TieBreaker.REGISTRY and self._witness is None:
+        if row is None and wanted.tie_breaker is TieBreaker.REGISTRY and self._ties is None:
             return _NO_WITNESS
         if row is None:
-            return self._full(wanted.group) or self._put(_Row(wanted, self._mint()), now_ms)
+            return self._unready(wanted.group) or self._full(wanted.group) or self._found(wanted)
         if row.definition != wanted:
             return _other_definition(row, wanted)
-        return row.entry(now_ms)
+        return self._entry(row)
 
-    def _on_lookup(self, request: Lookup, now_ms: int) -> Answer:
+    def _found(self, wanted: Definition) -> Entry:
+        """An empty group; of a name that all have left it says so: it follows that instance, though nothing of it."""
+        before, minted = self._dissolved.get(wanted.group), self._mint()
+        if before is None:
+            return self._put(Row(wanted, minted))
+        instance = lineage.successor(before.instance, minted[-8:])
+        return self._put(Row(wanted, instance, after=(before.instance, before.view)))
+
+    def _on_lookup(self, request: Lookup) -> Answer:
         row = self._rows.get(request.group)
-        return row.entry(now_ms) if row else _unknown(request.group)
+        if row:
+            return self._entry(row)
+        return self._ended(request.group, request.former) or self._unready(request.group) or _unknown(request.group)
 
-    def _on_list(self, request: ListGroups, now_ms: int) -> Answer:
+    def _on_list(self, request: ListGroups) -> Answer:
         later = sorted(name for name in self._rows if name > request.after)
         page: list[Entry] = []
         weight = 0
         for name in later:
-            entry = self._rows[name].entry(now_ms)
+            entry = self._entry(self._rows[name])
             weight += _weight(entry)
             if page and weight > PAGE_BYTES:
                 break
             page.append(entry)
         return Entries(tuple(page), more=len(page) < len(later))
 
-    def _on_claim(self, request: Claim, now_ms: int) -> Answer:
+    def _on_claim(self, request: Claim) -> Answer:
         row = self._rows.get(request.group)
         if row is None:
             return _unknown(request.group)
         if row.view and row.number == 1 and row.view.members == (request.process,):
-            return row.entry(now_ms)  # asked again, because our answer was lost; a process id has one owner
-        refusal = _unclaimable(row, request, now_ms)
+            return self._entry(row)  # asked again, because our answer was lost; a process id has one owner
+        refusal = self._unclaimable(row, request)
         if refusal:
             return refusal
         view = View(1, (request.process,), (request.address,))
         if row.view is None:
-            return self._put(_Row(row.definition, row.instance, view, now_ms, row.replaced), now_ms)
-        return self._put(row.replace(self._mint(), view, now_ms), now_ms)
+            return self._put(replace(row, view=view, renewed_ms=self._running_ms))
+        instance = lineage.successor(row.instance, request.process.partition("#")[2])
+        after = (row.instance, row.number)
+        return self._put(Row(row.definition, instance, view, self._running_ms, after=after))
 
-    def _on_register(self, request: Register, now_ms: int) -> Answer:
-        """The group is the truth: what its leader says stands, unless the entry proves the leader stale.
+    def _unclaimable(self, row: Row, request: Claim) -> Refusal | None:
+        group, name = row.definition.group, names.name_of(request.process)
+        if row.definition.static and name not in row.definition.static:
+            invited = ", ".join(row.definition.static)
+            return Refusal("NotInvited", f"{name!r} is not in the static group {group!r}: its members are {invited}")
+        if (row.instance, row.number) != (request.instance, request.view):
+            return _stale(row, f"not instance {request.instance} in view {request.view}: look it up again")
+        if row.view is None:
+            return self._unready(group)
+        if row.alive(self._running_ms):
+            return _stale(row, "and its lease runs: ask its members, or look it up again later")
+        if not row.known.keys() <= set(request.gone):
+            waits = ", ".join(sorted(row.known.keys() - set(request.gone))[:5])
+            return _stale(row, f"and {waits} may have it: its name is free when all of these are dead, or have left")
+        return self._unready(group)
 
-        Another instance may take an entry that is empty. Nobody is in it, so nobody is cut off, and it is how a living
-        group and a registry that forgot it meet again: 1. the registry restarts, empty. 2. Somebody creates the name.
-        3. The group's leader registers. Refusing 3 would make two groups of one name out of one. It may take a doubted
-        entry for the same reason. Of two that are alive the one that weighs less gives way, whichever came first, and
-        one that was replaced always does.
-        """
-        row = self._rows.get(request.definition.group)
+    def _on_register(self, request: Register) -> Answer:
+        """The group is the truth: what a member says stands, unless the entry proves it stale."""
+        group = request.definition.group
+        row = self._rows.get(group)
         if row is None:
-            fresh = _Row(request.definition, request.instance, request.view, now_ms)
-            return self._full(request.definition.group) or self._put(fresh, now_ms)
-        if row.instance != request.instance and row.alive(now_ms) and row.definition == request.definition:
-            # Where sides merge, as their leaders compare, who may meet first.
-            merges = request.definition.netsplit is Netsplit.PARTITIONABLE
-            if (request.instance in row.replaced and not merges) or not _stands_above(request, row):
-                return row.entry(now_ms)
-            return self._put(row.replace(request.instance, request.view, now_ms), now_ms)
-        refusal = _unregistrable(row, request, now_ms)
-        if refusal:
-            return refusal
-        replaced = tuple(instance for instance in row.replaced if instance != request.instance)
-        return self._put(_Row(request.definition, request.instance, request.view, now_ms, replaced), now_ms)
+            return self._ended(group, request.instance) or self._full(group) or self._put(self._learned(request))
+        if row.definition != request.definition and (row.view is None or not row.alive(self._running_ms)):
+            return self._put(self._learned(request))
+        if row.definition != request.definition:
+            return _other_definition(row, request.definition)
+        if row.instance == request.instance:
+            return self._on_renewal(row, request)
+        return self._on_rival(row, request)
 
-    def _on_unregister(self, request: Unregister) -> Answer:
-        row = self._rows.get(request.group)
-        if row is None:  # forgotten already: asked again, or a registry that restarted
-            return Done()
-        if row.instance != request.instance or row.number > request.view:
-            return _stale(row, f"not instance {request.instance} in view {request.view}: it is its members' to forget")
-        del self._rows[request.group]
-        return Done()
+    def _learned(self, request: Register, forgot: bool = True) -> Row:
+        """A row for an instance of which this registry knows no more than what it is told now."""
+        renewed_ms = None if request.detached else self._running_ms
+        return Row(request.definition, request.instance, request.view, renewed_ms, forgot=forgot)
 
-    def _on_remove(self, request: Remove, now_ms: int) -> Answer:
+    def _on_renewal(self, row: Row, request: Register) -> Answer:
+        number = request.view.number
+        if row.view and number == row.number and row.view.members != request.view.members:
+            return _stale(row, "and a view is decided once: look it up again")
+        if number < row.number:
+            known = self._put(row.with_seats([(request.process, request.view.address(request.process))]))
+            decided = self._witness.decided(request.instance, number)
+            return decided or known
+        noted = row.noted if number < row.noted_view else ()
+        renewed = row if request.detached else replace(row, renewed_ms=self._running_ms, forked_ms=None)
+        return self._put(replace(renewed, view=request.view, noted=noted))
+
+    def _on_rival(self, row: Row, request: Register) -> Answer:
+        """Another instance of the name registers.
+
+        A group and a registry that forgot it meet again so: 1. the registry starts, empty. 2. Somebody creates the
+        name. 3. The group's leader registers. Nobody is in the entry, so nobody is cut off. Of two that are alive one
+        stands above, whichever came first. A detached one displaces none that is in service, and is remembered.
+        """
+        over = self._witness.decided(request.instance, request.view.number) or self._ended(
+            request.definition.group, request.instance
+        )
+        if over:
+            return over
+        if row.view is None:
+            return self._put(self._learned(request))
+        alive = row.alive(self._running_ms)
+        if self._stands_above(request, row) and not (request.detached and alive):
+            others = row.known if request.definition.netsplit is Netsplit.PRIMARY else {}
+            return self._put(self._learned(request).with_seats(others.items()))
+        if request.definition.netsplit is Netsplit.PARTITIONABLE:
+            return self._entry(row) if alive else self._put(self._learned(request))
+        here = zip(request.view.members, request.view.addresses, strict=True)
+        descends = lineage.descends(row.instance, request.instance)
+        return self._put(row if descends else row.with_seats(here))
+
+    def _stands_above(self, request: Register, row: Row) -> bool:
+        """Of two instances of one name: by lineage; where sides merge, by size, as their leaders compare."""
+        if request.definition.netsplit is Netsplit.PRIMARY:
+            return lineage.precedence(request.instance) < lineage.precedence(row.instance)
+        mine = by_size(len(request.view.members), request.view.number, request.instance)
+        return mine < by_size(len(row.view.members) if row.view else 0, row.number, row.instance)
+
+    def _on_note(self, request: Note) -> Answer:
         row = self._rows.get(request.group)
         if row is None:
             return _unknown(request.group)
-        if row.alive(now_ms):
-            return Refusal(
-                "GroupInUse",
-                f"group {request.group!r} has {_members(row)}: a group can be removed when all have left it",
-            )
-        del self._rows[request.group]
+        if (row.instance, row.number) != (request.instance, request.view):
+            return _stale(row, f"not instance {request.instance} in view {request.view}: register it first")
+        noted = dict(row.noted) if row.noted_view == request.view + 1 else {}
+        noted |= dict(request.joiners)
+        if len(noted) > limits.SEATS_MAX:
+            return Refusal("Unavailable", f"more than {limits.SEATS_MAX} wait to join group {request.group!r}")
+        self._put(replace(row, noted=tuple(noted.items()), noted_view=request.view + 1))
         return Done()
 
-    def _on_fork(self, request: Fork, now_ms: int) -> Answer:
+    def _on_unregister(self, request: Unregister) -> Answer:
+        row = self._rows.get(request.group)
+        if row and (row.instance != request.instance or row.number > request.view):
+            return _stale(row, f"not instance {request.instance} in view {request.view}: it is its members' to forget")
+        self._drop(request.group)
+        gone = Dissolved(request.group, request.instance, request.view)
+        self._dissolved.pop(request.group, None)
+        self._dissolved[request.group] = gone
+        self._store.bury(gone)
+        for oldest in list(self._dissolved)[: -limits.DISSOLVED_MAX]:
+            self._store.forget(oldest)
+            del self._dissolved[oldest]
+        return Done()
+
+    def _on_remove(self, request: Remove) -> Answer:
+        row = self._rows.get(request.group)
+        if row is None:
+            return _unknown(request.group)
+        if row.view:
+            doubt = "" if row.alive(self._running_ms) else ", which nothing proves to be dead"
+            return Refusal(
+                "GroupInUse",
+                f"group {request.group!r} has {_members(row)}{doubt}: a group can be removed when all have left it",
+            )
+        self._drop(request.group)
+        return Done()
+
+    def _on_fork(self, request: Fork) -> Answer:
         row = self._rows.get(request.group)
         if row is None:
             return _unknown(request.group)
@@ -209,11 +307,82 @@ class Directory:
             return Refusal("Unavailable", f"group {request.group!r} has begun anew meanwhile: look at it again")
         if row.view is None:
             return Refusal("Unavailable", f"group {request.group!r} is empty: whoever joins it begins it")
-        return self._put(dataclasses.replace(row, forked_ms=now_ms), now_ms)
+        return self._put(replace(row, forked_ms=self._running_ms))
 
-    def _put(self, row: _Row, now_ms: int) -> Entry:
+    def _on_vote(self, request: WitnessRequest) -> Answer:
+        """As an acceptor: of a tie, or the last one of a succession."""
+        if not request.group:
+            return self._ties.ask(request) if self._ties else _NO_WITNESS
+        decided = self._witness.decided(request.instance, request.view)
+        row = self._rows.get(request.group)
+        if decided:
+            return decided
+        if row is None or row.instance != request.instance:
+            return Refusal("Unavailable", f"this registry does not have instance {request.instance} of the group")
+        if row.forgot and not row.forked(self._running_ms):
+            text = f"this registry forgot group {request.group!r}: gcom fork {request.group} lets what is left go on"
+            return Refusal("Unavailable", text)
+        answer = self._witness.ask(request)
+        if isinstance(answer, WitnessPromised):
+            return replace(answer, noted=tuple(row.known.items()))
+        if isinstance(answer, WitnessDecided) and answer.decision.succession:
+            self._succeed(row, answer)
+        return answer
+
+    def _succeed(self, row: Row, decided: WitnessDecided) -> None:
+        """What was accepted last of all is the group now."""
+        made, view = decided.decision.succession, decided.decision.view
+        assert made is not None, "of a succession"
+        first = View(1, view.members, view.addresses, view.started)
+        after = (row.instance, decided.view)
+        self._put(Row(row.definition, made.instance, first, self._running_ms, after=after))
+
+    # what is kept
+
+    def _put(self, row: Row) -> Entry:
+        before = self._rows.get(row.definition.group)
+        if before is None or before.durable != row.durable:
+            self._store.save(row)
         self._rows[row.definition.group] = row
-        return row.entry(now_ms)
+        return self._entry(row)
+
+    def _drop(self, group: str) -> None:
+        if self._rows.pop(group, None):
+            self._store.drop(group)
+
+    def bury(self, group: str, instance: str, view: int, dead: Iterable[str]) -> bool:
+        """Forget a group of which all that are known are `dead`, as their kernel says; whether it was forgotten."""
+        row = self._rows.get(group)
+        if row is None or (row.instance, row.number) != (instance, view) or not row.known.keys() <= set(dead):
+            return False
+        return isinstance(self._on_unregister(Unregister(group, instance, view)), Done)
+
+    @property
+    def doubted(self) -> list[Entry]:
+        """The groups that nobody who hears a quorum registers."""
+        return [self._entry(row) for row in self._rows.values() if row.view and not row.alive(self._running_ms)]
+
+    def _entry(self, row: Row) -> Entry:
+        members, addresses = (row.view.members, row.view.addresses) if row.view else ((), ())
+        alive, forked = row.alive(self._running_ms), row.forked(self._running_ms)
+        others = tuple((who, at) for who, at in row.known.items() if who not in members)[: limits.SEATS_MAX]
+        where = (row.definition, row.instance, row.number, members, addresses)
+        return Entry(*where, alive, forked, others, row.view is not None and not alive, row.after)
+
+    def _ended(self, group: str, instance: str) -> Refusal | None:
+        """What to tell one that was in an instance which all others have left."""
+        gone = self._dissolved.get(group)
+        if gone is None or not (gone.instance == instance or (instance and lineage.descends(gone.instance, instance))):
+            return None
+        return Refusal("Dissolved", f"all members have left group {group!r}, the last one out of view {gone.view}")
+
+    def _unready(self, group: str) -> Refusal | None:
+        if not self.starting:
+            return None
+        text = (
+            f"it waits {self.grace_ms / 1000:.1f} s more for members of group {group!r} to register, if there are any"
+        )
+        return Refusal("RegistryStarting", text)
 
     def _full(self, group: str) -> Refusal | None:
         if len(self._rows) < limits.DIRECTORY_GROUPS_MAX:
@@ -224,52 +393,12 @@ class Directory:
         )
 
 
-def _unclaimable(row: _Row, request: Claim, now_ms: int) -> Refusal | None:
-    group = row.definition.group
-    name = names.name_of(request.process)
-    if row.definition.static and name not in row.definition.static:
-        invited = ", ".join(row.definition.static)
-        return Refusal("NotInvited", f"{name!r} is not in the static group {group!r}: its members are {invited}")
-    if (row.instance, row.number) != (request.instance, request.view):
-        return _stale(row, f"not instance {request.instance} in view {request.view}: look it up again")
-    if row.view is None or (row.forked(now_ms) and request.former):
-        return None
-    # A view newer than the entry has a leader who says so within RENEW_MS, be the entry's members dead or not.
-    survivor = request.dead and request.former in row.view.members
-    if row.alive(now_ms) and not (survivor and now_ms - row.renewed_ms >= limits.PROOF_MS):
-        return _stale(row, "and its lease runs: ask its members, or look it up again later")
-    if not request.dead:
-        return _stale(row, "in doubt: claim it only after none of them answered")
-    return None
-
-
-def _unregistrable(row: _Row, request: Register, now_ms: int) -> Refusal | None:
-    if row.instance != request.instance:
-        advice = f"not instance {request.instance}: the members of one of the two must leave"
-        return _stale(row, advice) if row.alive(now_ms) else None
-    if row.definition != request.definition:
-        return _other_definition(row, request.definition)
-    if row.forked(now_ms):
-        return _stale(row, "of which an operator lets former members begin anew")
-    if row.number > request.view.number:
-        return _stale(row, f"no longer in view {request.view.number}: look it up again")
-    if row.view and row.number == request.view.number and row.view.members != request.view.members:
-        return _stale(row, "and a view is decided once: look it up again")
-    return None
-
-
-def _stands_above(request: Register, row: _Row) -> bool:
-    """Of two living instances of one name: more members, then more views, then the smaller id."""
-    mine = precedence(len(request.view.members), request.view.number, request.instance)
-    return mine < precedence(len(row.view.members) if row.view else 0, row.number, row.instance)
-
-
 def _unknown(group: str) -> Refusal:
     text = f"there is no group {group!r} here: create it (gcom create {group}), or see what there is (gcom groups)"
     return Refusal("UnknownGroup", text)
 
 
-def _other_definition(row: _Row, wanted: Definition) -> Refusal:
+def _other_definition(row: Row, wanted: Definition) -> Refusal:
     return Refusal(
         "GroupExists",
         f"group {wanted.group!r} exists with another definition: {row.definition.differences(wanted)}; "
@@ -277,12 +406,12 @@ def _other_definition(row: _Row, wanted: Definition) -> Refusal:
     )
 
 
-def _stale(row: _Row, advice: str) -> Refusal:
+def _stale(row: Row, advice: str) -> Refusal:
     present = f"instance {row.instance} in view {row.number} with {_members(row)}"
     return Refusal("Stale", f"group {row.definition.group!r} is {present}, {advice}")
 
 
-def _members(row: _Row) -> str:
+def _members(row: Row) -> str:
     """In words, shortened: a refusal is read by people."""
     members = row.view.names if row.view else ()
     shown = ", ".join(members[:5]) + (", ..." if len(members) > 5 else "")
@@ -290,5 +419,6 @@ def _members(row: _Row) -> str:
 
 
 def _weight(entry: Entry) -> int:
-    texts = (*entry.members, *entry.addresses, *entry.definition.static)
+    others = [text for seat in entry.others for text in seat]
+    texts = (*entry.members, *entry.addresses, *entry.definition.static, *others)
     return 256 + sum(map(len, texts)) + 3 * len(texts)

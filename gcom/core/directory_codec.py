@@ -25,12 +25,14 @@ from gcom.core.requests import (
     Fork,
     ListGroups,
     Lookup,
+    Note,
     Refusal,
     Register,
     Remove,
     Request,
     Unregister,
 )
+from gcom.core.rows import Row
 from gcom.core.versions import check_version
 from gcom.core.witness import (
     WitnessAccept,
@@ -54,25 +56,26 @@ def encode_request(request: Request) -> bytes:
     match request:
         case Create(definition):
             return _pack("create", _plain_definition(definition))
-        case Lookup(group):
-            return _pack("lookup", group)
+        case Lookup(group, former):
+            return _pack("lookup", group, former)
         case ListGroups(after):
             return _pack("list", after)
-        case Claim(group, instance, view, process, address, dead, former):
-            return _pack("claim", group, instance, view, process, address, dead, former)
-        case Register(definition, instance, view):
-            fields = [view.number, view.members, view.addresses, view.started]
-            return _pack("register", _plain_definition(definition), instance, fields)
+        case Claim(group, instance, view, process, address, gone):
+            return _pack("claim", group, instance, view, process, address, gone)
+        case Register(definition, instance, view, process, detached):
+            return _pack("register", _plain_definition(definition), instance, _plain_view(view), process, detached)
+        case Note(group, instance, view, joiners):
+            return _pack("note", group, instance, view, joiners)
         case Unregister(group, instance, view):
             return _pack("unregister", group, instance, view)
         case Remove(group):
             return _pack("remove", group)
         case Fork(group, instance):
             return _pack("fork", group, instance)
-        case WitnessPrepare(instance, view, ballot):
-            return _pack("prepare", instance, view, ballot)
-        case WitnessAccept(instance, view, ballot, decision):
-            return _pack("accept", instance, view, ballot, encode_decision(decision))
+        case WitnessPrepare(instance, view, ballot, group):
+            return _pack("prepare", instance, view, ballot, group)
+        case WitnessAccept(instance, view, ballot, decision, group):
+            return _pack("accept", instance, view, ballot, encode_decision(decision), group)
         case _:
             assert_never(request)
 
@@ -82,27 +85,29 @@ def decode_request(data: bytes) -> Request:
     match _unpack(data):
         case ["create", definition]:
             return Create(_definition(definition))
-        case ["lookup", group]:
-            return Lookup(_group(group))
+        case ["lookup", group, former]:
+            return Lookup(_group(group), checked.instance(former) if former else _text(former, 0))
         case ["list", after]:
             return ListGroups(_group(after) if after else _text(after, 0))
-        case ["claim", group, instance, view, process, address, dead, former]:
+        case ["claim", group, instance, view, process, address, [*gone]]:
             where = (_group(group), checked.instance(instance), checked.number(view))
-            was = checked.process(former) if former else _text(former, 0)
-            return Claim(*where, checked.process(process), _address(address), checked.flag(dead), was)
-        case ["register", definition, instance, view]:
-            return Register(_definition(definition), checked.instance(instance), _view(view))
+            return Claim(*where, checked.process(process), _address(address), _processes(gone))
+        case ["register", definition, instance, view, process, detached]:
+            return _register(definition, instance, view, process, detached)
+        case ["note", group, instance, view, [*joiners]]:
+            return Note(_group(group), checked.instance(instance), checked.number(view), _known(joiners))
         case ["unregister", group, instance, view]:
             return Unregister(_group(group), checked.instance(instance), checked.number(view))
         case ["remove", group]:
             return Remove(_group(group))
         case ["fork", group, instance]:
             return Fork(_group(group), checked.instance(instance))
-        case ["prepare", instance, view, ballot]:
-            return WitnessPrepare(checked.instance(instance), checked.number(view), _ballot(ballot))
-        case ["accept", instance, view, ballot, decision]:
-            decided = _decision(view, decision)
-            return WitnessAccept(checked.instance(instance), checked.number(view), _ballot(ballot), decided)
+        case ["prepare", instance, view, ballot, group]:
+            for_group = _group(group) if group else _text(group, 0)
+            return WitnessPrepare(checked.instance(instance), checked.number(view), _ballot(ballot), for_group)
+        case ["accept", instance, view, ballot, decision, group]:
+            of, by = _group(group) if group else _text(group, 0), _ballot(ballot)
+            return WitnessAccept(checked.instance(instance), checked.number(view), by, _decision(view, decision), of)
         case other:
             raise _malformed("request", other[:1])
 
@@ -117,10 +122,10 @@ def encode_answer(answer: Answer) -> bytes:
             return _pack("done")
         case Refusal(code, text):
             return _pack("refusal", code, text[:_TEXT_MAX])
-        case WitnessPromised(view, ballot):
-            return _pack("promised", view, ballot)
-        case WitnessDecided(view, decision):
-            return _pack("decided", view, encode_decision(decision))
+        case WitnessPromised(view, ballot, noted):
+            return _pack("promised", view, ballot, noted)
+        case WitnessDecided(view, decision, ballot):
+            return _pack("decided", view, encode_decision(decision), ballot)
         case WitnessNack(view, promised):
             return _pack("nack", view, promised)
         case WitnessPassed(view):
@@ -142,10 +147,10 @@ def decode_answer(data: bytes) -> Answer:
             return Done()
         case ["refusal", str() as code, text] if _CODE.fullmatch(code):
             return Refusal(code, _text(text, _TEXT_MAX))
-        case ["promised", view, ballot]:
-            return WitnessPromised(checked.number(view), _ballot(ballot))
-        case ["decided", view, decision]:
-            return WitnessDecided(checked.number(view), _decision(view, decision))
+        case ["promised", view, ballot, [*noted]]:
+            return WitnessPromised(checked.number(view), _ballot(ballot), _known(noted))
+        case ["decided", view, decision, ballot]:
+            return WitnessDecided(checked.number(view), _decision(view, decision), _ballot(ballot))
         case ["nack", view, ballot]:
             return WitnessNack(checked.number(view), _ballot(ballot))
         case ["passed", view]:
@@ -180,7 +185,74 @@ def _plain_definition(it: Definition) -> list[object]:
 
 
 def _plain_entry(it: Entry) -> list[object]:
-    return [_plain_definition(it.definition), it.instance, it.view, it.members, it.addresses, it.alive, it.forked]
+    seats = [it.members, it.addresses, it.others]
+    return [_plain_definition(it.definition), it.instance, it.view, *seats, it.alive, it.forked, it.detached, it.after]
+
+
+def _plain_view(view: View) -> list[object]:
+    return [view.number, view.members, view.addresses, view.started]
+
+
+def encode_row(row: Row) -> bytes:
+    """A row as a registry keeps it on its disk; leases are not kept."""
+    view = row.view and _plain_view(row.view)
+    notes = [row.noted, row.noted_view, row.older]
+    return _pack("row", _plain_definition(row.definition), row.instance, view, row.after, *notes, row.forgot)
+
+
+def decode_row(data: bytes) -> Row:
+    """Raises MalformedFrame."""
+    match _unpack(data):
+        case ["row", definition, instance, view, after, [*noted], noted_view, [*older], bool() as forgot]:
+            return Row(
+                _definition(definition),
+                checked.instance(instance),
+                None if view is None else _view(view),
+                after=_after(after),
+                noted=_known(noted),
+                noted_view=checked.number(noted_view),
+                older=_known(older),
+                forgot=forgot,
+            )
+        case other:
+            raise _malformed("row", other[:1])
+
+
+def _after(value: Any) -> tuple[str, int]:
+    match value:
+        case ["", 0]:
+            return "", 0
+        case [instance, view]:
+            return checked.instance(instance), checked.number(view)
+    raise _malformed("predecessor", value)
+
+
+def _register(definition: Any, instance: Any, view: Any, process: Any, detached: Any) -> Register:
+    """Only a member registers a view."""
+    seen, who = _view(view), checked.process(process)
+    if who not in seen.members:
+        raise _malformed("member of the view", process)
+    return Register(_definition(definition), checked.instance(instance), seen, who, checked.flag(detached))
+
+
+def _known(seats: list[Any]) -> tuple[tuple[str, str], ...]:
+    """Processes, and where each is."""
+    if len(seats) > 2 * limits.SEATS_MAX + limits.MEMBERS_MAX:
+        raise _malformed("list of processes: it is too long", len(seats))
+    return tuple((checked.process(who), _address(at)) for who, at in map(_pair, seats))
+
+
+def _pair(value: Any) -> tuple[Any, Any]:
+    match value:
+        case [one, other]:
+            return one, other
+    raise _malformed("pair", value)
+
+
+def _processes(values: list[Any]) -> tuple[str, ...]:
+    if len(values) > 2 * limits.SEATS_MAX + limits.MEMBERS_MAX:
+        raise _malformed("list of processes: it is too long", len(values))
+    return tuple(map(checked.process, values))
 
 
 def _ballot(value: Any) -> tuple[int, int]:
@@ -217,7 +289,7 @@ def _definition(value: Any) -> Definition:
 
 def _entry(value: Any) -> Entry:
     match value:
-        case [definition, instance, view, [*members], [*addresses], alive, forked]:
+        case [definition, instance, view, [*members], [*addresses], [*others], alive, forked, detached, after]:
             number = checked.number(view)
             if bool(number) == bool(members):
                 seats = _seats(members, addresses)
@@ -228,6 +300,9 @@ def _entry(value: Any) -> Entry:
                     *seats,
                     checked.flag(alive),
                     checked.flag(forked),
+                    _known(others),
+                    checked.flag(detached),
+                    _after(after),
                 )
     raise _malformed("entry", value)
 

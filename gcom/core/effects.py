@@ -48,10 +48,29 @@ class Skip:
 
 
 @dataclass(frozen=True, slots=True)
+class Succeeds:
+    """What the first view of an instance follows: a view of another one, in which each stream ended at `cut`, and the
+    order at `serial`.
+
+    `by`: proof (no quorum of it can be again), operator, or ended (all had gone). `gone` will never vote again, each by
+    its proof; what only those in `gives_up` held, an operator gave up.
+    """
+
+    instance: str
+    view: int
+    cut: dict[Process, int]
+    serial: int
+    by: str
+    gone: dict[Process, str]
+    gives_up: tuple[Process, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Installed:
     """A view is in force. `base` is given to one that enters: what earlier views had, 1…n of each sender.
 
-    `base_serial` is the last serial of the earlier views.
+    `base_serial` is the last serial of the earlier views. The first view of an instance that follows another `succeeds`
+    it.
     """
 
     view: View
@@ -59,6 +78,31 @@ class Installed:
     left: dict[Process, str]  # why each one went: request, merge, accused, or a suspicion's reason
     base: dict[Process, int] | None = None
     base_serial: int = 0
+    succeeds: Succeeds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    """This process hears no quorum of its view any more, so it is detached; or (`has`) it hears one again.
+
+    `in_doubt` are the first and last of its own messages that some member may not hold.
+    """
+
+    view: int
+    has: bool
+    in_doubt: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of messages first … last of this process, which were in doubt.
+
+    `arrived`: every member that goes on has them; else none of them will ever be delivered.
+    """
+
+    first: int
+    last: int
+    arrived: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +118,29 @@ class Suspected:
 class Ended:
     """The process's stay in the instance is over; nothing follows for it.
 
-    `reason` is request (a leave), merge (a leave for another instance), expelled, quorum, fork or exit; the shell adds
-    defect. `settled` is the view that goes on without a leaver whose cut it delivered in full. `unconfirmed` are the
-    first and last of its own messages that may not have arrived.
+    `reason` is request (a leave), merge (a leave for another instance), succession, expelled, dissolved (all have
+    left), fork or exit; the shell adds defect. `settled` is the view that goes on without a leaver whose cut it
+    delivered in full. `unconfirmed` are the first and last of its own messages that may not have arrived. `into` is the
+    instance that it goes over to.
     """
 
     view: int
     reason: str
     settled: int | None = None
     unconfirmed: tuple[int, int] | None = None
+    into: str = ""
+    arrived: int | None = None  # of its own messages 1…arrived are in the cut, and none after; None: not known
 
 
 @dataclass(frozen=True, slots=True)
 class EntryFailed:
-    """The process could not get into the group; `error` says why. Nothing follows for it."""
+    """The process could not get into the group; `error` says why. Nothing follows for it.
+
+    `final`: nor will another incarnation get in: the name is taken, or the group was dissolved.
+    """
 
     error: GComError
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +175,7 @@ class SetState:
 
     view: int
     data: bytes
+    donor: Process = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,4 +240,5 @@ class GroupCallOver:
 OfState = TakeState | AwaitState | SetState | StateLost | MergeState
 OfMail = DeliverUnicast | Undelivered | Serve | Answered | GroupCallOver
 Asked = AskRegistry | AskSequencer
-Effect = Sent | Deliver | Skip | Installed | Suspected | Ended | EntryFailed | Asked | OfState | OfMail
+OfQuorum = Quorum | Settled
+Effect = Sent | Deliver | Skip | Installed | OfQuorum | Suspected | Ended | EntryFailed | Asked | OfState | OfMail

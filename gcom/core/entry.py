@@ -19,12 +19,22 @@ from gcom import errors
 from gcom.core.frames import Hail, JoinRefused, Presence, Redirect
 from gcom.core.requests import Answer, Claim, Create, Entry, Lookup, Refusal, Request
 from gcom.core.seeking import Seeking
-from gcom.errors import GComError, GroupExists, NotInvited, PeerError, RegistryUnavailable, VersionMismatch
+from gcom.errors import (
+    Dissolved,
+    GComError,
+    GroupExists,
+    NameTaken,
+    NotInvited,
+    PeerError,
+    RegistryUnavailable,
+    VersionMismatch,
+)
 from gcom.values import limits, names
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Address, Process
 
 TARGETS_MAX = 3  # members asked at the same time
+_FINAL = (Dissolved, NameTaken)  # what ends the way back for good
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,16 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
+class Vow:
+    """Have this process, which may only be noted for the view after `view`, promise that it will not enter that."""
+
+    process: Process
+    address: Address
+    instance: str
+    view: int
+
+
+@dataclass(frozen=True, slots=True)
 class First:
     """This process is the only member of view 1; `started`: it goes on from a view that had started."""
 
@@ -80,9 +100,10 @@ class First:
 @dataclass(frozen=True, slots=True)
 class Failed:
     error: GComError
+    final: bool = False  # another incarnation would not get in either
 
 
-Out = Ask | Approach | Look | First | Failed
+Out = Ask | Approach | Look | Vow | First | Failed
 
 
 class Entering:
@@ -101,7 +122,10 @@ class Entering:
         self.waits_for = "the registry"
         self._candidates: list[tuple[Process, Address]] = []
         self._unreached: set[Process] = set()
-        self._refused: set[Process] = set()  # of these, whose machine says that nobody is there
+        self._proven: set[Process] = set()  # who will never be a member again, by proof; kept from round to round
+        self._vowing: set[Process] = set()  # are asked whether they are in, or will be, as far as anybody can say
+        self._vowed: set[Process] = set()  # of these, who are not
+        self._absent: set[Process] = set()  # who answered in this round, and is no member
         self._approached_ms = 0
         self._again_ms: int | None = None
         self._rounds = 0  # without success
@@ -109,14 +133,17 @@ class Entering:
         self._seeking = _seeking(process, address, former) if former else None
 
     def start(self, now_ms: int) -> list[Out]:
-        return [Ask(Create(self._create) if self._create else Lookup(self._group)), *self._seek(now_ms)]
+        return [Ask(Create(self._create)) if self._create else self._lookup(), *self._seek(now_ms)]
+
+    def _lookup(self) -> Ask:
+        return Ask(Lookup(self._group, self._former.entry.instance if self._former else ""))
 
     # looking for any instance
 
     @property
     def called(self) -> set[Process]:
         """Whom this process calls now."""
-        return {*self.targets, *(self._seeking.called if self._seeking else ())}
+        return {*self.targets, *self._vowing, *(self._seeking.called if self._seeking else ())}
 
     @property
     def hail(self) -> Hail | None:
@@ -153,7 +180,7 @@ class Entering:
         found = seeking.instance(now_ms)
         if found:
             self.entry = found
-            self._unreached, self._refused = {self._process}, set()
+            self._unreached = {self._process}
             self._candidates = list(zip(found.members, found.addresses, strict=True))
             return self._approach_next(now_ms)
         if not seeking.may_begin(now_ms):
@@ -198,7 +225,8 @@ class Entering:
         return self._on_entry(self.entry, now_ms)
 
     def _on_refusal(self, request: Request, refusal: Refusal, now_ms: int) -> list[Out]:
-        if refusal.code == "Stale" and isinstance(request, Claim) and request.dead:  # too early, or too late
+        # A claim may come too early, or too late.
+        if refusal.code == "RegistryStarting" or (isinstance(request, Claim) and request.gone):
             if self.targets:
                 return []  # what it looked up meanwhile has members, and it asks them
             self.waits_for = f"the registry: {refusal.text}"
@@ -206,7 +234,7 @@ class Entering:
             self.entry = None  # so that it looks before it claims
             return []
         if refusal.code == "Stale":  # somebody else was faster: look again
-            return [Ask(Lookup(self._group))]
+            return [self._lookup()]
         if refusal.code == "UnknownGroup" and self._create:  # its last member took it along: make it again
             return [Ask(Create(self._create))]
         if refusal.code == "UnknownGroup" and self._former:  # so it is, or the registry has forgotten
@@ -217,8 +245,8 @@ class Entering:
 
     def _fail(self, error: GComError, now_ms: int) -> list[Out]:
         """It cannot get in as things are: the end, or a reason to try again later."""
-        if self._former is None:
-            return [Failed(error)]
+        if self._former is None or isinstance(error, _FINAL):
+            return [Failed(error, final=True)]
         self._give_up_round(str(error), now_ms)
         return []
 
@@ -241,60 +269,75 @@ class Entering:
             return [Ask(Claim(entry.definition.group, entry.instance, 0, self._process, self._address))]
         # Its own name may be listed, by a leader that admitted it and died before it said so: there is nobody to ask.
         self._unreached = {self._process, *([self._former.process] if self._former else [])}
-        self._refused = set(self._unreached)
-        self.targets = {}
-        self._candidates = list(zip(entry.members, entry.addresses, strict=True))
-        if self._former and entry.forked:
-            return [self._claim(entry, dead=False)]
+        self._proven |= self._unreached
+        self.targets, self._vowing, self._vowed, self._absent = {}, set(), set(), set()
+        self._candidates = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
         known = self._former.entry if self._former else entry
         if known.instance == entry.instance:  # the registry may not have heard of the view that this process was in
             seats = zip(known.members, known.addresses, strict=True)
-            self._candidates += [seat for seat in seats if seat[0] not in entry.members]
+            self._candidates += [seat for seat in seats if seat not in self._candidates]
         return self._approach_next(now_ms)
 
-    def _claim(self, entry: Entry, dead: bool) -> Ask:
+    def _claim(self, entry: Entry) -> Ask:
         self.waits_for = "the registry to let it begin anew"
-        former = self._former.process if self._former else ""
-        return Ask(Claim(self._group, entry.instance, entry.view, self._process, self._address, dead, former))
+        gone = tuple(who for who, _ in self._candidates if who in self._proven | self._vowed)
+        return Ask(Claim(self._group, entry.instance, entry.view, self._process, self._address, gone))
 
     def _approach_next(self, now_ms: int) -> list[Out]:
         """Ask one more; when there is nobody to wait for, look again in a while."""
         left = [found for found in self._candidates if found[0] not in self._unreached and found[0] not in self.targets]
         if left:
             return self._approach(*left[0], now_ms)
-        if self.entry and not self._seeking and self._survives(self.entry):
-            return [self._claim(self.entry, dead=True)]
-        if not self.targets:
-            self._give_up_round("any member of the group to answer", now_ms)
-        return []
+        if self.targets:
+            return []
+        self._give_up_round("any member of the group to answer", now_ms)
+        return self._ask_vows()
+
+    def _ask_vows(self) -> list[Out]:
+        """Where all who may have the name are dead, or answer that they are no members, ask these for their word.
+
+        1. A leader has D and E noted, installs the view with them, and dies before they hear of it. 2. Both find it
+        dead. 3. Each might be in that view, for all the other knows: unless it says that it is not, and will not be by
+        an INSTALL that is still on its way.
+        """
+        entry = self.entry
+        left = [seat for seat in self._candidates if seat[0] not in self._proven | self._vowed]
+        if entry is None or self._seeking or not self._absent.issuperset(process for process, _ in left):
+            return []
+        self._vowing = {process for process, _ in left}
+        return [Vow(process, address, entry.instance, entry.view) for process, address in left]
+
+    def on_vowed(self, source: Process) -> None:
+        """One that was noted is in no later view, and will not be."""
+        if source in self._vowing:
+            self._vowed.add(source)
 
     @property
     def _all_dead(self) -> bool:
-        """Whether every member's machine has said in this round that it is not there: silence is no proof."""
-        return self._refused.issuperset(process for process, _ in self._candidates)
-
-    def _survives(self, entry: Entry) -> bool:
-        """Whether this process was in the entry's view, of which all others are dead."""
-        if self._former is None or self._unknown_since_ms is not None:
-            return False
-        return self._former.process in entry.members and self._all_dead
+        """Whether it is known of every process that may have the name that it is no member, and will not be."""
+        return (self._proven | self._vowed).issuperset(process for process, _ in self._candidates)
 
     def _approach(self, process: Process, address: Address, now_ms: int) -> list[Out]:
         self.targets[process] = False
         self._approached_ms = now_ms
-        self.waits_for = f"{process} at {address} to admit it"
+        detached = self.entry is not None and self.entry.detached
+        first = "hear a quorum and " if detached else ""
+        self.waits_for = f"{process} at {address.partition('@')[0]} to {first}admit it"
         return [Approach(process, address)]
 
-    def on_unreached(self, peer: Process, refused: bool, now_ms: int) -> list[Out]:
-        """A member did not answer twice; `refused`: nobody listens there, or not that process."""
+    def on_unreached(self, peer: Process, proven: bool, now_ms: int, absent: bool = False) -> list[Out]:
+        """A member does not answer; or says that it is none (`absent`); `proven`: it will never be one again."""
+        if proven:
+            self._proven.add(peer)
+        if absent:
+            self._absent.add(peer)
         if self._seeking:
             self._seeking.gone(peer)
+        self._vowing.discard(peer)
         if peer not in self.targets:
             return []
         del self.targets[peer]
         self._unreached.add(peer)
-        if refused:
-            self._refused.add(peer)
         return self._approach_next(now_ms)
 
     def on_heard(self, source: Process, now_ms: int) -> None:
@@ -346,15 +389,15 @@ class Entering:
             return []
         self._again_ms = None
         if self._seeking:
-            return [Ask(Lookup(self._group)), *self._seek(now_ms)]
+            return [self._lookup(), *self._seek(now_ms)]
         entry = self.entry
         if entry is None or entry.alive or not self._all_dead:
-            return [Ask(Lookup(self._group))]
+            return [self._lookup()]
         if self._unknown_since_ms is not None:
             # A registry that has forgotten the group hears of it from its leader within RENEW_MS, if there is one.
             forgotten = now_ms - self._unknown_since_ms >= limits.LEASE_MS
-            return [Ask(Create(entry.definition) if forgotten else Lookup(self._group))]
-        return [self._claim(entry, dead=True)]
+            return [Ask(Create(entry.definition)) if forgotten else self._lookup()]
+        return [self._claim(entry)]
 
 
 def _seeking(process: Process, address: Address, former: Former) -> Seeking | None:

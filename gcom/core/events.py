@@ -52,10 +52,11 @@ class Replied:
 
 @dataclass(frozen=True, slots=True)
 class CallFailed:
-    """A call to a peer failed; `refused`: nobody listens there."""
+    """A call to a peer failed; `refused`: nobody listens there; `dead`: its own kernel says that its life is over."""
 
     peer: Process
     refused: bool
+    dead: bool = False
 
 
 @dataclass(frozen=True, slots=True)

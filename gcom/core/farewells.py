@@ -16,7 +16,8 @@ class Farewells:
 
     def __init__(self) -> None:
         self._told: dict[Process, tuple[Decision, int]] = {}
-        self._gone: dict[Process, None] = {}  # in order; at most GONE_MAX, of which the oldest are forgotten
+        # How far the stream of each that went counts; in order, at most GONE_MAX, of which the oldest are forgotten.
+        self._gone: dict[Process, int] = {}
 
     def install(self, decision: Decision, now_ms: int) -> None:
         """Remember who left with a decision."""
@@ -28,13 +29,17 @@ class Farewells:
 
         Who is still `behind`, and never installed the view it was admitted to, may ask again: it never was in.
         """
-        self._gone |= dict.fromkeys(member for member in decision.left if member not in behind)
+        self._gone |= {who: decision.cut.get(who, 0) for who in decision.left if who not in behind}
         for member in list(self._gone)[: -limits.GONE_MAX]:
             del self._gone[member]
 
     def is_gone(self, process: Process) -> bool:
         """Whether a process was in and went."""
         return process in self._gone
+
+    def settled(self, process: Process) -> int | None:
+        """Up to where the messages of one that went arrived; None: that is not known any more."""
+        return self._gone.get(process)
 
     def decision(self, leaver: Process) -> Decision | None:
         """What a leaver is to be told; None for anybody else."""

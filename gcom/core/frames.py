@@ -24,6 +24,9 @@ Ballot = tuple[int, int]  # (attempt, proposer's rank in the view that is left);
 NO_BALLOT: Ballot = (0, 0)
 Source = tuple[Process, int]  # whose state, and at the barrier of which view (docs/protocols/state.md)
 NO_RECEIPT = Receipt()
+# Proofs that a member will never vote again.
+DEAD = "dead"  # its own kernel, or another life at its address, says so
+ENDED = "ended"  # its node says that its stay is over
 LEAVES_FOR = ("request", "merge")  # of the application; to enter another instance, to which this one gives way
 
 
@@ -73,11 +76,26 @@ NO_STANDING = Standing()
 
 
 @dataclass(frozen=True, slots=True)
+class Succession:
+    """What a decision is that begins `instance` in place of the view's own, in which no quorum can be again.
+
+    `gone` are the members that will never vote again, each with its proof; `gives_up` those whom an operator gave up
+    without one. `by` says which it is: proof or operator.
+    """
+
+    instance: str
+    by: str
+    gone: dict[Process, str]
+    gives_up: tuple[Process, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """The one value that a view change agrees on: the next view, and how far each stream counts in the old.
 
     `cut` has each sender's stream and, in a total order, under ORDER the log of the view's order.
-    `sources` names for each member that waits for state who gives it; if nobody can, itself.
+    `sources` names for each member that waits for state who gives it; if nobody can, itself. With a `succession` the
+    next view is view 1 of another instance: its number here only says which view is left.
     """
 
     view: View
@@ -86,6 +104,7 @@ class Decision:
     cut: dict[Process, int]
     at_registry: bool = True  # the next view's sequencer; else it is at its leader
     sources: dict[Process, Source] = field(default_factory=dict)
+    succession: Succession | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +145,19 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """The owner of `ballot` asks for a promise in the change out of view `view`."""
+    """The owner of `ballot` asks for a promise in the change out of view `view`, or (`succession`) of its instance."""
 
     view: int
     ballot: Ballot
+    succession: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """Nothing below `ballot` will be accepted, nothing new of the view stored; this is what is held and accepted."""
+    """Nothing below `ballot` will be accepted, nothing new of the view stored; this is what is held and accepted.
+
+    `agreed`: a majority of the view was known to hold its order up to this serial.
+    """
 
     view: int
     ballot: Ballot
@@ -142,6 +165,7 @@ class Promise:
     accepted_ballot: Ballot = NO_BALLOT
     accepted: Decision | None = None
     standing: Standing = NO_STANDING
+    agreed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +196,14 @@ class CutOk:
 
 @dataclass(frozen=True, slots=True)
 class Install:
-    """The value is decided. `serial` is the last one of the view that is left, for those who enter."""
+    """The value is decided, under `ballot`. `serial` is the last one of the view that is left, for those who enter.
+
+    A joiner takes none that was decided below a ballot which it promised (docs/protocols/continuity.md).
+    """
 
     decision: Decision
     serial: int = 0
+    ballot: Ballot = NO_BALLOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,13 +317,16 @@ class Frame:
 class Refused:
     """The reply to a frame that was not taken.
 
-    `unknown`: no such process here; `elsewhere`: it is a member of another instance; `expelled`: the group goes on
-    without the source; `version`: another protocol version. What is no frame at all is answered by the endpoint, as a
-    failed call.
+    `unknown`: no such process here, as far as this node remembers; `ended`: that process takes no part in the group any
+    more, and never will; `elsewhere`: it is in another instance; `expelled`: the group goes on without the source, and
+    has its messages up to `settled` (None: that is not known any more); `version`: another protocol version. What is no
+    frame at all is answered by the endpoint, as a failed call. `life` is that of who answers, where it names one.
     """
 
     code: str
     text: str
+    settled: int | None = None
+    life: str = ""
 
 
 Reply = Frame | Refused

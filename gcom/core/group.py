@@ -14,7 +14,7 @@ from typing import assert_never
 
 from gcom.core import events, frames
 from gcom.core.arrival import Arrival
-from gcom.core.effects import Effect, Ended
+from gcom.core.effects import Effect, Ended, Succeeds
 from gcom.core.entry import Former
 from gcom.core.frames import LEAVES_FOR, Frame, Refused, Reply, Status
 from gcom.core.links import Links
@@ -25,6 +25,7 @@ from gcom.core.window import Load
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process, name_of
+from gcom.values.run import Payload
 from gcom.values.view import View
 
 
@@ -46,7 +47,8 @@ STAGES: dict[Stage, tuple[Stage, ...]] = {
 }
 
 
-RETURNS = ("expelled", "quorum", "fork", "merge")  # ends that the application did not ask for
+RETURNS = ("expelled", "succession", "fork", "merge")  # ends that the application did not ask for, and comes back after
+TELLS = (*LEAVES_FOR, "succession")  # ends whose decision the others may not have heard of
 
 
 class GroupMachine:
@@ -83,6 +85,8 @@ class GroupMachine:
 
         For one whose stay ended for a reason in RETURNS, or that could not get in again.
         """
+        if self.succeeded:
+            return self._successor(self.succeeded)
         former = self._former
         if self._member:
             view = self._member.view
@@ -92,6 +96,35 @@ class GroupMachine:
         gives, takes = self._state_callbacks
         lacking = self.transfer.lacking
         return GroupMachine(self.group, process, self._address, None, former, gives, takes, lacking)
+
+    @property
+    def succeeded(self) -> frames.Install | None:
+        """How this process's instance ended, if another one succeeds it and this process goes on there."""
+        return self._member.succeeded if self._member else None
+
+    def _successor(self, decided: frames.Install) -> GroupMachine:
+        """The machine of this process in the instance that succeeds its own: in view 1 from the start."""
+        member, decision = self._member, decided.decision
+        assert member is not None, "only a member is succeeded"
+        assert decision.succession is not None, "its instance was"
+        made, last = decision.succession, decision.view
+        gives, takes = self._state_callbacks
+        machine = GroupMachine(self.group, self.process, self._address, None, None, gives, takes)
+        machine.transfer.inherit(self.transfer)
+        view = View(1, last.members, last.addresses, last.started)
+        entry = Entry(member.definition, made.instance, 1, view.members, view.addresses, alive=True)
+        first = frames.Decision(view, view.members, {}, {}, decision.at_registry, decision.sources)
+        cut = {sender: number for sender, number in decision.cut.items() if sender != frames.ORDER}
+        follows = Succeeds(self.instance, last.number - 1, cut, decided.serial, made.by, made.gone, made.gives_up)
+        machine._arrival.inherit(entry, frames.Install(first, decided.serial), follows)
+        machine._former = Former(self.process, entry, view.started, member.away)
+        machine.instance = made.instance
+        return machine
+
+    @property
+    def detached(self) -> bool:
+        """Whether this process is a member that hears no quorum of its view."""
+        return self._member is not None and self.stage is Stage.MEMBER and self._member.detached
 
     @property
     def returns(self) -> bool:
@@ -197,6 +230,19 @@ class GroupMachine:
         """Members that are not known to hold this process's messages up to `number`."""
         return self._member.streams.multicast.lacking(number) if self._member else [self.process]
 
+    def placed(self, number: int) -> bool:
+        """Whether this process's messages up to `number` have their place in the group's order, if it has a total one.
+
+        A majority holds it then, as `lacking` says of the messages: without it they would have none in a successor.
+        """
+        member = self._member
+        return member is None or not member.definition.total or member.streams.delivered >= number
+
+    @property
+    def unsent(self) -> list[Payload]:
+        """Submitted messages that have no number yet."""
+        return self._member.streams.unsent if self._member else []
+
     @property
     def flushed(self) -> bool:
         """Whether every member holds all that has a number, and what was sent to it alone."""
@@ -244,7 +290,7 @@ class GroupMachine:
         self._become(Stage.LINGERING)
         self._links.keep_only(frames.Install)
         self.transfer.end()
-        self._linger_until_ms = now_ms + limits.LINGER_MS if ended.reason in LEAVES_FOR else now_ms
+        self._linger_until_ms = now_ms + limits.LINGER_MS if ended.reason in TELLS else now_ms
 
     def _become_ended(self) -> None:
         self._become(Stage.ENDED)
@@ -257,7 +303,8 @@ class GroupMachine:
         if isinstance(event, events.Leave | events.Exit):
             self._become_ended()
             return
-        self._arrival.handle(event, now_ms)
+        if not self._arrival.entered:  # in the successor of its instance it is from the start
+            self._arrival.handle(event, now_ms)
         self._arrive(now_ms)
 
     def _arrive(self, now_ms: int) -> None:
@@ -276,7 +323,8 @@ class GroupMachine:
         self.instance = entry.instance
         self._become(Stage.MEMBER)
         away = self._former.seats if self._former else ()
-        self._member = Member(entry, self.process, self._links, self.transfer, install, now_ms, away)
+        parts = (self._links, self.transfer, install, now_ms, away, self._arrival.succeeds)
+        self._member = Member(entry, self.process, *parts)
 
     # members
 
@@ -295,9 +343,9 @@ class GroupMachine:
             case events.Replied(peer, reply):
                 self._links.replied(peer, now_ms)
                 member.on_replied(peer, reply, now_ms)
-            case events.CallFailed(peer, refused):
+            case events.CallFailed(peer, refused, dead):
                 self._links.failed(peer, now_ms)
-                member.on_failed(peer, refused, now_ms)
+                member.on_failed(peer, refused, dead, now_ms)
             case events.Tick():
                 member.tick(now_ms)
             case events.Leave():
@@ -319,9 +367,9 @@ class GroupMachine:
                 self._links.replied(peer, now_ms)
                 if isinstance(reply, Refused):
                     self._links.close(peer)
-            case events.CallFailed(peer, refused):
+            case events.CallFailed(peer, refused, dead):
                 self._links.failed(peer, now_ms)
-                if refused:  # it is gone, and needs to be told nothing
+                if refused or dead:  # it is gone, and needs to be told nothing
                     self._links.close(peer)
             case events.Exit():
                 self._become_ended()
@@ -332,8 +380,15 @@ class GroupMachine:
         if frame.hail and frame.group == self.group and name_of(frame.target) == name_of(self.process):
             return self._on_hail(frame, frame.hail, now_ms)
         mine = frame.target == self.process != frame.source and frame.group == self.group
-        if not mine or self.stage is Stage.ENDED:
+        if not mine:
             return Refused("unknown", f"{frame.target} is not in group {frame.group!r} here")
+        if self.succeeded and frame.instance == self.instance:
+            return self._on_frame_of_before(frame, self.succeeded)
+        if self.stage is Stage.ENDED:
+            return Refused("ended", f"{frame.target} is no more in group {frame.group!r}, and will not be")
+        prepare = next((item for item in frame.control if isinstance(item, frames.Prepare)), None)
+        if prepare and self.stage is Stage.ENTERING:
+            return self._on_prepare(frame, prepare)
         if frame.instance != self.instance:
             code = "elsewhere" if self.stage is Stage.MEMBER else "unknown"
             return Refused(code, f"{self.process} is in another instance of group {self.group!r}")
@@ -347,6 +402,19 @@ class GroupMachine:
         if self.stage is not Stage.MEMBER and any(isinstance(item, frames.Join) for item in frame.control):
             return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")
         return Frame(self.group, self.instance, self.process, frame.source, self._status(frame.source))
+
+    def _on_frame_of_before(self, frame: Frame, decided: frames.Install) -> Reply:
+        """A call to this process in an instance that another one succeeds: say so, for as long as this node lives."""
+        view = decided.decision.view
+        if frame.source in view.members:
+            head = (self.group, self.instance, self.process, frame.source)
+            return Frame(*head, Status(view.number - 1), (decided,))
+        settled = decided.decision.cut.get(frame.source)
+        return Refused("expelled", f"another instance of group {self.group!r} goes on without {frame.source}", settled)
+
+    def _on_prepare(self, frame: Frame, prepare: frames.Prepare) -> Reply:
+        answer = self._arrival.on_prepare(frame.instance, prepare)
+        return Frame(self.group, frame.instance, self.process, frame.source, Status(0), (answer,))
 
     def _on_hail(self, frame: Frame, hail: frames.OfHail, now_ms: int) -> Reply:
         """Somebody of the group, in another instance or in none, calls whoever has this process's name now."""

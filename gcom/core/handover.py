@@ -14,7 +14,9 @@ from gcom.core.effects import (
     DeliverUnicast,
     Installed,
     MergeState,
+    Quorum,
     SetState,
+    Settled,
     Skip,
     StateLost,
     Suspected,
@@ -26,6 +28,8 @@ Handed = (
     Deliver
     | Skip
     | Installed
+    | Quorum
+    | Settled
     | Suspected
     | DeliverUnicast
     | Undelivered
@@ -34,6 +38,7 @@ Handed = (
     | StateLost
     | MergeState
 )
+_COVERED = Deliver | Skip | Installed | Quorum | Suspected | MergeState  # by a state of a later barrier
 Own = TypeVar("Own")  # what a driver adds
 
 
@@ -90,5 +95,5 @@ def _since(held: list[Handed | Own], view: int) -> tuple[list[Deliver | Skip], l
     barriers = [place for place, it in enumerate(held) if isinstance(it, Installed) and it.view.number >= view]
     barrier = barriers[0] if barriers else len(held)
     covered = [it for it in held[:barrier] if isinstance(it, Deliver | Skip)]
-    kept = [it for it in held[:barrier] if not isinstance(it, Deliver | Skip | Installed | Suspected | MergeState)]
+    kept = [it for it in held[:barrier] if not isinstance(it, _COVERED)]
     return covered, [*held[barrier : barrier + 1], *kept, *held[barrier + 1 :]]

@@ -18,6 +18,7 @@ from gcom.values.names import Address, Process
 _OF_A_CHANGE = (Join, Prepare, Promise, Nack, Cut, CutOk, Fetch, Probe, Vouch)
 # Answers to the proposer of a change, which asks again for those that do not come. One that is ready when the
 # question's call ends goes with the reply: so a view change takes three calls to each, one after the other, not five.
+# A decision is an answer, too, of one that has gone on to a successor of the instance.
 ANSWERS = (Promise, Nack, CutOk)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gcom.core import events, frames
-from gcom.core.effects import AskRegistry, AskSequencer, Effect, Ended, Installed
+from gcom.core.effects import AskRegistry, AskSequencer, Effect, Ended, Installed, Succeeds
 from gcom.core.frames import Control, Frame, Install, Refused, Reply, Status
 from gcom.core.links import ANSWERS, Links
 from gcom.core.mail import Mail
@@ -18,13 +18,14 @@ from gcom.core.mesh import Misses
 from gcom.core.outgoing import Outgoing
 from gcom.core.passage import Passage
 from gcom.core.registering import Registering
-from gcom.core.requests import Answer, Entry, Request, Unregister
+from gcom.core.requests import Answer, Done, Entry, Note, Refusal, Register, Request, Unregister
 from gcom.core.sequencer import Close, SequencerAnswer, SequencerRequest
 from gcom.core.streams import Streams
 from gcom.core.transfer import Transfer
-from gcom.core.witness import WitnessAccept, WitnessPrepare
+from gcom.core.witness import WitnessAccept, WitnessDecided, WitnessPrepare
 from gcom.values import limits
-from gcom.values.names import Address, Process
+from gcom.values.lineage import descends
+from gcom.values.names import Address, Process, life_of
 from gcom.values.view import View
 
 
@@ -40,6 +41,7 @@ class Member:
         entry: Install,
         now_ms: int,
         away: Iterable[tuple[Process, Address]] = (),
+        succeeds: Succeeds | None = None,
     ) -> None:
         self.group, self.instance, self.definition = found.definition.group, found.instance, found.definition
         self.process = process
@@ -56,7 +58,7 @@ class Member:
         self._merging = Merging(process, found.instance, found.definition.netsplit, links, away)
         self.effects += transfer.enter(made, now_ms)
         base = {sender: number for sender, number in made.cut.items() if number and sender != frames.ORDER}
-        self.effects.append(Installed(made.view, made.joined, made.left, base, entry.serial))
+        self.effects.append(Installed(made.view, made.joined, made.left, base, entry.serial, succeeds))
         self._register(now_ms)
 
     @property
@@ -68,12 +70,24 @@ class Member:
         return self._passage.ended
 
     @property
+    def detached(self) -> bool:
+        """Whether this process hears no quorum of its view."""
+        return self._passage.detached
+
+    @property
+    def succeeded(self) -> Install | None:
+        """How this instance ended, if another one succeeds it."""
+        return self._passage.succeeded
+
+    @property
     def busy(self) -> bool:
         """Whether a change is under way or wanted, or the sequencer is to be asked again soon."""
         return self._passage.busy or bool(self.streams.serials and self.streams.serials.waiting)
 
     def _proceed(self, now_ms: int) -> None:
         """What follows from a step: this process's part as a proposer, then what a new view asks for."""
+        if not self.ended:
+            self._note(now_ms)
         self._passage.advance(now_ms)
         if self.ended or not self._passage.passed:
             return
@@ -123,6 +137,7 @@ class Member:
         """What a step leaves to be told: news for the peers, and what the sequencer is to be asked."""
         if self.ended:
             return
+        self._passage.settle_doubt()
         if self.streams.news:
             self.streams.news = False
             self._links.owe_status(self._passage.others)
@@ -180,7 +195,7 @@ class Member:
             self._relay_fetches(frame)
         elif 0 < frame.status.view <= self.view.number:
             text = f"view {self.view.number} of group {self.group!r} goes on without {frame.source}"
-            return Refused("expelled", text)
+            return Refused("expelled", text, self._passage.farewells.settled(frame.source))
         return self._reply(frame.source)
 
     def _on_member_frame(self, frame: Frame, now_ms: int) -> None:
@@ -247,8 +262,8 @@ class Member:
 
     def _on_control(self, source: Process, item: Control, now_ms: int) -> None:
         match item:
-            case frames.Install(decision):
-                self._passage.on_install(decision, now_ms)
+            case frames.Install(decision, _, ballot):
+                self._passage.on_install(decision, ballot, now_ms)
             case frames.StateChunk():
                 self.effects += self.transfer.on_chunk(source, item, now_ms)
             case frames.StateRefused():
@@ -272,6 +287,9 @@ class Member:
 
     def on_replied(self, peer: Process, reply: Reply, now_ms: int) -> None:
         """A call to a peer was answered."""
+        if self._passage.asks(peer):
+            self._on_noted(peer, reply, now_ms)
+            return
         if isinstance(reply, Refused) and self._passage.farewells.end(peer):
             self._links.close(peer)  # it was told, and is no more: where its process is now, a hail will tell
             return
@@ -284,16 +302,49 @@ class Member:
             for item in reply.control:
                 if isinstance(item, ANSWERS):
                     self._passage.on_item(peer, item, now_ms)
+                elif isinstance(item, Install):  # it has gone on to a successor
+                    self._passage.on_install(item.decision, item.ballot, now_ms)
+            if self.ended:
+                return
             self.streams.multicast.on_replied(peer)
             self.mail.on_replied(peer)
-        elif reply.code == "expelled":
-            self.end("expelled")
-        elif reply.code in ("unknown", "elsewhere"):
-            self._passage.gone(peer)
-        self._proceed(now_ms)
+        else:
+            self._on_refused(peer, reply)
+        if not self.ended:
+            self._proceed(now_ms)
 
-    def on_failed(self, peer: Process, refused: bool, now_ms: int) -> None:
-        """A call to a peer failed."""
+    def _on_refused(self, peer: Process, reply: Refused) -> None:
+        """A member does not take a frame. One that is `elsewhere` has gone on to a successor, and will tell of it."""
+        if reply.code == "expelled":
+            self._passage.expel(reply.settled)
+        elif reply.code == "ended":
+            self._passage.proven(peer, frames.ENDED)
+        elif reply.code == "unknown" and self._is_other_life(peer, reply.life):
+            self._passage.proven(peer, frames.DEAD)
+        elif reply.code == "unknown":
+            self._passage.gone(peer)
+
+    def _is_other_life(self, peer: Process, life: str) -> bool:
+        """Whether another life than the peer's answers at the peer's address, which no two have at a time."""
+        mine = life_of(self._links[peer].address) if peer in self._links else ""
+        return bool(life and mine) and life != mine
+
+    def _on_noted(self, peer: Process, reply: Reply, now_ms: int) -> None:
+        """One that may be in a later view than this one answered: it promises, or is in that view, or in none."""
+        if isinstance(reply, Frame):
+            for item in reply.control:
+                if isinstance(item, frames.Promise):
+                    self._passage.on_item(peer, item, now_ms)
+        else:
+            self._on_refused(peer, reply)
+        if not self.ended:
+            self._passage.ask_noted_again(peer)
+            self._proceed(now_ms)
+
+    def on_failed(self, peer: Process, refused: bool, dead: bool, now_ms: int) -> None:
+        """A call to a peer failed; `dead`: its own kernel says that its life is over."""
+        if dead:
+            self._passage.proven(peer, frames.DEAD)
         if peer in self.view.members:
             self.streams.multicast.on_failed(peer)
             self.mail.on_failed(peer)
@@ -302,6 +353,7 @@ class Member:
             self._proceed(now_ms)
         else:
             self._merging.on_failed(peer, refused)
+            self._proceed(now_ms)
 
     # leaving, and time
 
@@ -329,16 +381,47 @@ class Member:
 
     def on_registry(self, request: Request, answer: Answer | None, now_ms: int) -> None:
         """The registry answered, or did not."""
-        if isinstance(request, WitnessPrepare | WitnessAccept):
-            self._passage.on_witness(answer, now_ms)
+        match request:
+            case WitnessPrepare() | WitnessAccept():
+                self._passage.on_witness(answer, now_ms)
+            case Note(view=view) if view == self.view.number:
+                self._grounds.admission.on_noted(isinstance(answer, Done), now_ms)
+            case Register():
+                self._on_registered(request, answer, now_ms)
+            case _:
+                return
+        if not self.ended:
             self._proceed(now_ms)
-        else:
-            self._on_registered(answer, now_ms)
 
-    def _on_registered(self, answer: Answer | None, now_ms: int) -> None:
+    def _on_registered(self, request: Register, answer: Answer | None, now_ms: int) -> None:
         rival = self._registering.on_answer(answer)
-        if rival:
+        if isinstance(answer, WitnessDecided):
+            self._passage.on_witness(answer, now_ms)  # the instance that succeeds this one
+        elif isinstance(answer, Refusal) and answer.code == "Dissolved":
+            self.end("dissolved")
+        elif rival:
+            self._on_rival(rival, now_ms)
+        elif isinstance(answer, Entry) and request.view == self.view:
+            self._on_own_entry(answer)
+
+    def _on_own_entry(self, entry: Entry) -> None:
+        """What the registry knows of this instance: perhaps a later view, or an operator's order."""
+        if entry.view > self.view.number and self.process not in entry.members:
+            self.end("expelled")
+        elif entry.forked and self._passage.detached and not self._grounds.partitionable:
+            self._grounds.give_up_unheard()
+
+    def _on_rival(self, rival: Entry, now_ms: int) -> None:
+        """Another instance has the name, and stands above.
+
+        A detached member yields only once no quorum of its view can be again: until then its instance may go on.
+        """
+        if descends(rival.instance, self.instance):
+            self.end("expelled")  # it went on without this process, which did not hear of it
+        elif not self._passage.detached:
             self._give_way(self._merging.on_registered(rival, self.view, now_ms), now_ms)
+        elif self._grounds.survivors is not None:
+            self.end("merge")
 
     def on_hail(self, frame: Frame, hail: frames.OfHail, now_ms: int) -> frames.OfHail | None:
         """Somebody of the group that is elsewhere calls; what to say, nothing where this instance may be over soon."""
@@ -362,7 +445,16 @@ class Member:
         self._passage.end(reason)
 
     def _register(self, now_ms: int) -> None:
-        self.effects += [AskRegistry(request) for request in self._registering.due(self.view, now_ms)]
+        detached = self._passage.detached
+        leads = self.view.leader == self.process
+        if leads or not self._grounds.partitionable:
+            self.effects += [AskRegistry(request) for request in self._registering.due(self.view, detached, now_ms)]
+
+    def _note(self, now_ms: int) -> None:
+        """Have the registry note who may be in the next view."""
+        joiners = self._grounds.admission.to_note(now_ms)
+        if joiners:
+            self.effects.append(AskRegistry(Note(self.group, self.instance, self.view.number, joiners)))
 
     def tick(self, now_ms: int) -> None:
         self._passage.tick(now_ms)

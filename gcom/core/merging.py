@@ -2,9 +2,9 @@
 
 Of two the one that stands lower gives way: its leader tells its members, and each of them leaves, as a leave is (the
 cut is delivered), to enter the other one. A leader learns of another instance from the registry, and in a PARTITIONABLE
-group also by itself: it calls those who were cut off, at the addresses where they were. In a PRIMARY group all leave
-at once: there must not be two. In a PARTITIONABLE group each first sees for itself that it reaches the other's leader:
-else it would give up the members that it has for some that it cannot have.
+group also by itself: it calls those who were cut off, at the addresses where they were. Each member first sees for
+itself that it reaches the other's leader: else it would give up the members that it has for some that it cannot have.
+Of two PRIMARY instances lineage decides (gcom/values/lineage.py), of PARTITIONABLE ones size.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Merging:
         self.rival: GiveWay | None = None
         self._process = process
         self._instance = instance
-        self._checks = netsplit is Netsplit.PARTITIONABLE
+        self._partitionable = netsplit is Netsplit.PARTITIONABLE
         self._links = links
         self._away: dict[str, tuple[Process, Address]] = {}  # by name; the latest last
         self._hailed_ms = 0
-        for seat in known if self._checks else ():
+        for seat in known if self._partitionable else ():
             self._miss(*seat)
 
     @property
@@ -56,7 +56,7 @@ class Merging:
 
     def install(self, old: View, decision: Decision) -> None:
         """Who was put out, or gave way, goes on elsewhere, perhaps; who is back is missed no more."""
-        if not self._checks:
+        if not self._partitionable:
             return
         for process, reason in decision.left.items():
             if reason != "request" and process in old.members:
@@ -88,7 +88,7 @@ class Merging:
 
     def on_presence(self, instance: str, other: Presence, view: View, now_ms: int) -> bool:
         """Another instance's member says where it is; whether to leave now."""
-        if not self._checks or instance == self._instance or view.leader != self._process:
+        if not self._partitionable or instance == self._instance or view.leader != self._process:
             return False
         mine = precedence(len(view.members), view.number, self._instance)
         if mine < precedence(other.members, other.view, instance):
@@ -158,9 +158,9 @@ class Merging:
             self._links.close(self.rival.process)
         self.rival = told
         self.look(now_ms)
-        return not self._checks
+        return False
 
     def look(self, now_ms: int) -> None:
         """Call the rival, if that is still to be seen; a view change may have cut the link."""
-        if self.rival and self._checks:
+        if self.rival:
             self._links.open(self.rival.process, self.rival.address, now_ms)

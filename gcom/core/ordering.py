@@ -37,6 +37,9 @@ class Orderer(Protocol):
     def close(self) -> list[Up]:
         """The view ends and nothing more comes: what is held back for something that nobody has is given up."""
 
+    def abandon(self) -> list[Up]:
+        """After `close`, where another instance succeeds this one: what has no agreed serial is given up."""
+
 
 class NonOrdered:
     """Messages go to the application as they arrive."""
@@ -57,6 +60,9 @@ class NonOrdered:
         return []
 
     def close(self) -> list[Up]:
+        return []
+
+    def abandon(self) -> list[Up]:
         return []
 
 

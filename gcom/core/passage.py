@@ -10,7 +10,7 @@ from typing import assert_never
 
 from gcom.core import frames
 from gcom.core.change import AskWitness, Freeze, Obtain, Out, Say, State, ViewChange
-from gcom.core.effects import AskRegistry, Effect, Ended, Installed, MergeState, Suspected
+from gcom.core.effects import AskRegistry, Effect, Ended, Installed, MergeState, Quorum, Settled, Skip, Suspected
 from gcom.core.farewells import Farewells
 from gcom.core.frames import LEAVES_FOR, Ballot, Decision, Install, OfChange
 from gcom.core.links import Links
@@ -23,6 +23,7 @@ from gcom.core.witness import (
     WitnessAccept,
     WitnessDecided,
     WitnessNack,
+    WitnessPassed,
     WitnessPrepare,
     WitnessPromised,
 )
@@ -49,11 +50,15 @@ class Passage:
         self.ended: Ended | None = None
         self.leaves_for = ""  # why this process leaves, if it does
         self.effects: list[Effect] = []
-        self.grounds = Grounds(process, found.definition, entry.decision.view)
+        self.grounds = Grounds(process, found.definition, found.instance, entry.decision.view)
         self.farewells = Farewells()
         self.passed: list[tuple[View, Decision]] = []  # views that were left, and how, since the member asked last
         self._entry = entry  # that made the view
-        self._instance = found.instance
+        self._group, self._instance = found.definition.group, found.instance
+        self.succeeded: Install | None = None  # how this instance ended, if another one succeeds it
+        self._detached = False
+        self._doubt: tuple[int, int] | None = None  # own messages of which, while detached, nobody could say more
+        self._decided_by = entry.ballot  # the ballot of what is decided and not yet installed
         self._links = links
         self._streams = streams
         self._transfer = transfer
@@ -91,8 +96,14 @@ class Passage:
             self._say_suspected([peer])
 
     def gone(self, peer: Process) -> None:
-        """A peer's machine does not know it any more."""
+        """Whoever answers where a peer was does not know it."""
         if self.grounds.detector.gone(peer, "gone"):
+            self._say_suspected([peer])
+
+    def proven(self, peer: Process, proof: str) -> None:
+        """There is proof that a process will never vote again: a member, or one that may be in a later view."""
+        self._change.strike_off(peer)
+        if self.grounds.detector.proven(peer, proof):
             self._say_suspected([peer])
 
     def _say_suspected(self, peers: list[Process]) -> None:
@@ -129,10 +140,10 @@ class Passage:
         if item.view != self.view.number:
             return
         match item:
-            case frames.Prepare(_, ballot):
-                held = self._streams.holdings()
-                permitted, standing = self.grounds.permits(source), self._transfer.standing
-                self._carry_out(self._change.on_prepare(source, ballot, permitted, held, standing), now_ms)
+            case frames.Prepare(_, ballot, succession):
+                stands = (self._streams.holdings(), self._transfer.standing, self._streams.agreed, succession)
+                permitted = self.grounds.permits(source)
+                self._carry_out(self._change.on_prepare(source, ballot, permitted, *stands), now_ms)
             case frames.Promise():
                 self._change.on_promise(source, item)
             case frames.Nack(_, promised):
@@ -144,16 +155,23 @@ class Passage:
             case _:
                 assert_never(item)
 
-    def on_install(self, decision: Decision, now_ms: int) -> None:
-        """A value was decided."""
+    def on_install(self, decision: Decision, ballot: Ballot, now_ms: int, durable: bool = False) -> None:
+        """A value was decided, under a ballot; `durable`: the registry says so.
+
+        A late INSTALL of before a succession was promised is void: whoever decided it is dead, none who is left has
+        installed it, and they go on otherwise.
+        """
+        if ballot < self._change.fence and decision.succession is None and not durable:
+            return
         if decision.view.number != self.view.number + 1:
             if self.process in decision.joined and decision.view.number > self.view.number:
                 self.end("expelled")  # whoever admits it again takes it for a newcomer
             return
         takes_part = self.process in decision.view.members or decision.left.get(self.process) in LEAVES_FOR
         if not takes_part or not self._streams.within(decision.cut):
-            self.end("expelled")
+            self.expel(decision.cut.get(self.process))
             return
+        self._decided_by = ballot
         self._carry_out([Freeze()], now_ms)
         self._obtaining.want(decision, dict.fromkeys(decision.cut, self.others), decided=True)
         self._obtain(now_ms)
@@ -161,17 +179,38 @@ class Passage:
     def on_witness(self, answer: Answer | None, now_ms: int) -> None:
         """What the registry answered as the witness of a tie; who gets no answer that helps asks again."""
         match answer:
-            case WitnessDecided(number, decision) if number == self.view.number:
+            case WitnessDecided(number, decision, ballot) if number == self.view.number:
                 if self.process in decision.view.members:
-                    self._install_everywhere(decision, now_ms)
+                    self._install_everywhere(decision, ballot, now_ms)
                 else:
-                    self.on_install(decision, now_ms)
+                    self.on_install(decision, ballot, now_ms, durable=True)
             case WitnessPromised(number) if number == self.view.number:
                 self._change.on_witness(answer)
+                self.ask_noted(now_ms)
+            case WitnessPassed() if self._change.survivors is not None:
+                self.end("expelled")  # there was a later view, and nobody of it is known here: enter again
             case WitnessNack(number, promised) if number == self.view.number:
                 self._on_nack(promised, now_ms)
             case _:
                 pass
+
+    def asks(self, who: Process) -> bool:
+        """Whether this process wants the promise of one that is no member, and may be in a later view."""
+        return who in self._change.noted
+
+    def ask_noted(self, now_ms: int) -> None:
+        """Have those promise, too, who may be in a later view: they take no INSTALL of before from then on."""
+        prepare = self._change.prepare
+        for who, address in self._change.noted.items():
+            self._links.open(who, address, now_ms)
+            if prepare:
+                self._links.say(who, prepare)
+
+    def ask_noted_again(self, who: Process) -> None:
+        """Repeat the question with the next heartbeat, where its answer did not come with the call's end."""
+        prepare = self._change.prepare
+        if prepare and self.asks(who):
+            self._links.say_later(who, prepare)
 
     def _on_nack(self, promised: Ballot, now_ms: int) -> None:
         """Whoever proposes with a higher ballot is given time."""
@@ -181,6 +220,7 @@ class Passage:
     def advance(self, now_ms: int) -> None:
         """Whatever this process can do as a proposer by now."""
         self.grounds.brought = bool(self._streams.brought)
+        self._change.survivors = self.grounds.survivors
         view = self.view
         while not self.ended and self.view is view and self._step(now_ms):
             pass
@@ -196,16 +236,16 @@ class Passage:
             return True
         decision = self._change.decided(live)
         if decision is not None:
-            self._install_everywhere(decision, now_ms)
+            self._install_everywhere(decision, self._change.ballot, now_ms)
             return False
         self._carry_out(self._change.ask_witness(live, now_ms, spared), now_ms)
-        stale = self._change.is_stale(live) and self.grounds.has_quorum
+        stale = self._change.is_stale(live) and self.grounds.may_decide
         if stale or (not self._change.proposing and self._should_propose(now_ms)):
             if self._change.spent:
                 self.end("expelled")  # no honest member drives a ballot so high
                 return False
-            ask, held = self.live_others, self._streams.holdings()
-            self._carry_out(self._change.propose(held, ask, now_ms, self._transfer.standing), now_ms)
+            ask, held, agreed = self.live_others, self._streams.holdings(), self._streams.agreed
+            self._carry_out(self._change.propose(held, ask, now_ms, self._transfer.standing, agreed), now_ms)
             return True
         return False
 
@@ -243,9 +283,10 @@ class Passage:
                     self._promised_ms = now_ms
                     if not self._obtaining.decided:
                         self._obtaining.clear()
-                case AskWitness(ballot, decision):
+                case AskWitness(ballot, decision, succession):
                     where = (self._instance, self.view.number, ballot)
-                    request = WitnessAccept(*where, decision) if decision else WitnessPrepare(*where)
+                    group = self._group if succession else ""
+                    request = WitnessAccept(*where, decision, group) if decision else WitnessPrepare(*where, group)
                     self.effects.append(AskRegistry(request))
                 case Obtain(decision, holders):
                     self._obtaining.want(decision, holders, decided=False)
@@ -270,20 +311,36 @@ class Passage:
             self._obtaining.clear()
             self._carry_out(self._change.complete(), now_ms)
 
-    def _install_everywhere(self, decision: Decision, now_ms: int) -> None:
-        """This process's proposal is decided: tell all who take part, and those who come."""
-        for joiner in decision.joined:
-            self._links.open(joiner, decision.view.address(joiner), now_ms)
-        install = Install(decision, self._streams.serial_after(decision))
-        for peer in [*self.live_others, *decision.joined]:
-            self._links.say(peer, install)
-        self.on_install(decision, now_ms)
+    def _install_everywhere(self, decision: Decision, ballot: Ballot, now_ms: int) -> None:
+        """A value is decided: tell all who take part, and those who come.
+
+        Whoever was told so by the registry may not hold the cut yet, nor know the serial after it. So it tells those
+        who come only once it has installed: their statuses say that they are behind.
+        """
+        if not self._streams.missing(decision.cut, now_ms):
+            for joiner in decision.joined:
+                self._links.open(joiner, decision.view.address(joiner), now_ms)
+            install = Install(decision, self._streams.serial_after(decision), ballot)
+            for peer in [*self.live_others, *decision.joined]:
+                self._links.say(peer, install)
+        self.on_install(decision, ballot, now_ms, durable=True)
 
     def _install(self, decision: Decision, now_ms: int) -> None:
         serial = self._streams.serial_after(decision)
-        self.effects += self._streams.close(decision)
+        doubt = self._streams.unconfirmed
+        closed = self._streams.close(decision)
+        self.effects += closed
         if self.process not in decision.view.members:
             self.finish(Ended(self.view.number, self.leaves_for or "request", decision.view.number))
+            return
+        install = Install(decision, serial, self._decided_by)
+        if decision.succession:
+            self.succeeded = install
+            self._links.rewire({peer: self.view.address(peer) for peer in self.live_others}, (), now_ms)
+            for peer in self.live_others:
+                self._links.say(peer, install)
+            self._settle(doubt, [skip for skip in closed if isinstance(skip, Skip) and skip.sender == self.process])
+            self.finish(Ended(self.view.number, "succession", into=decision.succession.instance))
             return
         number = decision.view.number
         self.passed.append((self.view, decision))
@@ -291,7 +348,7 @@ class Passage:
         self.farewells.left_view(decision, self._behind)
         self._streams.install(decision, serial)
         self.effects += self._transfer.install(decision, now_ms)
-        self._begin_view(Install(decision, serial), now_ms)
+        self._begin_view(install, now_ms)
         self.effects.append(Installed(decision.view, decision.joined, decision.left))
 
     def _begin_view(self, entry: Install, now_ms: int) -> None:
@@ -316,6 +373,51 @@ class Passage:
         """The stay is over without a cut: say what of this process's messages may not have arrived."""
         self.finish(Ended(self.view.number, reason, None, self._streams.unconfirmed))
 
+    def expel(self, arrived: int | None) -> None:
+        """The group goes on without this process, with its messages up to `arrived`; None: that is not known."""
+        doubt = self._streams.unconfirmed
+        if arrived is not None and doubt:
+            first, last = doubt
+            never = [Skip(self.process, arrived + 1, last - arrived, self.view.number)] if arrived < last else []
+            self._settle((min(first, arrived + 1), last), never)
+            doubt = None
+        self.finish(Ended(self.view.number, "expelled", None, doubt, arrived=arrived))
+
+    def _settle(self, doubt: tuple[int, int] | None, never: list[Skip]) -> None:
+        """Of this process's own messages that were in doubt, those that it lists will never be delivered."""
+        if doubt is None:
+            return
+        following, last = doubt
+        for skip in sorted(never, key=lambda skip: skip.first):
+            if following < skip.first:
+                self.effects.append(Settled(following, skip.first - 1, arrived=True))
+            following = max(following, skip.first + skip.count)
+            self.effects.append(Settled(skip.first, following - 1, arrived=False))
+        if following <= last:
+            self.effects.append(Settled(following, last, arrived=True))
+        self._doubt = None
+
+    def settle_doubt(self) -> None:
+        """What was in doubt while this process was detached is settled once every member of the view holds it."""
+        unconfirmed = self._streams.unconfirmed
+        if self._doubt and not self._detached and (unconfirmed is None or unconfirmed[0] > self._doubt[1]):
+            self._settle(self._doubt, [])
+
+    @property
+    def detached(self) -> bool:
+        """Whether this process hears no quorum of its view: a state, and no end (DESIGN 10)."""
+        return self._detached
+
+    def _look_for_quorum(self, now_ms: int) -> None:
+        """Become detached, or attached again."""
+        detached = self.grounds.is_detached(now_ms)
+        unconfirmed = self._streams.unconfirmed
+        if (detached or self._detached) and unconfirmed:
+            self._doubt = (min(unconfirmed[0], self._doubt[0]) if self._doubt else unconfirmed[0], unconfirmed[1])
+        if detached != self._detached:
+            self._detached = detached
+            self.effects.append(Quorum(self.view.number, not detached, unconfirmed))
+
     def finish(self, ended: Ended) -> None:
         """The stay is over."""
         self.ended = ended
@@ -332,12 +434,10 @@ class Passage:
         self._transfer.tick(now_ms)
         if self._transfer.seeking:
             self.seek(self.process)
-        if self.grounds.is_detached(now_ms):
-            self.end("fork" if self.grounds.partitionable else "quorum")
+        if self.grounds.partitionable and (self.grounds.is_detached(now_ms) or self.grounds.detector.alone):
+            self.end("fork")  # this side begins anew (docs/protocols/netsplit.md)
             return
-        if self.grounds.detector.alone:
-            self.end("fork")  # the rest may begin anew (docs/protocols/netsplit.md)
-            return
+        self._look_for_quorum(now_ms)
         if now_ms - self._installed_ms >= 2 * limits.SILENCE_MS:
             for peer in sorted(self._behind):
                 self.suspect(peer, "stuck")

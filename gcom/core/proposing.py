@@ -6,12 +6,13 @@ from collections.abc import Iterable, Set
 
 from gcom.core.admission import Admission
 from gcom.core.detector import CUT_OFF, Detector
-from gcom.core.frames import ORDER, Decision, Promise
+from gcom.core.frames import ORDER, Decision, Promise, Succession
 from gcom.core.mesh import Mesh, Misses, as_bits
 from gcom.core.quorum import is_quorum
 from gcom.core.transfer import sources
 from gcom.values import names
 from gcom.values.definition import Definition, Netsplit
+from gcom.values.lineage import successor
 from gcom.values.names import Process
 from gcom.values.view import View
 
@@ -28,7 +29,8 @@ class Grounds:
     `frozen`: a member has promised to a change that this process may know nothing of.
     """
 
-    def __init__(self, process: Process, definition: Definition, view: View) -> None:
+    def __init__(self, process: Process, definition: Definition, instance: str, view: View) -> None:
+        self.instance = instance
         self.detector = Detector(process, definition.tie_breaker)
         self._mesh = Mesh()
         self.unheard: Misses = {}  # who does not hear whom, as this process can say
@@ -40,6 +42,7 @@ class Grounds:
         self.seekers: dict[Process, None] = {}
         self.frozen = False
         self.brought = False  # a state waits for the next view's barrier, to be merged
+        self.given_up: set[Process] = set()  # whom an operator gave up, though nothing proves that they are dead
         self.at_registry = True  # the view's sequencer
         self.unserved: dict[Process, None] = {}  # members that the registry's sequencer does not serve
         self._reaching: dict[Process, None] = {}  # members that the registry has answered for RETURN_MS
@@ -54,6 +57,7 @@ class Grounds:
         self.unserved, self._reaching = {}, {}
         self.frozen = False
         self.seekers = {}
+        self.given_up = set()
         self.dropped = self._dropped_patiently = ()
         self._mesh, self._beyond, self.unheard = Mesh(), set(), {}
         self.leavers = {member: why for member, why in self.leavers.items() if member in view.members}
@@ -108,6 +112,27 @@ class Grounds:
         """Whether the live members are a quorum, or may be one with the witness."""
         return self._is_quorum(self.live)
 
+    @property
+    def survivors(self) -> frozenset[Process] | None:
+        """Who is left of a view in which no quorum can be again, since the others are proven dead; None: one can be.
+
+        A quorum that cannot be now is no such thing: whoever is silent, or only refuses, may come again.
+        """
+        left = set(self._view.members).difference(self.detector.dead, self.given_up)
+        if self.partitionable or self._is_quorum(left):
+            return None
+        return frozenset(left)
+
+    def give_up_unheard(self) -> None:
+        """An operator's order: go on without those who are not heard, though nothing proves that they are dead."""
+        self.given_up = set(self.detector.suspects)
+
+    @property
+    def may_decide(self) -> bool:
+        """Whether those who can be expected to answer are enough to decide on the next view, or on a successor."""
+        survivors = self.survivors
+        return self.has_quorum if survivors is None else survivors <= self.live
+
     def on_registry(self, member: Process, cut_off: bool, reaches: bool) -> None:
         """What a member of the view says of the registry; a change of the sequencer is a change of the view."""
         if cut_off:
@@ -125,7 +150,7 @@ class Grounds:
     @property
     def urgent(self) -> bool:
         """Whether a change is wanted for more than joins."""
-        asked = self.frozen or self.leavers or self.unserved or self._may_return
+        asked = self.frozen or self.leavers or self.unserved or self._may_return or self.survivors
         return bool(asked or self.seekers or self.brought or self._failed or self.detector.accused or self._drops)
 
     @property
@@ -146,7 +171,7 @@ class Grounds:
     def may_propose(self, now_ms: int) -> bool:
         """Whether this process should propose, as far as the others go: joins alone wait for one another a little."""
         ripe = self.urgent or self.admission.gathered(self.live, now_ms)
-        return ripe and self.has_quorum and self.permits(self._process)
+        return ripe and self.may_decide and self.permits(self._process)
 
     def permits(self, proposer: Process) -> bool:
         """Whether this process, or a quorum, suspects every rank above the proposer's: the bully's rule, by votes.
@@ -158,6 +183,8 @@ class Grounds:
         if proposer in self.dropped:
             return False
         above = self._view.members[: self._view.rank(proposer)]
+        if self.survivors is not None and self.survivors.isdisjoint(above):
+            return True  # the oldest that is not proven dead
         alone = proposer != self._process
         votes = {member: self.detector.by_quorum(member, witness=True) or member in self.dropped for member in above}
         return all(votes[member] or (alone and self.detector.suspected(member)) for member in above)
@@ -176,13 +203,27 @@ class Grounds:
         old = self._view
         stay = [member for member in old.members if member in promises and member not in reasons] or [self._process]
         left = {member: reasons.get(member, "silence") for member in old.members if member not in stay}
-        joiners = self.admission.ready(set(stay), left)
+        made = self._succession(left)
+        joiners = [] if made else self.admission.ready(set(stay), left)
         members = (*stay, *[joiner.process for joiner in joiners])
         addresses = (*map(old.address, stay), *[joiner.address for joiner in joiners])
-        view = View(old.number + 1, members, addresses, is_started(self._definition, members, old.started))
+        started = is_started(self._definition, members, old.started and made is None)
+        view = View(old.number + 1, members, addresses, started)
         streams = (*old.members, ORDER) if self._definition.total else old.members
         cut = {sender: max(promise.held.get(sender, 0) for promise in promises.values()) for sender in streams}
+        if made and ORDER in cut:
+            cut[ORDER] = max(promise.agreed for promise in promises.values())
         at_registry = self._may_return or (self.at_registry and not self.unserved)
         standings = {member: promises[member].standing for member in stay}
-        given = sources(view.number, standings, [joiner.process for joiner in joiners if joiner.takes_state])
-        return Decision(view, tuple(joiner.process for joiner in joiners), left, cut, at_registry, given)
+        number = 1 if made else view.number  # of the view at whose barrier the state is taken
+        given = sources(number, standings, [joiner.process for joiner in joiners if joiner.takes_state], bool(made))
+        return Decision(view, tuple(joiner.process for joiner in joiners), left, cut, at_registry, given, made)
+
+    def _succession(self, left: dict[Process, str]) -> Succession | None:
+        """What the next view is the first of, where no quorum of this one can be again."""
+        if self.survivors is None:
+            return None
+        gone = {who: proof for who, proof in self.detector.dead.items() if who in left}
+        gives_up = tuple(who for who in left if who in self.given_up and who not in gone)
+        instance = successor(self.instance, self._process.partition("#")[2])
+        return Succession(instance, "operator" if gives_up else "proof", gone, gives_up)

@@ -19,7 +19,10 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
+    """What is under the name; `former` is the instance that the asker was in, which may have been dissolved."""
+
     group: str
+    former: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,8 @@ class ListGroups:
 class Claim:
     """Become the first member of an instance, in view 1.
 
-    Granted if the entry is still (instance, view), and that is an empty group (view 0), or one whose members are all
-    `dead` and whose lease has run out; then the answer carries a new instance. For a survivor, which was `former` in
-    that view, PROOF_MS without a renewal are enough. After an operator's `Fork` any former member needs no more.
+    Granted if the entry is still (instance, view), and that is an empty group (view 0), or one of which all whom the
+    registry knows are in `gone`: proven dead, and whose lease has run out. Then the answer carries a new instance.
     """
 
     group: str
@@ -43,20 +45,32 @@ class Claim:
     view: int
     process: Process
     address: Address
-    dead: bool = False
-    former: Process = ""
+    gone: tuple[Process, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A leader says what its instance is and which view is in force; renews the lease.
+    """A member says what its instance is and which view it has; renews the lease, unless it is `detached`.
 
-    The entry of another instance as the answer: that one is the group now, and this one is to give way to it.
+    The entry of another instance as the answer: that one is the group now, and this one is to give way to it. A later
+    view of its own without it: it was put out.
     """
 
     definition: Definition
     instance: str
     view: View
+    process: Process
+    detached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A leader may admit these in the view after `view`: they count as members until a later view is registered."""
+
+    group: str
+    instance: str
+    view: int
+    joiners: tuple[tuple[Process, Address], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +84,22 @@ class Unregister:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Forget an empty group, or one whose lease has run out."""
+    """Forget an empty group."""
 
     group: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """An operator's order: a former member may claim the entry without proof, as long as it is this instance's.
-
-    Until then, for FORK_MS at most, the instance cannot register; after that it gives way.
+    """An operator's order, good for FORK_MS: what is left of the entry's latest view begins a successor without proof
+    that the others are dead.
     """
 
     group: str
     instance: str
 
 
-Request = Create | Lookup | ListGroups | Claim | Register | Unregister | Remove | Fork | WitnessRequest
+Request = Create | Lookup | ListGroups | Claim | Register | Note | Unregister | Remove | Fork | WitnessRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +112,10 @@ class Entry:
     members: tuple[Process, ...]
     addresses: tuple[Address, ...]
     alive: bool  # there is a lease and it has not run out; false while nobody has joined
-    forked: bool = False  # an operator lets a former member claim it
+    forked: bool = False  # an operator lets what is left of it begin a successor without proof
+    others: tuple[tuple[Process, Address], ...] = ()  # noted for a later view, or registered in an older one
+    detached: bool = False  # nobody of it hears a quorum
+    after: tuple[str, int] = ("", 0)  # the instance and view that this instance follows, if any
 
 
 @dataclass(frozen=True, slots=True)

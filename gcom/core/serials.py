@@ -261,6 +261,8 @@ class Serials:
     def serial_after(self, decision: Decision) -> int:
         """Where the order stands once this view has ended with a decision; its part of the log must be here."""
         end = decision.cut.get(ORDER, 0)
+        if decision.succession:
+            return end
         beyond = dict.fromkeys(self.view.members, 0)
         for sender, first, last in self.log.between(end, self.log.end):
             beyond[sender] += last - first + 1
@@ -272,10 +274,16 @@ class Serials:
         return self._passed <= end
 
     def close(self, decision: Decision) -> list[Span]:
-        """The rest of the view's order: the log up to the cut, then what has no serial by rank and number."""
+        """The rest of the view's order: the log up to the cut, then what has no serial by rank and number.
+
+        Before a succession what has no agreed serial is given none: those who died may have decided on serials of
+        their own, and have delivered by them.
+        """
         end = decision.cut.get(ORDER, 0)
         self.log.truncate(end)
         spans = self.log.between(self._passed, end)
+        if decision.succession:
+            return spans
         for member in self.view.members:
             first, last = self.log.ordered.get(member, 0) + 1, decision.cut.get(member, 0)
             if first <= last:

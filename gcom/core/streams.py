@@ -37,6 +37,7 @@ class Streams:
         self.multicast = _multicast(definition, process)
         self.serials = Serials(process, group, instance) if definition.total else None
         self.brought: list[tuple[Process, int, Brought]] = []  # delivered in this view: by whom, its number
+        self.delivered = 0  # of this process's own messages
         self.news = False  # something that the others wait for is to be told them
         self._merges = definition.netsplit is Netsplit.PARTITIONABLE
         self._basic = definition.multicast is Multicast.BASIC
@@ -64,6 +65,10 @@ class Streams:
     def pending(self) -> int:
         """Messages that have no number yet."""
         return len(self._pending)
+
+    @property
+    def unsent(self) -> list[Payload]:
+        return list(self._pending)
 
     def submit(self, payloads: list[Payload]) -> None:
         self._pending += payloads
@@ -149,7 +154,9 @@ class Streams:
 
     def _hand_over(self, ups: list[Up]) -> list[Effect]:
         for up in ups:
-            if isinstance(up, Deliver) and up.run.sender != self.process:
+            if isinstance(up, Deliver) and up.run.sender == self.process:
+                self.delivered = up.run.last
+            elif isinstance(up, Deliver):
                 sender, last = up.run.sender, up.run.last
                 if last > self._highest.get(sender, 0):
                     self._highest[sender] = self._clock[sender] = last
@@ -195,6 +202,11 @@ class Streams:
         held = self.multicast.holdings()
         return {**held, ORDER: self.serials.log.end} if self.serials else held
 
+    @property
+    def agreed(self) -> int:
+        """Up to which serial a majority was known to hold the order."""
+        return self.serials.agreed if self.serials else 0
+
     def missing(self, cut: dict[Process, int], now_ms: int) -> list[Range]:
         """What of the cut is not yet here."""
         gaps = self.multicast.missing(cut, now_ms)
@@ -220,7 +232,8 @@ class Streams:
         effects = self._pass_up(runs) + self._lose(lost)
         if self.serials:
             effects += self._hand_over(self._ordering.order(self.serials.close(decision)))
-        return effects + self._hand_over(self._ordering.close())
+        effects += self._hand_over(self._ordering.close())
+        return effects + self._hand_over(self._ordering.abandon()) if decision.succession else effects
 
     def take_brought(self) -> list[tuple[Process, Brought]]:
         """The states that were brought in the view that is closed, in an order that all share; none twice."""

@@ -52,6 +52,17 @@ class Total:
         self._closing = True
         return self._release()
 
+    def abandon(self) -> list[Deliver | Skip]:
+        """After `close`: what has come and has no serial is given up, and gets none."""
+        given_up: list[Deliver | Skip] = []
+        for sender, runs in self._held.items():
+            lost = self._lost[sender]
+            ranges = {**{first: run.last for first, run in runs.items()}, **lost}
+            given_up += [Skip(sender, first, last - first + 1, self._view) for first, last in sorted(ranges.items())]
+            runs.clear()
+            lost.clear()
+        return given_up
+
     def _release(self) -> list[Deliver | Skip]:
         released: list[Deliver | Skip] = []
         while self._order:

@@ -27,10 +27,13 @@ STANDINGS: dict[Keeping, tuple[Keeping, ...]] = {
 }
 
 
-def sources(number: int, standings: dict[Process, Standing], joiners: Iterable[Process]) -> dict[Process, Source]:
+def sources(
+    number: int, standings: dict[Process, Standing], joiners: Iterable[Process], anew: bool = False
+) -> dict[Process, Source]:
     """Whose state each member that waits is given in view `number`: of those who stay, oldest first, and of joiners.
 
-    A donor that stays, and has not failed, is kept. Who can be given none is its own source: it goes on without.
+    A donor that stays, and has not failed, is kept, unless the views are numbered `anew`. Who can be given none is its
+    own source: it goes on without.
     """
     donors = [who for who, standing in standings.items() if standing.keeping is Keeping.WHOLE]
     donors = donors or [who for who, standing in standings.items() if standing.keeping is Keeping.LATER][:1]
@@ -39,7 +42,7 @@ def sources(number: int, standings: dict[Process, Standing], joiners: Iterable[P
     for who in [*waiting, *joiners]:
         standing = standings.get(who, NO_STANDING)
         source = standing.source
-        if source is None or source[0] not in standings or source[0] in standing.failed:
+        if anew or source is None or source[0] not in standings or source[0] in standing.failed:
             source = next((donor for donor in donors if donor not in standing.failed), who), number
         found[who] = source
     return found
@@ -134,6 +137,10 @@ class Transfer:
         self._wanted = None
         self._become(Keeping.LATER if self._gives else Keeping.NOTHING)
         return [StateLost(view, self._why_lost)]
+
+    def inherit(self, former: Transfer) -> None:
+        """This process goes on in an instance that succeeds its own: it stands with the state as it stood there."""
+        self.keeping, self._lacking = former.keeping, former._lacking
 
     def enter(self, decision: Decision, now_ms: int) -> list[Effect]:
         """This process is let in."""
@@ -243,7 +250,7 @@ class Transfer:
             return []
         self._wanted, self._got = None, (wanted.donor, wanted.count)
         self._become_whole()
-        return [SetState(wanted.source[1], b"".join(wanted.chunks))]
+        return [SetState(wanted.source[1], b"".join(wanted.chunks), wanted.donor)]
 
     def tick(self, now_ms: int) -> None:
         """Give up a donor that gives nothing; time in which this process was itself held up does not count."""

@@ -17,25 +17,28 @@ from typing import assert_never
 
 from gcom.core.frames import Ballot, Decision
 from gcom.values import limits
+from gcom.values.names import Address, Process
 
 
 @dataclass(frozen=True, slots=True)
 class WitnessPrepare:
-    """The owner of `ballot` asks for a promise in the change out of view `view`."""
+    """The owner of `ballot` asks for a promise in the change out of view `view`; with a `group`, for a succession."""
 
     instance: str
     view: int
     ballot: Ballot
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class WitnessAccept:
-    """Half of the view has accepted the decision under the ballot: decide it."""
+    """Half of the view, or all that is left of it, has accepted the decision under the ballot: decide it."""
 
     instance: str
     view: int
     ballot: Ballot
     decision: Decision
+    group: str = ""
 
 
 WitnessRequest = WitnessPrepare | WitnessAccept
@@ -43,18 +46,23 @@ WitnessRequest = WitnessPrepare | WitnessAccept
 
 @dataclass(frozen=True, slots=True)
 class WitnessPromised:
-    """Nothing below the ballot will be accepted, and nothing was decided with this witness before."""
+    """Nothing below the ballot will be accepted, and nothing was decided with this witness before.
+
+    For a succession `noted` are all that the registry knows of in this view or a later one, and where.
+    """
 
     view: int
     ballot: Ballot
+    noted: tuple[tuple[Process, Address], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class WitnessDecided:
-    """The next view of `view` is this, and no other."""
+    """The next view of `view` is this, and no other; it was decided under `ballot`."""
 
     view: int
     decision: Decision
+    ballot: Ballot
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +125,13 @@ class Witness:
         self._records = {record.instance: record for record in records}
         self._save = save
 
+    def decided(self, instance: str, view: int) -> WitnessDecided | None:
+        """What followed a view of an instance, if this witness decided it, and nothing after it."""
+        record = self._records.get(instance)
+        if record is None or record.view != view or record.decided is None:
+            return None
+        return WitnessDecided(view, record.decided, record.promised)
+
     def ask(self, request: WitnessRequest) -> WitnessAnswer:
         record = self._records.get(request.instance)
         if record is None and len(self._records) >= limits.WITNESS_RECORDS_MAX:
@@ -124,7 +139,7 @@ class Witness:
         if record and record.view > request.view:
             return WitnessPassed(record.view)
         if record and record.view == request.view and record.decided:
-            return WitnessDecided(record.view, record.decided)
+            return WitnessDecided(record.view, record.decided, record.promised)
         match request:
             case WitnessPrepare():
                 return self._on_prepare(record, request)
@@ -145,7 +160,7 @@ class Witness:
             promised = record.promised if record and record.view == request.view else request.ballot
             return WitnessNack(request.view, promised)
         self._become(Vote.DECIDED, replace(record, decided=request.decision))
-        return WitnessDecided(request.view, request.decision)
+        return WitnessDecided(request.view, request.decision, request.ballot)
 
     def _become(self, vote: Vote, record: Record) -> None:
         """Make a word durable before it is said; said again, it is there already."""

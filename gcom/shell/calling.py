@@ -126,6 +126,7 @@ class Calling(ABC):
         """Raises NotAMember, Detached. Holds the lock."""
         stay = self._stay
         stay.raise_if_ended()
+        stay.raise_if_detached()
         if stay.leaving:
             raise NotAMember(f"group {stay.machine.group!r} is being left: nothing more is sent in it")
         return stay

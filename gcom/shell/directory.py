@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from threading import Event
 from time import monotonic
 
 from gcom import errors
@@ -20,6 +21,7 @@ from gcom.values.names import Address
 
 REGISTRY_DEFAULT = "127.0.0.1:7411"
 REGISTRY_VARIABLE = "GCOM_REGISTRY"
+STARTING_S, STARTING_POLL_S = 15.0, 0.25  # so long a registry that starts is waited for, and asked so often
 _IDLE_MAX = 2  # connections kept between requests
 
 
@@ -48,7 +50,7 @@ class DirectoryClient:
         self._put = put or pyro.Caller.call
         self._timeout_s = timeout_s
         self._idle: list[pyro.Caller] = []  # append and pop are atomic
-        self._closed = False
+        self._closed = Event()
 
     def ask(self, request: Request) -> Answer:
         """The directory's answer; a refusal is an answer."""
@@ -100,15 +102,24 @@ class DirectoryClient:
 
     def close(self) -> None:
         """Drop the connections; requests in progress go on."""
-        self._closed = True
+        self._closed.set()
         while self._idle:
             self._idle.pop().close()
 
     def _entry(self, request: Request) -> Entry:
-        answer = _accepted(self.ask(request))
+        answer = _accepted(self._ask_patiently(request))
         if not isinstance(answer, Entry):
             raise errors.PeerError(f"registry {self.address} answered a {type(request).__name__} with {answer!r:.80}")
         return answer
+
+    def _ask_patiently(self, request: Request) -> Answer:
+        """As `ask`; a registry that starts gives no name away for some seconds, which are waited for."""
+        deadline = monotonic() + STARTING_S
+        while True:
+            answer = self.ask(request)
+            starting = isinstance(answer, Refusal) and answer.code == "RegistryStarting"
+            if not starting or monotonic() >= deadline or self._closed.wait(STARTING_POLL_S):
+                return answer
 
     def _call(self, data: bytes, deadline: float) -> bytes:
         try:
@@ -134,7 +145,7 @@ class DirectoryClient:
             return self._put(caller, data, max(0.001, deadline - monotonic()))
 
     def _keep(self, caller: pyro.Caller) -> None:
-        if self._closed or len(self._idle) >= _IDLE_MAX:
+        if self._closed.is_set() or len(self._idle) >= _IDLE_MAX:
             caller.close()
         else:
             self._idle.append(caller)

@@ -35,7 +35,10 @@ from gcom.shell.happenings import (
     Event,
     Lost,
     Message,
+    QuorumLost,
+    QuorumRegained,
     Returned,
+    Settled,
     StateLost,
     Suspicion,
     Undelivered,
@@ -57,7 +60,17 @@ if TYPE_CHECKING:
 
 
 _Event = (
-    Deliver | DeliverUnicast | effects.Undelivered | Installed | Skip | Suspected | effects.StateLost | Gone | Entered
+    Deliver
+    | DeliverUnicast
+    | effects.Undelivered
+    | Installed
+    | effects.Quorum
+    | effects.Settled
+    | Skip
+    | Suspected
+    | effects.StateLost
+    | Gone
+    | Entered
 )
 HeldBy = Literal["sender", "majority", "all"]
 GOING_S = 1.0  # of the time that a leave is given, what is kept for the view change without this process
@@ -143,7 +156,7 @@ class Group(Calling, Stateful):
             return
         with self._node.lock:
             stay = self._membership.stay
-            if stay.ended is not None or stay.leaving or not stay.room:
+            if stay.ended is not None or stay.detached or stay.leaving or not stay.room:
                 stay = self._await_room(timeout_s, deadline_of(timeout_s))
             stay.put(payload)
 
@@ -161,8 +174,10 @@ class Group(Calling, Stateful):
             number = stay.last_number
             with stay.awaiting_acks():
                 while not _is_held(stay, number, held_by):
+                    stay.raise_if_detached()
                     if not stay.wait(deadline):
                         raise GComTimeout(_why_not_held(stay, number, held_by, timeout_s))
+            stay.confirm(number, held_by)
 
     def send_many(self, payloads: Iterable[Payload], timeout_s: float | None = 10.0) -> None:
         """As `send`, for each; `timeout_s` holds for each. What was sent before an error stays sent."""
@@ -200,6 +215,7 @@ class Group(Calling, Stateful):
         with self._node.lock, (stay := self._stay).awaiting_acks():
             while stay.unnumbered or not stay.machine.flushed:
                 stay.raise_if_ended()
+                stay.raise_if_detached()
                 if not stay.wait(deadline):
                     why = stay.machine.waits_for or "the members to confirm"
                     text = f"not all that was sent in group {self.name!r} has arrived after {timeout_s} s"
@@ -343,6 +359,10 @@ class Group(Calling, Stateful):
             case Skip(sender, first, count, _):
                 self._reading = arrival
                 return Lost(sender, first, count)
+            case effects.Quorum(_, has, in_doubt):
+                return QuorumRegained(in_doubt) if has else QuorumLost(in_doubt)
+            case effects.Settled(first, last, arrived):
+                return Settled(first, last, arrived)
             case Suspected(process, _, reason):
                 return Suspicion(process, reason)
             case effects.StateLost(view, reason):
@@ -438,7 +458,7 @@ def _is_held(stay: Stay, number: int, held_by: HeldBy) -> bool:
     """Raises NotAMember or Detached if the stay has ended and the message may not have arrived."""
     machine, ended = stay.machine, stay.ended
     lacking = len(machine.lacking(number))
-    if not lacking or (held_by == "majority" and 2 * lacking < len(stay.members)):
+    if machine.placed(number) and (not lacking or (held_by == "majority" and 2 * lacking < len(stay.members))):
         return True
     if ended is not None and (ended.settled is None or number > machine.number):
         stay.raise_if_ended()

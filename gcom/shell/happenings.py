@@ -97,6 +97,37 @@ class Suspicion:
 
 
 @dataclass(frozen=True, slots=True)
+class QuorumLost:
+    """This process hears no quorum of its view: it is detached, and `send` raises, until it hears one again.
+
+    It stays in its view, and nothing is lost by that. `in_doubt` are the first and last of its own messages that some
+    member may not hold; a Settled event says of each what became of it.
+    """
+
+    in_doubt: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumRegained:
+    """This process hears a quorum of its view again: the group goes on, and so does `send`."""
+
+    in_doubt: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of this process's own messages first … last, which were in doubt.
+
+    `arrived`: they are delivered wherever the group goes on. Else they never will be: to send their content again makes
+    no doubles.
+    """
+
+    first: int
+    last: int
+    arrived: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StateLost:
     """Nobody can give this process the group's state: it goes on from `view` without. `reason` says who failed how."""
 
@@ -106,11 +137,13 @@ class StateLost:
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """This process's stay is over. Reason request or exit: it left; expelled, quorum, fork or merge: it lost the group.
+    """This process's stay is over. Reason request or exit: it left. Expelled: the group went on without it. Succession:
+    too few were left, and it goes on, with what is left, in an instance that succeeds its own. Merge, or fork (of a
+    PARTITIONABLE group): it goes over to another instance. Dissolved: all others have left. Taken: on its way back its
+    name was another's. State: its own set_state raised. Defect: one of GCom's.
 
-    (Or state: its own set_state raised; or defect: one of GCom's.)
-
-    `unconfirmed`: first and last of its own messages that may not have arrived everywhere; `unsent`: how many more
+    `unconfirmed`: first and last of its own messages of which nobody can say any more whether they arrived; `unsent`:
+    how many more
     `send` had taken that never got a number. `returning`: it tries to come back, and `Returned` will say so.
     `undelivered`: how many of its unicasts may not have arrived.
     """
@@ -134,4 +167,5 @@ class Returned:
     instance: str
 
 
-Event = Message | Unicast | ViewChange | Lost | Suspicion | Undelivered | StateLost | Departure | Returned
+OfQuorum = QuorumLost | QuorumRegained | Settled
+Event = Message | Unicast | ViewChange | Lost | Suspicion | Undelivered | OfQuorum | StateLost | Departure | Returned

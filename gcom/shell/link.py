@@ -15,6 +15,7 @@ from gcom.core.events import CallFailed, Replied
 from gcom.core.frames import Frame, Refused
 from gcom.errors import PeerError, VersionMismatch
 from gcom.shell import pyro
+from gcom.shell.life import is_dead
 from gcom.values.names import Address, Process
 
 if TYPE_CHECKING:
@@ -113,9 +114,9 @@ class Link:
             answer = self._node.call(self._caller, peer, codec.encode(frame), CALL_TIMEOUT_S)
             event = Replied(peer, codec.decode_reply(answer))
         except pyro.Refused:
-            event = CallFailed(peer, refused=True)
+            event = CallFailed(peer, refused=True, dead=is_dead(self.address))
         except (pyro.Lost, pyro.TimedOut):
-            event = CallFailed(peer, refused=False)
+            event = CallFailed(peer, refused=False, dead=is_dead(self.address))
         except VersionMismatch as error:  # its answer, a refusal most likely, is not for us to read
             event = Replied(peer, Refused("version", f"{peer}: {error}"))
         except PeerError as error:

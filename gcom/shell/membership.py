@@ -16,6 +16,7 @@ from gcom.core.bringing import Bringing
 from gcom.core.effects import Ended
 from gcom.core.group import RETURNS, GroupMachine
 from gcom.core.handover import Handed, Handover
+from gcom.errors import Dissolved
 from gcom.shell.answering import Answering
 from gcom.shell.state import Uses
 
@@ -83,7 +84,8 @@ class Membership:
     def on_ended(self, stay: Stay, ended: Ended) -> None:
         """A stay that was in the group is over."""
         asked_for = ended.reason not in RETURNS or stay.leaving
-        returning = self.uses.rejoin and not asked_for and len(self.arrivals) < NOTICES_MAX
+        wanted = self.uses.rejoin or ended.reason == "succession"  # which it did not leave
+        returning = wanted and not asked_for and len(self.arrivals) < NOTICES_MAX
         if self.uses.receive or not returning:
             self.handover.end(Gone(ended, returning))
         if returning:
@@ -91,14 +93,29 @@ class Membership:
         else:
             self.answering.close()
 
-    def on_failed(self, stay: Stay) -> None:
-        """A stay did not get in: one on its way back tries under yet another identity."""
-        if stay is self.following:
+    def on_failed(self, stay: Stay, final: bool) -> None:
+        """A stay did not get in: one on its way back tries under yet another identity, unless that is in vain."""
+        if stay is not self.following:
+            return
+        if not final:
             self._enter_again(stay)
+            return
+        self.following = None
+        ended = Ended(self.stay.ended.view if self.stay.ended else 0, "dissolved" if _is_over(stay) else "taken")
+        self.stay.ended = ended
+        self.arrivals.append(Gone(ended, returning=False))
+        self.answering.close()
+        self.changed.notify_all()
 
     def _enter_again(self, former: Stay) -> None:
-        self.following = self._node.add_stay(self, former.machine.again(self._node.renew_process()))
-        self._start(self.following)
+        """As another process; or as the same, in the instance that succeeds the one that it was in."""
+        succeeded = former.machine.succeeded is not None
+        process = former.machine.process if succeeded else self._node.renew_process()
+        self.following = following = self._node.add_stay(self, former.machine.again(process))
+        self._start(following)
+        if succeeded:
+            for payload in former.take_unsent():
+                following.put(payload)
 
     def on_entered(self, stay: Stay) -> None:
         """A stay has its first view."""
@@ -137,3 +154,8 @@ class Membership:
         self.stay.leaving = True
         self.stay.step(events.Leave())
         self.changed.notify_all()
+
+
+def _is_over(stay: Stay) -> bool:
+    """Whether a stay could not begin since there is no group any more; else its name is taken."""
+    return isinstance(stay.failure, Dissolved)

@@ -31,6 +31,7 @@ from gcom.shell import pyro
 from gcom.shell.directory import DirectoryClient, registry_address
 from gcom.shell.faults import REGISTRY, Faults, wanted
 from gcom.shell.group import Group
+from gcom.shell.life import Life
 from gcom.shell.link import Link
 from gcom.shell.membership import Membership
 from gcom.shell.sequencing import SequencerLink
@@ -42,6 +43,7 @@ from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
 
 IDLE_TICK_MS = 1_000  # the timer of a node without groups
+SUCCEEDED_MAX = 16  # stays that are kept to say which instance succeeds theirs; the oldest are forgotten
 FLUSH_S = 0.05  # delivery lines reach the operating system within 100 ms
 
 
@@ -83,6 +85,8 @@ class Node:
         self._entered: set[str] = set()
         self._process = self._new_process()
         self._stays: dict[tuple[str, Process], Stay] = {}
+        self._succeeded: dict[tuple[str, Process, str], Stay] = {}  # by instance, too: whose process goes on in another
+        self._ended: dict[tuple[str, Process], None] = {}  # in order; at most GONE_MAX: they never take part again
         self._links: dict[Address, Link] = {}
         self.waiting_links = 0
         self._requests: SimpleQueue[tuple[Stay, Request] | None] = SimpleQueue()
@@ -95,7 +99,8 @@ class Node:
         self._refused: Counter[str] = Counter()  # frames, by the code of the refusal
         self._server = pyro.Server("127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(self._receive)})
         self._server.start()
-        self.address: Address = self._server.address
+        self._life = Life()
+        self.address: Address = self._server.address + (f"@{self._life.name}" if self._life.name else "")
         self._threads = [Thread(target=self._guarded, args=(work,), daemon=True) for work in self._works()]
         for thread in self._threads:
             thread.start()
@@ -210,7 +215,13 @@ class Node:
             raise NotAMember(f"the node {self.name!r} is closed")
 
     def _drop(self, stay: Stay) -> None:
-        self._stays.pop((stay.machine.group, stay.machine.process), None)
+        """A stay is over, and no other of that process can follow; whoever asks for it is told so."""
+        key = stay.machine.group, stay.machine.process
+        if self._stays.get(key) is stay:
+            del self._stays[key]
+            self._ended[key] = None
+        for oldest in list(self._ended)[: -limits.GONE_MAX]:
+            del self._ended[oldest]
 
     def renew_process(self) -> Process:
         """Be another incarnation from now on, in what is entered next. Holds the lock."""
@@ -220,7 +231,12 @@ class Node:
     def add_stay(self, membership: Membership, machine: GroupMachine) -> Stay:
         """A stay of the present incarnation, not yet started. Holds the lock."""
         stay = Stay(self, machine, self._logs.get(machine.process), membership)
-        self._stays[machine.group, machine.process] = stay
+        key = machine.group, machine.process
+        if before := self._stays.get(key):
+            self._succeeded[*key, before.machine.instance] = before
+            for oldest in list(self._succeeded)[:-SUCCEEDED_MAX]:
+                del self._succeeded[oldest]
+        self._stays[key] = stay
         return stay
 
     def _new_process(self) -> Process:
@@ -313,7 +329,9 @@ class Node:
         with self.lock:
             for stay in self._stays.values():
                 stay.end_by_defect()
+                self._ended[stay.machine.group, stay.machine.process] = None
             self._stays.clear()
+            self._life.end()
 
     def _receive(self, data: bytes) -> bytes:
         """The exposed endpoint. MalformedFrame goes on to the server, which counts it and answers so."""
@@ -321,12 +339,17 @@ class Node:
             frame = codec.decode(data)
         except VersionMismatch as error:
             return self._answer(Refused("version", str(error)))
+        key = frame.group, frame.target
         with self.lock:
-            stay = self._stays.get((frame.group, frame.target))
+            stay = self._stays.get(key)
+            if stay is not None and stay.machine.instance != frame.instance:
+                stay = self._succeeded.get((*key, frame.instance), stay)
+            over = key in self._ended
             if frame.hail and names.name_of(frame.target) == self.name:
                 stay = self._present(frame.group)
         if stay is None:
-            return self._answer(Refused("unknown", f"{frame.target} is not in group {frame.group!r} here"))
+            text = f"{frame.target} is not in group {frame.group!r} here"
+            return self._answer(Refused("ended" if over else "unknown", text, life=self._life.name))
         try:
             return self._answer(stay.receive(frame))
         except Exception:  # outermost: of what is ours in the worker's thread; the server logs it
@@ -347,7 +370,7 @@ class Node:
         with self.lock:
             while not self._closing.is_set():
                 now = self.now_ms()
-                for stay in list(self._stays.values()):
+                for stay in [*self._succeeded.values(), *self._stays.values()]:
                     deadline = stay.machine.deadline_ms
                     if deadline is not None and deadline <= now:
                         stay.tick()
@@ -416,6 +439,7 @@ class Node:
         self._requests.put(None)
         self._sequencer.close()
         self._server.close()
+        self._life.end()
         for thread in self._threads:
             thread.join(1.0)
         for link in links:
@@ -427,7 +451,8 @@ class Node:
     def _await_lingerers(self, deadline: float) -> None:
         """A leader that left still tells the others which view goes on."""
         with self.lock:
-            while any(stay.machine.stage is Stage.LINGERING for stay in self._stays.values()):
+            both = [*self._stays.values(), *self._succeeded.values()]
+            while any(stay.machine.stage is Stage.LINGERING for stay in both):
                 if monotonic() >= deadline:
                     return
                 self._ticking.wait(limits.JOIN_GATHER_MS / 1000)

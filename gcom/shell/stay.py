@@ -29,9 +29,11 @@ from gcom.core.effects import (
     MergeState,
     OfMail,
     OfState,
+    Quorum,
     Sent,
     Serve,
     SetState,
+    Settled,
     Skip,
     StateLost,
     Suspected,
@@ -53,6 +55,8 @@ from gcom.values.run import Payload
 if TYPE_CHECKING:
     from gcom.shell.node import Node
 
+Notice = Installed | Quorum | Settled | Suspected | Skip | Undelivered
+
 
 class Stay:
     """One process in one group. Every field is guarded by the node's lock; `arrivals` may be popped without it."""
@@ -62,6 +66,8 @@ class Stay:
         self.membership = membership
         self.arrivals = membership.arrivals
         self.ended: Ended | None = None
+        self.carried_on = False  # what was not sent goes on in a stay that follows
+        self.detached = False  # it hears no quorum of its view, and goes on when it does
         self.leaving = False  # the application asked to leave: it sends no more
         self.failure: GComError | None = None
         self.registry_failure: GComError | None = None
@@ -140,7 +146,7 @@ class Stay:
     @property
     def unnumbered(self) -> int:
         """Messages sent by the application that have no number yet."""
-        return len(self._buffer) + self.machine.pending
+        return 0 if self.carried_on else len(self._buffer) + self.machine.pending
 
     @property
     def last_number(self) -> int:
@@ -155,6 +161,12 @@ class Stay:
             self._hand_over()
             self._pump()
 
+    def take_unsent(self) -> list[Payload]:
+        """What was sent here and never got a number goes on with the process. Holds the lock."""
+        unsent, self._buffer = [*self.machine.unsent, *self._buffer], []
+        self.carried_on = True
+        return unsent
+
     def raise_if_ended(self) -> None:
         """Raise NotAMember or Detached once the stay is over, StateFailed if it had to end. Holds the lock."""
         if self.membership.state_failure:
@@ -168,13 +180,25 @@ class Stay:
             open_ones += f"; {self.unnumbered} more were never sent"
         if ended.reason in ("request", "exit"):
             raise NotAMember(f"group {group!r} was left{open_ones}: join it again")
-        why = {"expelled": "the group went on without it", "quorum": "it lost contact to a quorum of the group"}
+        why = {"expelled": "the group went on without it", "dissolved": "all others have left the group"}
         advice = "join again" if self.membership.over else "it is on its way back"
+        why["succession"] = "too few members were left, and another instance succeeds it"
         why["fork"] = "too few members are left to go on as before"
         why["merge"] = "another instance goes on under the group's name"
         why["defect"] = "a defect in GCom ended this node; its traceback was printed"
         raise Detached(
             f"{self.machine.process} is detached from group {group!r}: {why[ended.reason]}{open_ones}; {advice}"
+        )
+
+    def raise_if_detached(self) -> None:
+        """Raise Detached while no quorum is heard. Holds the lock."""
+        if not self.detached or self.ended is not None:
+            return
+        lacking = self.machine.number and self.machine.lacking(self.machine.number)
+        doubt = f"; messages up to {self.machine.number} may not have arrived" if lacking else ""
+        raise Detached(
+            f"{self.machine.process} is detached from group {self.machine.group!r}: it hears no quorum of its view"
+            f"{doubt}; nothing was sent: it goes on by itself once it hears enough members again"
         )
 
     def _hand_over(self) -> None:
@@ -242,6 +266,11 @@ class Stay:
                 case Installed() | Suspected():
                     self.membership.on_entered(self)
                     self._notice(effect)
+                case Quorum(_, has):
+                    self.detached = not has
+                    self._notice(effect)
+                case Settled():
+                    self._notice(effect)
                 case Skip() if self._receive:
                     self._notice(effect)
                 case Skip():
@@ -249,9 +278,9 @@ class Stay:
                 case Ended():
                     self.ended = effect
                     self.membership.on_ended(self, effect)
-                case EntryFailed(error):
+                case EntryFailed(error, final):
                     self.failure = self._said(error)
-                    self.membership.on_failed(self)
+                    self.membership.on_failed(self, final)
                 case AskRegistry(request):
                     self._node.ask_registry(self, request)
                 case AskSequencer(question):
@@ -336,7 +365,13 @@ class Stay:
         if self._log and definition:
             self._log.record(definition, self.machine.instance, effect)
 
-    def _notice(self, notice: Installed | Suspected | Skip | Undelivered) -> None:
+    def confirm(self, number: int, by: str) -> None:
+        """The application is told that its message is held by so many. Holds the lock."""
+        definition, view = self.machine.definition, self.machine.view
+        if self._log and definition and view and self.ended is None:
+            self._log.confirm(definition, self.machine.instance, view.number, number, by)
+
+    def _notice(self, notice: Notice) -> None:
         """What the application is told beside messages; who reads none of very many cannot stay."""
         if not self._receive:
             return

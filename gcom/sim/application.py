@@ -69,7 +69,7 @@ class Application:
         for arrival in former._handover.arrivals:
             former._take_in(arrival)
         self._state, self._bringing = former._state, former._bringing
-        if self._keeps:
+        if self._keeps and not former._stay.machine.succeeded:
             self._had = former._stay.machine.instance, self._state.dump()
             self._bringing.leave(*self._had, merged)
 
@@ -142,7 +142,7 @@ class Application:
         match arrival:
             case Installed(view):
                 self._enter(view)
-                if self._keeps and view.number == 1 and not self._handover.arrivals:  # and no loss
+                if self._keeps and view.number == 1 and self.has_state and not self._handover.arrivals:  # and no loss
                     self._stay.checker.states.on_given(self._stay.process, 0)
                 self._view = view.number
             case SetState():

@@ -26,7 +26,7 @@ HELD_UP_MS = (10, 400)  # from, to
 RESENT_MS = (200, 600, 1_400, 3_000)  # a packet that is not acknowledged is sent again so long after the first time
 
 ReplyTo = Callable[[bytes | None], None]  # what a callee says; None: it broke off
-End = Callable[[bytes | None, bool], None]  # the reply; or None, and whether the connection was refused
+End = Callable[[bytes | None, bool, bool], None]  # the reply; or None, whether it was refused, and is proven dead
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ class Network:
 
     def echo(self, caller: Node, address: Address, data: bytes) -> None:
         """A call that was made before comes again."""
-        call = _Call(self._world, self, caller, address, data, lambda reply, refused: None, self._made)
+        call = _Call(self._world, self, caller, address, data, lambda reply, refused, dead: None, self._made)
         self._world.at(self.leg_ms(), call.arrive_late)
 
     def draws(self, kind: Fault) -> bool:
@@ -194,7 +194,7 @@ class _Call:
 
     def begin(self) -> None:
         world, network, caller = self._world, self._network, self._caller
-        callee = world.nodes[self._address]
+        callee = world.at_address(self._address)
         world.at(caller.clock.true_ms(CALL_TIMEOUT_MS), self._break)
         if network.happens(Fault.LOSS):
             world.at(network.leg_ms(), self._break)
@@ -210,13 +210,13 @@ class _Call:
 
     def arrive_late(self) -> None:
         """What a broken connection had carried, or a second copy."""
-        callee = self._world.nodes[self._address]
+        callee = self._world.at_address(self._address)
         if self._network.blocked(self._caller.name, callee.name) is None:
             self._arrive()
 
     def _arrive(self) -> None:
         """Whoever has the address now takes the call, perhaps another than when it was made."""
-        callee = self._world.nodes[self._address]
+        callee = self._world.at_address(self._address)
         if not callee.crashed:
             callee.run(lambda: self._take(callee))
         elif callee.refuses:
@@ -237,4 +237,5 @@ class _Call:
     def _finish(self, reply: bytes | None, refused: bool) -> None:
         if not self._over:
             self._over = True
-            self._caller.run(lambda: self._end(reply, refused))
+            dead = reply is None and self._world.is_proven_dead(self._address)
+            self._caller.run(lambda: self._end(reply, refused, dead))

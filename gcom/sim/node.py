@@ -12,12 +12,12 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from gcom.core import codec
-from gcom.core.frames import Refused
+from gcom.core.frames import Frame, Refused
 from gcom.core.requests import Answer, Request
 from gcom.sim.clock import Clock
 from gcom.sim.stay import Stay
 from gcom.values.definition import Netsplit
-from gcom.values.names import Address, Process
+from gcom.values.names import Address, Process, life_of
 
 if TYPE_CHECKING:
     from gcom.sim.network import ReplyTo
@@ -39,6 +39,7 @@ class Node:
         self.intrudes = False  # another process has its name
         self.reads_slowly = ""  # how: stalls or crawls
         self.stays: dict[Process, Stay] = {}
+        self._succeeded: list[Stay] = []  # whose process goes on in a successor of their instance
         self._rng = rng
         self._held: list[Callable[[], None]] = []  # what happened to it while it was paused
         self._requests: deque[tuple[Stay, Request]] = deque()
@@ -106,11 +107,19 @@ class Node:
     def receive(self, data: bytes, answer: ReplyTo) -> None:
         """The exposed endpoint; answers None if it crashes over the call."""
         frame = codec.decode(data)
-        stay = self.stay if frame.hail and self.stays else self.stays.get(frame.target)
+        stay = self.stay if frame.hail and self.stays else self._stay_of(frame)
         if stay is None:
-            answer(codec.encode(Refused("unknown", f"{frame.target} is not in group {frame.group!r} here")))
+            text = f"{frame.target} is not in group {frame.group!r} here"
+            answer(codec.encode(Refused("unknown", text, life=life_of(self.address))))
         else:
             stay.receive(frame, answer)
+
+    def _stay_of(self, frame: Frame) -> Stay | None:
+        """That of the frame's instance; else the present one of the process that it is for."""
+        for stay in self._succeeded:
+            if (stay.process, stay.machine.instance) == (frame.target, frame.instance):
+                return stay
+        return self.stays.get(frame.target)
 
     # what its stays need
 
@@ -128,8 +137,18 @@ class Node:
 
     def on_ended(self, reason: str) -> None:
         """A stay is over; unless its application wants it so, another begins."""
-        if reason != "exit":
+        if reason == "succession":
+            self._go_on()
+        elif reason != "exit":
             self._enter_again(self._rng.randint(20, 1_500))
+
+    def _go_on(self) -> None:
+        """Its instance is succeeded: the same process goes on, with what it has."""
+        former = self.stay
+        self._succeeded.append(former)
+        del self.stays[former.process]
+        stay = self.stays[former.process] = Stay(self, former.process, Random(self._rng.random()), former)
+        stay.start()
 
     def leave(self) -> None:
         """The application leaves the group, and stays away until it comes back."""

@@ -4,24 +4,59 @@ what is on its disk: its votes as the witness of ties.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from gcom.core import sequencer_codec
 from gcom.core.directory import Directory
-from gcom.core.directory_codec import decode_answer, decode_request, encode_answer, encode_request
+from gcom.core.directory_codec import (
+    decode_answer,
+    decode_request,
+    decode_row,
+    encode_answer,
+    encode_request,
+    encode_row,
+)
 from gcom.core.order_log import Orders
 from gcom.core.requests import Answer, Request
+from gcom.core.rows import Dissolved, Row, Store
 from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest
 from gcom.core.witness import Record, Witness, WitnessDecided
 from gcom.sim.network import LATE_MS_MAX
 from gcom.sim.plan import ORDER, REGISTRY, VOTE, Event, Fault
+from gcom.values import limits
 
 if TYPE_CHECKING:
     from gcom.sim.node import Node
     from gcom.sim.world import World
 
 ASK_TIMEOUT_MS = 2_500  # of the asker's clock, as gcom/shell/directory.py
+
+
+class _Disk(Store):
+    """What a registry has written, and finds again."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, bytes] = {}
+        self._gone: dict[str, Dissolved] = {}
+
+    def rows(self) -> Iterable[Row]:
+        return map(decode_row, self._rows.values())
+
+    def dissolved(self) -> Iterable[Dissolved]:
+        return self._gone.values()
+
+    def save(self, row: Row) -> None:
+        self._rows[row.definition.group] = encode_row(row)
+
+    def drop(self, group: str) -> None:
+        del self._rows[group]
+
+    def bury(self, gone: Dissolved) -> None:
+        self._gone[gone.group] = gone
+
+    def forget(self, group: str) -> None:
+        del self._gone[group]
 
 
 class Registry:
@@ -34,19 +69,26 @@ class Registry:
         self._downs = 0
         self._outage = False
         self._disk: dict[str, Record] = {}
+        self._store = _Disk()
         self._doomed: list[Event] = []  # restarts that wait for an answer of a kind
-        self._live()
+        self._live(grace_ms=0)
+        self._tick()
 
-    def _live(self) -> None:
+    def _live(self, grace_ms: int) -> None:
         def save(record: Record) -> None:
             self._disk[record.instance] = record
 
-        self.directory = Directory(self._mint, Witness(self._disk.values(), save))
+        witness = Witness(self._disk.values(), save)
+        self.directory = Directory(self._mint, witness, self._store, grace_ms=grace_ms)
         self.sequencer = Sequencer()
+
+    def _tick(self) -> None:
+        self.directory.tick(self._world.now_ms)
+        self._world.at(limits.TICK_MS, self._tick)
 
     def _mint(self) -> str:
         self._minted += 1
-        return f"i{self._minted}"
+        return f"i{self._minted:04d}"
 
     # faults
 
@@ -75,7 +117,7 @@ class Registry:
         """Be gone for a while, then come back with what is on the disk."""
         self._world.count(Fault.AMNESIA)
         self._outage = False
-        self._live()
+        self._live(limits.START_GRACE_MS)
         if event.for_ms:
             self._go_down("unreachable", event.for_ms)
 

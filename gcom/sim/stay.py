@@ -21,6 +21,7 @@ from gcom.core.effects import (
     Installed,
     MergeState,
     OfMail,
+    Quorum,
     Sent,
     Serve,
     SetState,
@@ -65,15 +66,16 @@ class Stay:
         )
         self.application = Application(self, rng)
         self.lost = False  # it was in the group, or on its way back, and did not want to be out
+        self._log: DeliveryLog | None = None
         if former:
             self.machine = former.machine.again(process)
             self.application.go_on_from(former.application)
+            self._log = former._log if former.process == process else None
         self._in_flight: set[Process] = set()
         self._heard_ms: dict[Process, int] = {}  # when something last came from a peer
         self._since_ms = 0  # it runs, or is in its view, since then
         self._armed_ms: int | None = None  # when the timer fires, by the node's clock
         self._timer = 0
-        self._log: DeliveryLog | None = None
 
     @property
     def checker(self) -> Checker:
@@ -185,7 +187,7 @@ class Stay:
         """QUORUM: a member that has not heard half of its view for so long goes on no more as if it were in it."""
         view = self.machine.view
         since_ms = self.node.clock.now_ms - QUORUM_LOST_MS
-        if not self.is_member or view is None or self._since_ms > since_ms:
+        if not self.is_member or self.machine.detached or view is None or self._since_ms > since_ms:
             return
         heard = [peer for peer in view.members if self._heard_ms.get(peer, self._since_ms) > since_ms]
         if 2 * (len(heard) + 1) < len(view.members):
@@ -265,13 +267,13 @@ class Stay:
     def _put(self, frame: Frame, address: Address) -> None:
         network, data, peer = self.world.network, codec.encode(frame), frame.target
         self._log_before_frame()
-        network.call(self.node, address, data, lambda reply, refused: self._on_end(peer, reply, refused))
+        network.call(self.node, address, data, lambda *end: self._on_end(peer, *end))
         self.world.failpoints.echo(self, frame, lambda: network.echo(self.node, address, data))
 
-    def _on_end(self, peer: Process, data: bytes | None, refused: bool) -> None:
+    def _on_end(self, peer: Process, data: bytes | None, refused: bool, dead: bool) -> None:
         self._in_flight.discard(peer)
         if data is None:
-            self.handle(events.CallFailed(peer, refused))
+            self.handle(events.CallFailed(peer, refused, dead))
         else:
             reply = codec.decode_reply(data)
             if isinstance(reply, Frame):
@@ -284,7 +286,7 @@ class Stay:
         self.world.note(self.process, effect)
         if isinstance(effect, OfMail):
             self.checker.letters.see(self.process, effect, self.node.clock.now_ms)
-        elif isinstance(effect, Sent | Deliver | Skip | Installed | Suspected | Ended):
+        elif isinstance(effect, Sent | Deliver | Skip | Installed | Quorum | SetState | Suspected | Ended):
             self.checker.see(self.process, effect)
             definition = self.machine.definition
             if self.world.log_dir and definition:

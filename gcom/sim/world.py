@@ -50,9 +50,9 @@ class World:
         self.happened: dict[str, int] = {}  # faults, by kind
         self.moves: dict[str, int] = {}
         self.checkers: dict[str, Checker] = {}  # by instance: no promise spans two
-        self.nodes: dict[Address, Node] = {}  # who has an address now
+        self.nodes: dict[Address, Node] = {}  # who has a port now
+        self._lives: dict[Address, Node] = {}  # who had it when its life was named
         self.network = Network(self, plan, Random(f"network {plan.seed}"))
-        self.registry = Registry(self)
         self.failpoints = Failpoints(self)
         self.faults = Faults(self)
         self._rng = Random(f"world {plan.seed}")
@@ -63,6 +63,7 @@ class World:
         self._faulty_since: int | None = None
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._sequence = 0
+        self.registry = Registry(self)
         self._digest = hashlib.sha256()
 
     # the loop
@@ -168,6 +169,15 @@ class World:
         """The nodes that have not crashed, one a name."""
         return [node for node in self._by_name.values() if not node.crashed]
 
+    def at_address(self, address: Address) -> Node:
+        """Who listens at an address now, whichever life it names."""
+        return self.nodes[address.partition("@")[0]]
+
+    def is_proven_dead(self, address: Address) -> bool:
+        """What the kernel says of the life that an address names; one whose whole machine is gone says nothing."""
+        node = self._lives[address]
+        return node.crashed and node.refuses
+
     def node(self, name: str) -> Node | None:
         """Who has a name now, dead or alive; None: it has not started."""
         return self._by_name.get(name)
@@ -186,9 +196,11 @@ class World:
         rate, offset_ms = self.plan.drift[self.plan.names.index(name)]
         if rate != 1000:
             self.count_once(Fault.DRIFT, name)
-        place = address or f"{name}-{len(self._everybody)}:1"
-        node = Node(self, name, place, Clock(lambda: self.now_ms, rate, offset_ms), Random(f"{self._rng.random()}"))
-        self.nodes[place] = node
+        count = len(self._everybody)
+        place = address.partition("@")[0] if address else f"{name}-{count}:1"
+        clock = Clock(lambda: self.now_ms, rate, offset_ms)
+        node = Node(self, name, f"{place}@sim.{count}", clock, Random(f"{self._rng.random()}"))
+        self.nodes[place] = self._lives[node.address] = node
         self._everybody.append(node)
         return node
 

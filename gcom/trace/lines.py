@@ -10,7 +10,7 @@ import json
 from functools import lru_cache
 from typing import NamedTuple, assert_never
 
-from gcom.core.effects import Ended, Installed, Skip, Suspected
+from gcom.core.effects import Ended, Installed, Quorum, Skip, Succeeds, Suspected
 from gcom.trace.state import Stay
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
@@ -18,7 +18,8 @@ from gcom.values.names import Process, name_of
 VERSION = 1
 # What a view without the field has.
 _ABSENT: dict[str, object] = {"safe": False, "netsplit": "PRIMARY", "base": {}, "base_serial": 0}
-_LEAVING = ("request", "merge", "exit")  # reasons of one's own will; all others put the process out
+# Reasons of one's own will, or to go on in a successor; all others put the process out.
+_LEAVING = ("request", "merge", "succession", "exit")
 
 
 class Numbered(NamedTuple):
@@ -41,7 +42,22 @@ class Delivered(NamedTuple):
     serial: int  # of the first; 0: the order has none
 
 
-Event = Numbered | Delivered | Skip | Installed | Suspected | Ended
+class Confirmed(NamedTuple):
+    """The sender was told that its message is held by so many."""
+
+    view: int
+    number: int
+    by: str
+
+
+class Adopted(NamedTuple):
+    """An entrant took over the state that `donor` had at the barrier of `view`."""
+
+    view: int
+    donor: Process
+
+
+Event = Numbered | Delivered | Skip | Installed | Quorum | Confirmed | Adopted | Suspected | Ended
 
 
 def opening(at: int, process: Process, segment: int, wall_ns: int, state: dict[str, dict[str, object]] | None) -> str:
@@ -75,6 +91,13 @@ def _body(definition: Definition, stay: Stay, event: Event) -> tuple[str, str]:
             return "skip", _skip(stay, event)
         case Installed():
             return "view", _view(definition, stay, event)
+        case Quorum(view, has):
+            return "quorum", f'"view":{view},"has":{"true" if has else "false"}'
+        case Confirmed(view, number, by):
+            return "confirm", f'"view":{view},"number":{number},"by":{_quoted(by)}'
+        case Adopted(view, donor):
+            cut = _compact(dict(stay.cuts.get(view, {})))
+            return "adopt", f'"view":{view},"from":{_quoted(donor)},"cut":{cut}'
         case Suspected():
             return "suspect", f'"view":{event.view},"process":{_quoted(event.process)},"reason":{_quoted(event.reason)}'
         case Ended():
@@ -125,12 +148,21 @@ def _view(definition: Definition, stay: Stay, event: Installed) -> str:
     optional = {"safe": definition.safe, "netsplit": definition.netsplit, "base": event.base or {}}
     optional["base_serial"] = event.base_serial
     fields.update({name: value for name, value in optional.items() if value != _ABSENT[name]})
+    if event.succeeds:
+        fields["succeeds"] = [_succeeds(event.succeeds)]
     return _compact(fields)[1:-1]
+
+
+def _succeeds(it: Succeeds) -> dict[str, object]:
+    where: dict[str, object] = {"instance": it.instance, "view": it.view, "cut": it.cut, "serial": it.serial}
+    optional: dict[str, object] = {"gone": it.gone, "gives_up": it.gives_up}
+    return where | {"by": it.by} | {name: value for name, value in optional.items() if value}
 
 
 def _end(event: Ended) -> str:
     settled = "" if event.settled is None else f'"settled":{event.settled},'
-    return f'"view":{event.view},{settled}"reason":{_quoted(event.reason)}'
+    into = f'"into":{_quoted(event.into)},' if event.into else ""
+    return f'"view":{event.view},{settled}{into}"reason":{_quoted(event.reason)}'
 
 
 def _numbers(first: int, last: int) -> str:

@@ -10,6 +10,8 @@ import json
 
 from gcom.values.names import Process
 
+CUTS_MAX = 64  # barriers of which a state may still come; a state of an earlier one is logged without its cut
+
 
 class Settled:
     """The numbers of one sender that are delivered, skipped, or in the base: 1…`prefix`, and ranges `beyond` it.
@@ -49,6 +51,7 @@ class Stay:
         self.heard: dict[Process, int] = {}
         self.told: dict[Process, int] = {}
         self.told_all = True
+        self.cuts: dict[int, dict[Process, int]] = {}  # where each stream stood at the barriers of the last views
         self._process = process
         self._members: tuple[Process, ...] = ()
 
@@ -57,6 +60,9 @@ class Stay:
         for sender, number in base.items():
             self.deliver(sender, 1, number)
         self._members = members
+        self.cuts[view] = {sender: done.prefix for sender, done in self.settled.items()}
+        if len(self.cuts) > CUTS_MAX:
+            del self.cuts[min(self.cuts)]
 
     def changed(self, clock: dict[Process, int]) -> dict[Process, int]:
         """Of a run's clock what the last send did not say: over BASIC a run repeats what its view's runs have told."""

@@ -17,8 +17,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal, NamedTuple
 
-from gcom.core.effects import Deliver, Effect, Ended, Installed, Sent, Skip, Suspected
-from gcom.trace.lines import Delivered, Event, Numbered, line, opening
+from gcom.core.effects import Deliver, Effect, Ended, Installed, Quorum, Sent, SetState, Skip, Suspected
+from gcom.trace.lines import Adopted, Confirmed, Delivered, Event, Numbered, line, opening
 from gcom.trace.segment import Segment, folder_name
 from gcom.trace.state import Stay
 from gcom.values.definition import Definition
@@ -104,12 +104,23 @@ class DeliveryLog:
                 next_at += 1
                 event = effect
                 self._urgent_at = at
-            case Suspected() | Ended():
+            case SetState(view, _, donor):
+                next_at += 1
+                event = Adopted(view, donor)
+            case Quorum() | Suspected() | Ended():
                 next_at += 1
                 event = effect
             case _:
                 return
-        self._next_at = next_at
+        self._put(next_at, definition, instance, event)
+
+    def confirm(self, definition: Definition, instance: str, view: int, number: int, by: str) -> None:
+        """Log that this process, a sender, was told that its message is held by so many (`by`: majority, all)."""
+        if not self._ended:
+            self._put(self._next_at + 1, definition, instance, Confirmed(view, number, by))
+
+    def _put(self, next_at: int, definition: Definition, instance: str, event: Event) -> None:
+        at, self._next_at = self._next_at, next_at
         self._waiting.append(_Record(at, next_at, self._clock_us(), definition, instance, event))
         if len(self._waiting) >= WAITING_MAX:
             self.flush()

@@ -6,7 +6,7 @@ Units are in the names. What happens at a bound is said beside it.
 from __future__ import annotations
 
 # Of frames and of what the registry is asked; raised when any of that changes (tests/core/test_wire.py).
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 
 # A frame is one Pyro5 call. Larger frames would hold up heartbeats behind them; at 100 B a message this one
 # already carries two thousand, far beyond where batching stops paying (docs/decisions/0001).
@@ -101,13 +101,19 @@ HAIL_MS = 1_000  # a PARTITIONABLE group's leader calls those who were cut off t
 RETURN_RETRY_MAX_MS = 2_000  # who lost its group tries again after JOIN_RETRY_MS, twice that, …, this at the most
 JOIN_GATHER_MS = 15  # joins that come within this time go in one view
 LAG_MS = 200  # a timer later than this says that the process itself was paused
+RENEW_MS = 1_000  # a leader renews its entry this often
 LEASE_MS = 4_000  # a directory entry not renewed for this long is doubted
-PROOF_MS = 2_000  # not renewed for this long, an entry can be claimed by a survivor that proves the others dead
+# A registry that starts, or was itself paused, grants no claim for so long of its own running time: who has the name
+# registers every RENEW_MS. One that keeps nothing on a disk waits longer, since all depends on that.
+START_GRACE_MS = LEASE_MS + RENEW_MS
+FORGOTTEN_GRACE_MS = 8_000
+TICK_MS = 250  # a registry's clock goes on by twice this at the most: the rest was a pause
+DISSOLVED_MAX = 10_000  # names of which a registry knows that all have left; the oldest are forgotten
+SEATS_MAX = 256  # processes of one group that a registry knows beyond the view; at the bound it notes no more
 FORK_MS = 60_000  # an operator's order to fork that nobody has obeyed by then is void
 OPEN_GRACE_MS = 1_000  # a sequencer that knows nothing of a view may not have heard of it yet
 SEQUENCER_GRACE_MS = 400  # a sequencer that does not answer is asked again for so long, before the order moves
 SEQUENCER_CALL_MS = 500  # an answer of the sequencer that takes longer is none
 RETURN_MS = 10_000  # the registry orders again once all have reached it for this long
-RENEW_MS = 1_000  # a leader renews its entry this often
 LINGER_MS = 5_000  # a leaver serves the cut this long at most
 STATE_MS = 10_000  # a donor that gives a joiner nothing new for this long is given up

@@ -11,12 +11,13 @@ import re
 from gcom.errors import BadValue
 
 Process = str  # `name#incarnation`
-Address = str  # `host:port`
+Address = str  # `host:port`, and `@host.life` behind it where a life is named (docs/protocols/continuity.md)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 _GROUP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _INCARNATION = re.compile(r"[0-9a-z]{1,16}")
-_ADDRESS = re.compile(r"([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:]{2,39}\]):([0-9]{1,5})")
+_LIFE = r"[0-9a-z]{1,32}\.[0-9a-z]{1,32}"
+_ADDRESS = re.compile(rf"([A-Za-z0-9._-]{{1,253}}|\[[0-9A-Fa-f:]{{2,39}}\]):([0-9]{{1,5}})(?:@{_LIFE})?")
 _NAME_RULE = "a letter or digit, then up to {} letters, digits, dots, underscores or hyphens"
 
 
@@ -44,8 +45,13 @@ def address(text: object) -> Address:
 
 def split_address(text: Address) -> tuple[str, int]:
     """Host and port of a valid address; brackets of an IPv6 host are dropped."""
-    host, _, port = address(text).rpartition(":")
+    host, _, port = address(text).partition("@")[0].rpartition(":")
     return host.strip("[]"), int(port)
+
+
+def life_of(text: Address) -> str:
+    """The `host.life` that an address names; empty where it names none."""
+    return text.partition("@")[2]
 
 
 def process(name: str, incarnation: str) -> Process:

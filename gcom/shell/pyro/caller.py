@@ -35,7 +35,7 @@ class Caller:
     """
 
     def __init__(self, address: Address, object_id: str) -> None:
-        self.address = address
+        self.address = address.partition("@")[0]  # without the life that is expected there
         self._object_id = object_id
         self._sock: socket.socket | None = None
         self._seq = 0

@@ -1,0 +1,86 @@
+"""A life: one run of a node's process, and what its own kernel says of it (DESIGN 10; docs/protocols/continuity.md).
+
+A life binds a name in Linux' abstract socket namespace for as long as it runs: the kernel takes the name away with the
+process, however that ends, and at no other time. A stopped process keeps it, a mute port says nothing either way, and
+another process at the same port has another name. So whoever is on the same host (the same boot and network namespace)
+can ask the kernel, and nobody else can: an address names its host beside its life.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import socket
+import sys
+from functools import cache
+from pathlib import Path
+
+from gcom.values import names
+from gcom.values.names import Address
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_NETWORK = Path("/proc/self/ns/net")
+
+
+class Life:
+    """Held from the start of a node until its process ends or `end` is called; `name` is what addresses say of it."""
+
+    def __init__(self) -> None:
+        self._lock: socket.socket | None = None
+        host = host_id()
+        if not host:
+            self.name = ""
+            return
+        token = secrets.token_hex(8)
+        self.name = f"{host}.{token}"
+        self._lock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._lock.bind(_socket_name(token))
+        os.register_at_fork(after_in_child=self.end)  # a child that outlives this process is not this life
+
+    def end(self) -> None:
+        """The life is over, though the process may go on. May be called again."""
+        if self._lock is not None:
+            self._lock.close()
+
+
+@cache
+def host_id() -> str:
+    """Which kernel, boot and network namespace this process is in; empty where the system has no such things.
+
+    The first half is the boot, the second the namespace: 12 and 8 hexadecimal digits.
+    """
+    if not sys.platform.startswith("linux"):
+        return ""
+    try:
+        boot, network = _BOOT.read_text(), os.readlink(_NETWORK)
+    except OSError:
+        return ""
+    return _digest(boot, 12) + _digest(network, 8)
+
+
+def is_dead(address: Address) -> bool:
+    """Return whether the kernel says that the life which an address names is over; False where nothing can say so."""
+    host, _, token = names.life_of(address).partition(".")
+    mine = host_id()
+    if not token or not mine or host[12:] != mine[12:]:
+        return False
+    if host != mine:
+        # Another boot. An address on loopback is of this very machine, and no process lives through its restart.
+        return names.split_address(address)[0] in ("127.0.0.1", "::1", "localhost")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(_socket_name(token))
+        except ConnectionRefusedError:
+            return True
+        except OSError:
+            return False
+    return False
+
+
+def _socket_name(token: str) -> str:
+    return f"\0gcom-life-{token}"
+
+
+def _digest(text: str, digits: int) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:digits]

@@ -1,0 +1,44 @@
+"""Instance ids that carry their lineage, fixed at birth (DESIGN 10; docs/protocols/continuity.md).
+
+A founded instance's id is its *origin*: when it was founded, then chance. A successor's id is the origin, the count of
+successions since, and who began it: `origin-2-7f3a`. So whoever meets two instances of one name ranks them by their ids
+alone, everywhere alike and for good: never by size, length or load, which change.
+"""
+
+from __future__ import annotations
+
+Precedence = tuple[str, int, str]
+
+
+def founded(founded_ms: int, chance: str) -> str:
+    """Return the id of an instance founded at `founded_ms` of wall time; `chance` makes equal instants differ."""
+    return f"{founded_ms:011x}{chance}"
+
+
+def origin_of(instance: str) -> str:
+    """Return the id with which an instance's lineage began."""
+    return instance.partition("-")[0]
+
+
+def generation(instance: str) -> int:
+    """Return how many successions lie between an instance and its origin."""
+    _, _, rest = instance.partition("-")
+    return int(rest.partition("-")[0]) if rest else 0
+
+
+def successor(instance: str, founder: str) -> str:
+    """Return the id of the instance that succeeds this one; `founder` is the incarnation of who begins it."""
+    return f"{origin_of(instance)}-{generation(instance) + 1}-{founder}"
+
+
+def descends(instance: str, ancestor: str) -> bool:
+    """Return whether an instance came, by successions, of another one."""
+    return origin_of(instance) == origin_of(ancestor) and generation(instance) > generation(ancestor)
+
+
+def precedence(instance: str) -> Precedence:
+    """Return a key by which the smaller of two instances of a PRIMARY name stands above, and the other yields.
+
+    A successor stands above its predecessors; of strangers the one founded earlier does.
+    """
+    return origin_of(instance), -generation(instance), instance
