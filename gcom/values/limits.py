@@ -62,6 +62,11 @@ STATES_BYTES_MAX = 2 * STATE_BYTES_MAX
 STATE_CHUNK_BYTES = 96 * 1024
 STATE_CHUNKS_MAX = -(-STATE_BYTES_MAX // STATE_CHUNK_BYTES)
 
+# Connections to one server at once, each with a thread: members of several full groups, and as many strangers. At the
+# bound the longest idle one gives way to a new one; where all are being served, the new one is told so and closed.
+CONNECTIONS_MAX = 300
+CONNECTION_IDLE_MS = 60_000  # a connection without a request for this long is ended; its caller dials anew
+
 MEMBERS_MAX = 64  # a full mesh; beyond it a view change costs more than it is worth. At the bound a join is refused.
 JOINS_PENDING_MAX = 128  # processes waiting to be admitted. At the bound a join is refused: try again.
 GONE_MAX = 1024  # departed processes whose late Joins are known for what they are; the oldest are forgotten
