@@ -78,7 +78,9 @@ ATTEMPT_MAX = 2**31  # of a ballot; an honest proposer needs one a failure
 NUMBER_MAX = 2**63 - 1  # message, serial and view numbers fit Spark's bigint
 
 # Timing, in milliseconds of the process's own running time.
-HEARTBEAT_MS = 250  # an idle link says this often that its process lives
+HEARTBEAT_MS = 250  # an idle link says this often that both its processes live
+# Of two the one with the greater id calls so much earlier: longer than a call takes, or each would call the other.
+HEARTBEAT_LEAD_MS = 25
 SILENCE_MS = 2_000  # nothing heard for this long: evidence, while little is known of the peer's usual gaps
 SILENCE_MIN_MS = 1_500  # evidence no sooner, however regular it was; false suspicions cost more than the time
 SILENCE_MAX_MS = 4_000  # suspected, whoever vouches for it
