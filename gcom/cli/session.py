@@ -133,8 +133,10 @@ class Session:
                 pass  # a command sends to all
             case gcom.Suspicion():
                 self._rows.suspicion(event)
-            case gcom.StateLost():
+            case gcom.StateLost() | gcom.StateUnmerged():
                 pass  # a command keeps no state, and asks for none
+            case gcom.LogEnded():
+                pass  # a warning has said so
             case gcom.Departure():
                 self._departure = None if event.returning else event
                 self._rows.departure(event)

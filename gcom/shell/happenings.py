@@ -105,10 +105,31 @@ class StateLost:
 
 
 @dataclass(frozen=True, slots=True)
+class StateUnmerged:
+    """What this process had in an instance that it lost, and nobody here is known to have merged (PARTITIONABLE).
+
+    `data` is what its `get_state` returned then: GCom keeps it no longer, so it is the application's to keep aside, or
+    to bring in by messages of its own. `reason` says why it was not merged.
+    """
+
+    data: bytes
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnded:
+    """The delivery log of this process takes no more lines; messages go on. `reason` says why, and where it lies."""
+
+    process: Process
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Departure:
     """This process's stay is over. Reason request or exit: it left; expelled, quorum, fork or merge: it lost the group.
 
-    (Or state: its own set_state raised; or defect: one of GCom's.)
+    (Or state: one of its own state callbacks raised; unread: its application read none of very many events, and what
+    came after those is lost to it; defect: one of GCom's.)
 
     `unconfirmed`: first and last of its own messages that may not have arrived everywhere; `unsent`: how many more
     `send` had taken that never got a number. `returning`: it tries to come back, and `Returned` will say so.
@@ -134,4 +155,16 @@ class Returned:
     instance: str
 
 
-Event = Message | Unicast | ViewChange | Lost | Suspicion | Undelivered | StateLost | Departure | Returned
+Event = (
+    Message
+    | Unicast
+    | ViewChange
+    | Lost
+    | Suspicion
+    | Undelivered
+    | StateLost
+    | StateUnmerged
+    | LogEnded
+    | Departure
+    | Returned
+)
