@@ -137,8 +137,10 @@ class Session:
                 self._rows.quorum(event)
             case gcom.Settled():
                 self._rows.settled(event)
-            case gcom.StateLost():
+            case gcom.StateLost() | gcom.StateUnmerged():
                 pass  # a command keeps no state, and asks for none
+            case gcom.LogEnded():
+                pass  # a warning has said so
             case gcom.Departure():
                 self._departure = None if event.returning else event
                 self._rows.departure(event)

@@ -73,7 +73,7 @@ class GroupMachine:
         self._former = former
         self._state_callbacks = gives_state, takes_state
         self.transfer = Transfer(process, gives_state, takes_state, lacking)
-        self._links = Links()
+        self._links = Links(process)
         self._arrival = Arrival(group, process, address, create, former, self.transfer, self._links)
         self._member: Member | None = None
         self._effects: list[Effect] = []

@@ -1,7 +1,8 @@
 """What is owed to each peer, and when it may be put to it: one call in flight a peer (DESIGN 3).
 
 Control items go at least once: what a failed call carried is put again, before what came later. A call that fails is
-followed by one redial at once, then by one each heartbeat.
+followed by one redial at once, then by one each heartbeat. A call and its reply carry both statuses, so one exchange a
+heartbeat serves both sides of an idle link: a frame that comes puts this side's own heartbeat off.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ class Link:
 class Links:
     """The links of one group's process."""
 
-    def __init__(self) -> None:
+    def __init__(self, process: Process) -> None:
+        self._process = process
         self._links: dict[Process, Link] = {}
         self._woken: dict[Process, None] = {}  # in order; peers for which something became due
 
@@ -193,8 +195,17 @@ class Links:
         if link:
             link.become(Readiness.FREE)
             link.carried, link.failures = [], 0
-            link.due_ms = now_ms + limits.HEARTBEAT_MS
+            link.due_ms = now_ms + limits.HEARTBEAT_MS - (limits.HEARTBEAT_LEAD_MS if self._process > peer else 0)
             self.wake(peer)
+
+    def heard(self, peer: Process, now_ms: int) -> None:
+        """A call of the peer came, and its reply says what a heartbeat would.
+
+        Not where calls to the peer fail: redials go on, or what is owed to it later would find a broken link.
+        """
+        link = self._links.get(peer)
+        if link and link.readiness is Readiness.FREE and not link.later:
+            link.due_ms = now_ms + limits.HEARTBEAT_MS
 
     def failed(self, peer: Process, now_ms: int) -> None:
         link = self._links.get(peer)

@@ -186,6 +186,9 @@ class Member:
         """Take a frame of this group; returns the reply."""
         if frame.source in self.view.members:
             self._on_member_frame(frame, now_ms)
+            unheard = self.process in frame.status.suspects  # it may not hear the replies
+            if not unheard and not self.outgoing.order_waits_for(frame.source):
+                self._links.heard(frame.source, now_ms)
             return self._reply(frame.source, self._links.answers(frame.source))
         for item in frame.control:
             if isinstance(item, frames.Join) and not frame.status.view:  # who has a view does not enter

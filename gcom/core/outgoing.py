@@ -72,6 +72,11 @@ class Outgoing:
             self._links.wake_all()
         return multicast.take(peer, budget)
 
+    def order_waits_for(self, peer: Process) -> bool:
+        """Whether the next frame brings a peer a piece of the order: a reply has none."""
+        serials = self._streams.serials
+        return serials is not None and self._streams.multicast.open_to(peer) and serials.put_to(peer) is not None
+
     def orders_for(self, peer: Process) -> Orders | None:
         """The piece of the order to put to a peer with a frame: what it asked for, else what it lacks."""
         serials = self._streams.serials

@@ -33,6 +33,7 @@ from gcom.shell.calling import Calling
 from gcom.shell.happenings import (
     Departure,
     Event,
+    LogEnded,
     Lost,
     Message,
     QuorumLost,
@@ -40,12 +41,13 @@ from gcom.shell.happenings import (
     Returned,
     Settled,
     StateLost,
+    StateUnmerged,
     Suspicion,
     Undelivered,
     Unicast,
     ViewChange,
 )
-from gcom.shell.membership import Arrival, Entered, Gone, Membership
+from gcom.shell.membership import Arrival, Entered, Gone, Membership, Notice
 from gcom.shell.state import Stateful
 from gcom.shell.stay import Stay
 from gcom.shell.waiting import deadline_of
@@ -71,6 +73,7 @@ _Event = (
     | effects.StateLost
     | Gone
     | Entered
+    | Notice
 )
 HeldBy = Literal["sender", "majority", "all"]
 GOING_S = 1.0  # of the time that a leave is given, what is kept for the view change without this process
@@ -371,14 +374,23 @@ class Group(Calling, Stateful):
             case Gone(ended, returning):
                 if returning:
                     self._keep_state()
+                elif unmerged := self._give_up_state():
+                    self._membership.arrivals.appendleft(arrival)
+                    return unmerged
                 with self._node.lock:
                     unsent, undelivered = self._source.unnumbered, self._source.machine.undelivered
-                    reason = "state" if self._membership.state_failure else ended.reason
-                    return Departure(reason, ended.unconfirmed, unsent, returning, undelivered)
+                    return Departure(self._why_gone(ended), ended.unconfirmed, unsent, returning, undelivered)
+            case StateUnmerged() | LogEnded():
+                return arrival
             case Entered(stay, first):
                 self._source = stay
                 self._bring_state(first)
                 return Returned(stay.machine.process, stay.machine.instance)
+
+    def _why_gone(self, ended: effects.Ended) -> str:
+        if self._membership.state_failure:
+            return "state"
+        return "unread" if self._membership.unread else ended.reason
 
     def _arrival(self, deadline: float | None) -> Arrival | None:
         arrivals = self._membership.arrivals

@@ -136,16 +136,36 @@ class StateLost:
 
 
 @dataclass(frozen=True, slots=True)
+class StateUnmerged:
+    """What this process had in an instance that it lost, and nobody here is known to have merged (PARTITIONABLE).
+
+    `data` is what its `get_state` returned then: GCom keeps it no longer, so it is the application's to keep aside, or
+    to bring in by messages of its own. `reason` says why it was not merged.
+    """
+
+    data: bytes
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnded:
+    """The delivery log of this process takes no more lines; messages go on. `reason` says why, and where it lies."""
+
+    process: Process
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Departure:
     """This process's stay is over. Reason request or exit: it left. Expelled: the group went on without it. Succession:
     too few were left, and it goes on, with what is left, in an instance that succeeds its own. Merge, or fork (of a
     PARTITIONABLE group): it goes over to another instance. Dissolved: all others have left. Taken: on its way back its
-    name was another's. State: its own set_state raised. Defect: one of GCom's.
+    name was another's. State: one of its own state callbacks raised. Unread: its application read none of very many
+    events, and what came after those is lost to it. Defect: one of GCom's.
 
     `unconfirmed`: first and last of its own messages of which nobody can say any more whether they arrived; `unsent`:
-    how many more
-    `send` had taken that never got a number. `returning`: it tries to come back, and `Returned` will say so.
-    `undelivered`: how many of its unicasts may not have arrived.
+    how many more `send` had taken that never got a number. `returning`: it tries to come back, and `Returned` will say
+    so. `undelivered`: how many of its unicasts may not have arrived.
     """
 
     reason: str
@@ -168,4 +188,17 @@ class Returned:
 
 
 OfQuorum = QuorumLost | QuorumRegained | Settled
-Event = Message | Unicast | ViewChange | Lost | Suspicion | Undelivered | OfQuorum | StateLost | Departure | Returned
+Event = (
+    Message
+    | Unicast
+    | ViewChange
+    | Lost
+    | Suspicion
+    | Undelivered
+    | OfQuorum
+    | StateLost
+    | StateUnmerged
+    | LogEnded
+    | Departure
+    | Returned
+)

@@ -18,6 +18,7 @@ from gcom.core.group import RETURNS, GroupMachine
 from gcom.core.handover import Handed, Handover
 from gcom.errors import Dissolved
 from gcom.shell.answering import Answering
+from gcom.shell.happenings import LogEnded, StateUnmerged
 from gcom.shell.state import Uses
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class Entered:
     first: bool
 
 
-Arrival = Handed | Gone | Entered
+Notice = StateUnmerged | LogEnded  # of the shell's own, as the application reads it
+Arrival = Handed | Gone | Entered | Notice
 
 
 class Membership:
@@ -55,11 +57,12 @@ class Membership:
     following: Stay | None
 
     def __init__(self, node: Node, uses: Uses) -> None:
-        self.handover: Handover[Gone | Entered] = Handover()
+        self.handover: Handover[Gone | Entered | Notice] = Handover()
         self.arrivals = self.handover.arrivals
         self.changed = Condition(node.lock)  # an arrival, room to send, a view, the end
         self.uses = uses
         self.state_failure = ""  # how the application's set_state failed
+        self.unread = False  # it left since the application read none of very many events
         self.bringing = Bringing()  # of the stay before, until it is merged where the process is now
         self.listened_by: int | None = None  # the listener's thread
         self.following = None

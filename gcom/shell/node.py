@@ -12,6 +12,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Condition, Event, Lock, Thread
@@ -82,6 +83,7 @@ class Node:
         self.lock = Lock()
         self._log_dir = _log_folder(log_dir)
         self._logs: dict[Process, DeliveryLog] = {}
+        self._log_troubles: dict[Process, str] = {}  # why logs have ended; set and get are atomic
         self._entered: set[str] = set()
         self._process = self._new_process()
         self._stays: dict[tuple[str, Process], Stay] = {}
@@ -247,9 +249,14 @@ class Node:
                 process,
                 wall_ns=time.time_ns(),
                 clock_us=lambda: time.monotonic_ns() // 1000,
-                on_trouble=lambda text: logger.warning("{}", text),
+                on_trouble=partial(self._on_log_trouble, process),
             )
         return process
+
+    def _on_log_trouble(self, process: Process, text: str) -> None:
+        """A delivery log has ended. Called with and without the lock: the thread that flushes tells applications."""
+        logger.warning("{}", text)
+        self._log_troubles[process] = text
 
     @property
     def refused(self) -> Counter[str]:
@@ -406,12 +413,24 @@ class Node:
                 log.close()
             for log in list(self._logs.values()):
                 log.flush()
+            if self._log_troubles:
+                self._tell_log_troubles()
+
+    def _tell_log_troubles(self) -> None:
+        with self.lock:
+            for stay in self._stays.values():
+                reason = self._log_troubles.get(stay.machine.process)
+                if reason and stay.machine.view:
+                    stay.tell_log_ended(reason)
 
     def _take_finished_logs(self) -> list[DeliveryLog]:
         """Those of earlier incarnations that are in no group any more; each holds a descriptor until it is closed."""
         with self.lock:
             used = {self._process, *[process for _, process in self._stays]}
-            return [self._logs.pop(process) for process in list(self._logs) if process not in used]
+            finished = [process for process in self._logs if process not in used]
+            for process in finished:
+                self._log_troubles.pop(process, None)
+            return [self._logs.pop(process) for process in finished]
 
     # the end
 

@@ -2,7 +2,8 @@
 
 A request is put at most once (DESIGN 7: an OPEN put again, to a registry that has started anew, would give serials out
 a second time), so a connection that breaks is an answer that did not come, and the group's machine decides whether it
-asks again.
+asks again. What is silent is the sequencer, not a group: those who wait behind a call without an answer are told the
+same at once, and not one after the other, each after a silence of its own.
 """
 
 from __future__ import annotations
@@ -53,5 +54,18 @@ class SequencerLink:
             return SequencerAnswered(request, sequencer_codec.decode_answer(answer))
         except pyro.Refused:
             return SequencerAnswered(request, None, refused=True)
-        except GComError:  # too slow, another version, or no sequencer at all: it does not order for us
+        except pyro.TimedOut:
+            self._answer_waiting()
             return SequencerAnswered(request, None)
+        except GComError:  # broken, another version, or no sequencer at all: it does not order for us
+            return SequencerAnswered(request, None)
+
+    def _answer_waiting(self) -> None:
+        """Tell all whose requests wait now that there is no answer; what they ask next is put, one call for all."""
+        for _ in range(self._requests.qsize()):
+            item = self._requests.get()
+            if item is None:
+                return self._requests.put(None)  # closed: `serve` sees it next
+            stay, request = item
+            stay.handle(SequencerAnswered(request, None))
+        return None

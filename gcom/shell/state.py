@@ -19,6 +19,7 @@ from gcom.core import events
 from gcom.core.effects import SetState
 from gcom.errors import BadValue, GComTimeout, StateFailed
 from gcom.shell.answering import words
+from gcom.shell.happenings import StateUnmerged
 from gcom.shell.waiting import deadline_of
 from gcom.values import limits
 from gcom.values.definition import Netsplit
@@ -163,12 +164,18 @@ class Stateful(ABC):
             return
         assert uses.get_state is not None, "who merges gives state, too"
         merge_states = uses.merge_states
-        data, _ = _taken(uses.get_state)
-        if data is not None:
-            with self._leaving_at_failure("merge_states"):
-                self._membership.bringing.leave(
-                    machine.instance, data, lambda mine, theirs: _checked(merge_states(mine, theirs))
-                )
+        with self._leaving_at_failure("get_state"):  # what it has would be lost in the instance that is entered next
+            data = _checked(uses.get_state())
+        with self._leaving_at_failure("merge_states"):
+            self._membership.bringing.leave(
+                machine.instance, data, lambda mine, theirs: _checked(merge_states(mine, theirs))
+            )
+
+    def _give_up_state(self) -> StateUnmerged | None:
+        """A stay is over, and none follows: what is still to be merged is told before the end."""
+        with self._node.lock:
+            data = self._membership.bringing.give_up()
+        return None if data is None else StateUnmerged(data, "its process left; others may have merged it")
 
     def _bring_state(self, first: bool) -> None:
         """The process is in an instance: bring what it had, unless that goes on here."""
@@ -186,12 +193,17 @@ class Stateful(ABC):
         stay = self._source
         if brought is None:
             return
-        if len(brought) > limits.MESSAGE_BYTES_MAX:
-            logger.error("a state of {:,} bytes is more than a message may have: it is not merged", len(brought))
-            return
         with self._node.lock:
+            if len(brought) > limits.MESSAGE_BYTES_MAX:
+                self._membership.arrivals.appendleft(_too_large(self._membership.bringing.give_up()))
+                return
             if stay.ended is None and not stay.leaving:
                 stay.put(brought)
+
+
+def _too_large(data: bytes | None) -> StateUnmerged:
+    assert data is not None, "what is brought is kept until it is merged"
+    return StateUnmerged(data, f"a state of {len(data):,} bytes is too large: at most {limits.MESSAGE_BYTES_MAX:,}")
 
 
 def _taken(get_state: GetState) -> tuple[bytes | None, str]:

@@ -45,6 +45,7 @@ from gcom.core.group import GroupMachine
 from gcom.core.requests import Answer, Refusal, Request
 from gcom.errors import Detached, GComError, NotAMember, RegistryUnavailable, StateFailed, VersionMismatch
 from gcom.shell.answering import NO_HANDLER
+from gcom.shell.happenings import LogEnded
 from gcom.shell.membership import NOTICES_MAX, Membership
 from gcom.shell.results import Results
 from gcom.trace.writer import DeliveryLog
@@ -74,6 +75,7 @@ class Stay:
         self.changed = membership.changed
         self._node = node
         self._log = log
+        self._log_ended = False  # and the application knows
         self._handover = membership.handover
         self._receive = membership.uses.receive
         self._buffer: list[Payload] = []  # sent by the application, not yet handed to the machine
@@ -130,6 +132,13 @@ class Stay:
             self.membership.on_ended(self, self.ended)
         self.changed.notify_all()
 
+    def tell_log_ended(self, reason: str) -> None:
+        """The delivery log of this process takes no more: tell the application, once. Holds the lock."""
+        if not self._log_ended and self._receive and self.ended is None:
+            self._log_ended = True
+            self.membership.handover.tell(LogEnded(self.machine.process, reason))
+            self.changed.notify_all()
+
     def log_before_frame(self) -> None:
         """What a frame or reply tells must be in the log of this process first."""
         if self._log:
@@ -178,6 +187,11 @@ class Stay:
         open_ones = f"; its messages {lost[0]} to {lost[1]} may not have arrived" if lost else ""
         if self.unnumbered:
             open_ones += f"; {self.unnumbered} more were never sent"
+        if self.membership.unread:
+            raise Detached(
+                f"{self.machine.process} left group {group!r}, since its application read none of {NOTICES_MAX:,} "
+                f"events{open_ones}; read on, or join with receive=False"
+            )
         if ended.reason in ("request", "exit"):
             raise NotAMember(f"group {group!r} was left{open_ones}: join it again")
         why = {"expelled": "the group went on without it", "dissolved": "all others have left the group"}
@@ -293,6 +307,7 @@ class Stay:
                     assert_never(effect)
         if self._notices >= NOTICES_MAX and not self.ended:
             logger.warning("{} reads nothing: it leaves group {}", self.machine.process, self.machine.group)
+            self.membership.unread = True
             self.step(events.Exit())
         for delivery in done:  # a step of its own: its effects come after these
             self.consumed(delivery)

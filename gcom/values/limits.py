@@ -62,6 +62,11 @@ STATES_BYTES_MAX = 2 * STATE_BYTES_MAX
 STATE_CHUNK_BYTES = 96 * 1024
 STATE_CHUNKS_MAX = -(-STATE_BYTES_MAX // STATE_CHUNK_BYTES)
 
+# Connections to one server at once, each with a thread: members of several full groups, and as many strangers. At the
+# bound the longest idle one gives way to a new one; where all are being served, the new one is told so and closed.
+CONNECTIONS_MAX = 300
+CONNECTION_IDLE_MS = 60_000  # a connection without a request for this long is ended; its caller dials anew
+
 MEMBERS_MAX = 64  # a full mesh; beyond it a view change costs more than it is worth. At the bound a join is refused.
 JOINS_PENDING_MAX = 128  # processes waiting to be admitted. At the bound a join is refused: try again.
 GONE_MAX = 1024  # departed processes whose late Joins are known for what they are; the oldest are forgotten
@@ -73,7 +78,9 @@ ATTEMPT_MAX = 2**31  # of a ballot; an honest proposer needs one a failure
 NUMBER_MAX = 2**63 - 1  # message, serial and view numbers fit Spark's bigint
 
 # Timing, in milliseconds of the process's own running time.
-HEARTBEAT_MS = 250  # an idle link says this often that its process lives
+HEARTBEAT_MS = 250  # an idle link says this often that both its processes live
+# Of two the one with the greater id calls so much earlier: longer than a call takes, or each would call the other.
+HEARTBEAT_LEAD_MS = 25
 SILENCE_MS = 2_000  # nothing heard for this long: evidence, while little is known of the peer's usual gaps
 SILENCE_MIN_MS = 1_500  # evidence no sooner, however regular it was; false suspicions cost more than the time
 SILENCE_MAX_MS = 4_000  # suspected, whoever vouches for it

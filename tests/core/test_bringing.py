@@ -63,3 +63,19 @@ def test_what_was_merged_before_a_state_that_is_awaited_depends_on_that_state() 
     bringing.given()
     assert bringing.lost() is None
     assert not bringing.done
+
+
+def test_what_is_given_up_is_told_where_the_application_has_it_no_more() -> None:
+    assert left().give_up() is None  # nothing has taken its place
+    bringing = left()
+    bringing.enter("i2", first=False)
+    assert bringing.give_up() == b"x"
+    assert bringing.done
+    bringing = left()
+    bringing.enter("i2", first=False)
+    bringing.leave("i2", b"y", joined)
+    assert bringing.give_up() == b"xy"  # of which the application has y alone
+    bringing = left()
+    bringing.enter("i2", first=False)
+    bringing.merged(ME, ME, b"x", awaiting=False)
+    assert bringing.give_up() is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 from gcom.core import events, frames
@@ -11,6 +13,7 @@ from gcom.core.group import STAGES, Stage
 from gcom.errors import NameTaken, NotInvited, Unavailable
 from gcom.values import limits
 from gcom.values.definition import Definition
+from gcom.values.run import Payload
 from tests.core.making import A, B, C, D, E
 from tests.core.network import Network
 
@@ -352,6 +355,65 @@ def test_several_that_come_together_are_let_in_by_few_views() -> None:
         net.start(name)
     net.until_view(A, B, C, D, E)
     assert net.number(A) == 2
+
+
+@pytest.mark.parametrize("ordering", ["FIFO", "CAUSALTOTAL"])
+def test_scenario_21_ten_that_join_at_one_instant_are_in_with_three_views_and_miss_nothing_since(ordering: str) -> None:
+    net = Network(Definition.parse("g", ordering))
+    net.form("a", "b")
+    net.send(A, "old")
+    net.until(lambda: net.delivered(B) == ["old"])
+    joiners = [net.start(f"j{place}") for place in range(10)]
+    sent: list[Payload] = []
+    while any(net.members(who) != {A, B, *joiners} for who in (A, B, *joiners)):
+        sent.append(f"{len(sent)}")
+        net.send(B, sent[-1])
+        net.step()
+        assert len(sent) < 1_000
+    assert net.number(A) <= 2 + 3
+    net.until(lambda: net.delivered(A) == ["old", *sent])
+    for who in joiners:
+        base = (net.views(who)[0].base or {}).get(B, 0)
+        net.until(lambda who=who, base=base: net.delivered(who) == sent[base:])  # type: ignore[misc]
+        net.send(who, f"of {who}")
+    for who in (A, B, *joiners):
+        net.until(lambda who=who: {f"of {other}" for other in joiners} <= set(net.delivered(who)))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("leavers", ["a", "c", "ab", "de", "ace", "abcd"])
+def test_scenario_25_leaves_and_joins_at_one_instant_while_all_send(leavers: str) -> None:
+    """Every leaver's messages are delivered by all who stay, and none of them by a joiner that came after them."""
+    net = Network()
+    members = net.form(*"abcde")
+    going = [f"{name}#1" for name in leavers]
+    staying = [who for who in members if who not in going]
+    calls = count()
+    net.lose = lambda frame: bool(frame.runs) and next(calls) % 2 == 0  # so some hold what others have yet to get
+    for turn in range(3):
+        for who in members:
+            net.send(who, f"{who} {turn}")
+    net.step()  # all have their numbers
+    for who in going:
+        net.leave(who)
+    joiners = [net.start(name) for name in ("x", "y")]
+    for who in staying:
+        net.send(who, f"{who} 3")
+    net.until_view(*staying, *joiners)
+    net.until(lambda: all(net.machines[who].stage is Stage.ENDED for who in going))
+    assert net.number(staying[0]) <= 5 + 3
+    ends = [end for who in going if (end := net.end(who))]
+    assert [(end.reason, end.unconfirmed) for end in ends] == [("request", None)] * len(going)
+    every = {who: [f"{who} {turn}" for turn in range(3 if who in going else 4)] for who in members}
+    for who in staying:
+        net.until(lambda who=who: len(net.delivered(who)) == sum(map(len, every.values())))  # type: ignore[misc]
+        delivered = [str(text) for text in net.delivered(who)]
+        assert {of: [text for text in delivered if text.startswith(of)] for of in members} == every
+    for who in joiners:
+        base = net.views(who)[0].base or {}
+        rest = [text for of in base for text in every[of][base[of] :]]
+        net.until(lambda who=who, rest=rest: sorted(map(str, net.delivered(who))) == sorted(rest))  # type: ignore[misc]
+    net.send(joiners[0], "hello")
+    net.until(lambda: all(net.delivered(who)[-1:] == ["hello"] for who in (*staying, *joiners)))
 
 
 def test_a_name_is_refused_while_its_holder_answers() -> None:

@@ -15,7 +15,7 @@ NACK, OK = Nack(1, (1, 0)), CutOk(1, (1, 0))
 
 
 def links() -> Links:
-    made = Links()
+    made = Links(A)
     made.open(B, "b-1:1", NOW)
     made.woken()
     return made
@@ -26,6 +26,42 @@ def test_nothing_is_due_until_the_heartbeat() -> None:
     assert made.callable(B, NOW)
     assert not made.due(B, NOW + limits.HEARTBEAT_MS - 1)
     assert made.due(B, NOW + limits.HEARTBEAT_MS)
+
+
+def test_a_call_of_the_peer_puts_the_heartbeat_off() -> None:
+    made = links()
+    made.heard(B, NOW + 100)
+    assert not made.due(B, NOW + limits.HEARTBEAT_MS)
+    assert made.due(
+        B, NOW + 100 + limits.HEARTBEAT_MS
+    )  # the peer has fallen silent: as soon as after a call of one's own
+    made.say(B, FIRST)
+    made.heard(B, NOW + 200)
+    assert made.due(B, NOW + 200)
+
+
+def test_a_call_of_the_peer_puts_off_no_redial_nor_what_goes_with_the_heartbeat() -> None:
+    made = links()
+    made.begin(B)
+    made.failed(B, NOW)
+    made.heard(B, NOW)
+    assert made.callable(B, NOW)
+    assert made.due(B, NOW)
+    made = links()
+    made.say_later(B, FIRST)
+    made.heard(B, NOW + 100)
+    assert made.due(B, NOW + limits.HEARTBEAT_MS)
+
+
+def test_of_two_the_greater_calls_first() -> None:
+    dues = []
+    for process, peer in ((A, B), (B, A)):
+        made = Links(process)
+        made.open(peer, "x-1:1", NOW)
+        made.begin(peer)
+        made.replied(peer, NOW)
+        dues.append(made[peer].due_ms - NOW)
+    assert dues == [limits.HEARTBEAT_MS, limits.HEARTBEAT_MS - limits.HEARTBEAT_LEAD_MS]
 
 
 def test_an_item_wakes_the_link_and_goes_once() -> None:

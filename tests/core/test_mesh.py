@@ -191,6 +191,18 @@ def test_a_connection_that_only_one_side_can_open_costs_the_younger(caller: str,
     net.until(lambda: len(net.members(kept[0])) == 3, limits.FLAP_MAX_MS)
 
 
+def test_a_connection_that_only_one_side_can_open_serves_both_while_nothing_is_sent() -> None:
+    """The calls of C carry both heartbeats. What A has to say finds the broken way, and then the younger goes."""
+    net = Network()
+    net.form("a", "b", "c")
+    net.pass_ms(1_000)
+    net.lose = lambda frame: (frame.source, frame.target) == ("a#1", "c#1")
+    net.pass_ms(20_000)
+    assert all(len(net.members(who)) == 3 and not net.suspected(who) for who in ("a#1", "b#1", "c#1"))
+    net.send("a#1", "news")
+    net.until_view("a#1", "b#1")
+
+
 def test_who_asks_under_a_name_that_is_put_off_is_told_what_it_waits_for() -> None:
     net = Network()
     net.form("a", "b", "c")

@@ -15,7 +15,7 @@ import pytest
 import gcom
 from gcom.values import limits
 from tests.oracle import Report, judge
-from tests.shell.nodes import LIMIT_S, Cluster, at_once, cluster, fill, take, until
+from tests.shell.nodes import LIMIT_S, Cluster, at_once, cluster, fill, next_of, take, until
 
 EACH = [(ordering, multicast) for ordering in ("FIFO", "NONORDERED") for multicast in ("RELIABLE", "BASIC")]
 ExpectLog = Callable[[str], None]
@@ -449,6 +449,9 @@ class TestLogs:
         blocked.write_text("a file where a folder should be")
         with cluster(blocked.parent) as here:
             (alice,) = here.members("alice")
+            ended = next_of(alice, gcom.LogEnded)
+            assert ended.process == alice.process
+            assert str(blocked) in ended.reason
             alice.send_many(f"{i}" for i in range(100))
             assert len(take(alice, 100)) == 100
         assert len([record for record in log_watch.records if str(blocked) in record]) == 1
@@ -473,3 +476,18 @@ def test_expulsion_is_told_to_the_application(here: Cluster) -> None:
         carol.send("late")
     left = [event.left for event in alice.events(idle_s=0.1) if isinstance(event, gcom.ViewChange)][-1]
     assert left == {carol.process: "silence"}
+
+
+def test_an_application_that_reads_none_of_very_many_events_is_told_why_it_left(
+    here: Cluster, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
+) -> None:
+    expect_log("reads nothing")
+    (alice,) = here.members("alice")
+    monkeypatch.setattr("gcom.shell.stay.NOTICES_MAX", 3)
+    bob, carol = (here.node(name).join("news") for name in ("bob", "carol"))
+    until(lambda: bob.members == carol.members == ("bob", "carol"), "its leave")
+    with pytest.raises(gcom.Detached, match="read none of 3 events"):
+        alice.send("x")
+    events = list(alice.events())
+    assert isinstance(events[-1], gcom.Departure)
+    assert events[-1].reason == "unread"

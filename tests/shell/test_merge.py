@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import gcom
+from gcom.values import limits
 from tests.oracle import judge
 from tests.shell.nodes import LIMIT_S, Cluster, cluster, until
 
@@ -20,7 +21,9 @@ class Board:
 
     def __init__(self, here: Cluster, name: str) -> None:
         self.texts: set[str] = set()
+        self.unmerged: list[gcom.StateUnmerged] = []
         self.departures: list[str] = []
+        self.fails = False  # its get_state
         self.node = here.node(name)
         definition = gcom.Definition.parse("news", "TOTAL", netsplit="PARTITIONABLE")
         self.group = self.node.join(
@@ -29,6 +32,8 @@ class Board:
         self.group.listen(on_message=lambda message: self.texts.add(message.text), on_event=self._on_event)
 
     def get(self) -> bytes:
+        if self.fails:
+            raise ValueError("not now")
         return "\n".join(sorted(self.texts)).encode()
 
     def set(self, data: bytes) -> None:
@@ -37,6 +42,8 @@ class Board:
     def _on_event(self, event: gcom.Event) -> None:
         if isinstance(event, gcom.Departure):
             self.departures.append(event.reason)
+        elif isinstance(event, gcom.StateUnmerged):
+            self.unmerged.append(event)
 
 
 def merge(mine: bytes, theirs: bytes) -> bytes:
@@ -74,6 +81,55 @@ def test_both_sides_go_on_and_become_one(cut: str, tmp_path: Path, expect_log: E
     report = judge(tmp_path)
     assert len(report.groups) >= 2
     assert {found.verdict for found in report.groups.values()} <= {"PASS", "VACUOUS"}  # one may have had one member
+
+
+@pytest.mark.slow
+def test_a_state_too_large_to_be_brought_is_handed_to_its_application(
+    monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
+) -> None:
+    expect_log("on purpose")
+    with cluster() as here:
+        alice, bob, carol = boards = [Board(here, name) for name in NAMES[:3]]
+        for board in boards:
+            board.group.wait_for_members(3, LIMIT_S)
+            board.node.inject("cut=alice+bob<>carol+registry")
+        until(lambda: carol.departures == ["fork"] and carol.group.members == ("carol",), "a side of one")
+        until(lambda: set(alice.group.members) == set(bob.group.members) == {"alice", "bob"}, "the other side")
+        carol.group.wait_for_members(1, LIMIT_S)
+        carol.group.send("there " * 10)
+        until(lambda: bool(carol.texts), "its own message")
+        state = carol.get()
+        monkeypatch.setattr(limits, "MESSAGE_BYTES_MAX", len(state) - 1)
+        for board in boards:
+            board.node.inject("")
+        until(lambda: bool(carol.unmerged), "what was kept aside", 2 * LIMIT_S)
+        assert [it.data for it in carol.unmerged] == [state]
+        assert f"a state of {len(state)} bytes is too large" in carol.unmerged[0].reason
+        until(lambda: all(len(board.group.members) == 3 for board in boards), "one group")
+        bob.group.send("after")
+        until(lambda: all(board.texts == {"after"} for board in boards), "one state")
+        carol.group.leave()
+        until(lambda: carol.departures[-1] == "request", "the end")
+        assert len(carol.unmerged) == 1
+
+
+@pytest.mark.slow
+def test_a_get_state_that_raises_when_the_group_is_lost_is_told(
+    expect_log: ExpectLog, capfd: pytest.CaptureFixture[str]
+) -> None:
+    expect_log("on purpose")
+    with cluster() as here:
+        alice, bob, carol = boards = [Board(here, name) for name in NAMES[:3]]
+        for board in boards:
+            board.group.wait_for_members(3, LIMIT_S)
+        carol.fails = True
+        for board in boards:
+            board.node.inject("cut=alice+bob<>carol")
+        until(lambda: carol.departures == ["state"], "the end")
+        with pytest.raises(gcom.StateFailed, match=r"get_state failed.*not now"):
+            carol.group.send("lost")
+        until(lambda: set(alice.group.members) == set(bob.group.members) == {"alice", "bob"}, "the other side")
+    assert "not now" in capfd.readouterr().err
 
 
 def test_who_merges_gives_and_takes_state_too() -> None:

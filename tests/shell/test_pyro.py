@@ -220,24 +220,68 @@ def test_a_client_that_trickles_its_introduction_is_cut_off(expect_log: ExpectLo
     assert served.server.refused["silent"] == 1
 
 
-def test_a_pool_full_of_silent_clients_recovers(expect_log: ExpectLog) -> None:
+def test_silent_clients_beyond_the_bound_give_way_to_each_other(expect_log: ExpectLog) -> None:
     expect_log("pool full")
-    served = Served(workers=4, handshake_s=0.3)
+    served = Served(connections=4, handshake_s=0.3)
     with closing(served.server), ExitStack() as stack:
         silent = [stack.enter_context(dial(served.address)) for _ in range(12)]
-        until(lambda: served.server.refused["pool full"] == 8)
-        with pytest.raises(pyro.Lost), closing(pyro.Caller(served.address, pyro.NODE)) as caller:
-            caller.call(b"", LIMIT_S)
         assert all(ended(sock) for sock in silent)
+        until(lambda: served.server.refused.total() == len(silent))
+        assert served.still_serves()
+    assert set(served.server.refused) == {"pool full", "silent"}
 
-        def serves() -> bool:
-            try:
-                return served.still_serves()
-            except pyro.Lost:
-                return False
 
-        until(serves)
-    assert served.server.refused["silent"] == 4
+def test_the_longest_idle_connection_gives_way_to_a_new_one(expect_log: ExpectLog) -> None:
+    expect_log("pool full")
+    served = Served(connections=3)
+    with closing(served.server), ExitStack() as stack:
+        first, second, third = (stack.enter_context(connected(served.address)) for _ in range(3))
+        first.sendall(message(protocol.MSG_INVOKE, CALL))
+        assert receive(first) == (protocol.MSG_RESULT, 0, b"hi")  # so the second is the longest idle one
+        assert served.still_serves()
+        assert ended(second)
+        for sock in (first, third):
+            sock.sendall(message(protocol.MSG_INVOKE, CALL))
+            assert receive(sock) == (protocol.MSG_RESULT, 0, b"hi")
+    assert served.server.refused == {"pool full": 1}
+
+
+def test_a_connection_that_is_being_served_gives_way_to_nobody(expect_log: ExpectLog) -> None:
+    expect_log("pool full")
+    entered, leave = threading.Semaphore(0), threading.Event()
+
+    def handler(frame: bytes) -> bytes:
+        entered.release()
+        leave.wait(LIMIT_S)
+        return frame
+
+    served = Served(handler, connections=2)
+    with closing(served.server), ExitStack() as stack:
+        busy = [stack.enter_context(connected(served.address)) for _ in range(2)]
+        for sock in busy:
+            sock.sendall(message(protocol.MSG_INVOKE, CALL))
+        assert all(entered.acquire(timeout=LIMIT_S) for _ in busy)
+        with (
+            closing(pyro.Caller(served.address, pyro.NODE)) as caller,
+            pytest.raises(pyro.Lost, match="no free worker"),
+        ):
+            caller.call(b"", LIMIT_S)
+        leave.set()
+        assert [receive(sock) for sock in busy] == [(protocol.MSG_RESULT, 0, b"hi")] * 2
+        assert served.still_serves()
+
+
+def test_an_idle_connection_is_ended_and_its_caller_dials_anew() -> None:
+    served = Served(idle_s=0.1)
+    with closing(served.server), closing(pyro.Caller(served.address, pyro.NODE)) as caller:
+        with connected(served.address) as idle:
+            assert caller.call(b"first", LIMIT_S) == b"first"
+            assert ended(idle)
+        until(lambda: not served.server.connections)
+        assert caller.connected
+        assert caller.call(b"second", LIMIT_S) == b"second"
+    assert served.frames == [b"first", b"second"], "the ended connection cost a failure, or a request put twice"
+    assert not served.server.refused
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@
 
 With `--state BYTES` it keeps a state of so many bytes and a digest of each sender's texts, gives it, and takes it.
 
-Input: `flow` (send numbered texts, about a thousand a second), `pour BYTES` (send messages of that size, each once all
-hold the one before), `stop`, `send TEXT`, `report`, `assembled` (what there is of messages in pieces), `leave`, `end`
-(end without closing anything), `wait` (block in receive until interrupted). Output: one JSON object a line, with `at`,
-the seconds of the monotonic clock that all processes of a machine share.
+Input: `flow [THREADS]` (send numbered texts, each thread about a thousand a second), `pour BYTES` (send messages of
+that size, each once all hold the one before), `stop`, `send TEXT`, `report`, `assembled` (what there is of messages in
+pieces), `leave`, `end` (end without closing anything), `wait` (block in receive until interrupted). Output: one JSON
+object a line, with `at`, the seconds of the monotonic clock that all processes of a machine share.
 """
 
 from __future__ import annotations
@@ -78,10 +78,12 @@ class Worker:
         self._group = self._join()
         self._counts: Counter[str] = Counter()
         self._last: dict[str, int] = {}
+        self._places: dict[tuple[str, str], int] = {}  # of texts, by sender and thread
         self._out_of_order = 0
         self._stop = threading.Event()
-        self._sender: threading.Thread | None = None
+        self._senders: list[threading.Thread] = []
         self._sent = 0
+        self._counting = threading.Lock()
 
     def _connect(self) -> gcom.Node:
         while True:
@@ -121,6 +123,7 @@ class Worker:
             case gcom.Message():
                 self._out_of_order += event.number <= self._last.get(event.sender, 0)
                 self._last[event.sender] = event.number
+                self._check_place(event)
                 self._counts[event.name] += 1
                 if len(event.payload) >= LARGE:
                     data = event.data
@@ -139,6 +142,14 @@ class Worker:
             case gcom.Lost():
                 tell("lost", count=event.count)
 
+    def _check_place(self, event: gcom.Message) -> None:
+        """The texts of one thread come in the order in which it sent them."""
+        match event.payload.split() if isinstance(event.payload, str) else []:
+            case ["text", thread, place]:
+                stream = event.sender, thread
+                self._out_of_order += int(place) <= self._places.get(stream, -1)
+                self._places[stream] = int(place)
+
     def report(self) -> None:
         counts = dict(self._counts)
         tell(
@@ -149,25 +160,29 @@ class Worker:
             state=self._state.streams if self._state else {},
         )
 
-    def _begin(self, sender: threading.Thread) -> None:
+    def _begin(self, *senders: threading.Thread) -> None:
         self._stop.clear()
-        self._sender = sender
-        sender.start()
+        self._senders = list(senders)
+        for sender in senders:
+            sender.start()
 
     def _stop_sending(self) -> None:
         """Its last message counts, too: one that is just being sent would be missing from `sent`, and arrive."""
         self._stop.set()
-        if self._sender:
-            self._sender.join()
+        for sender in self._senders:
+            sender.join()
 
-    def flow(self) -> None:
-        self._begin(threading.Thread(target=self._flow, daemon=True))
+    def flow(self, count: int) -> None:
+        self._begin(*[threading.Thread(target=self._flow, args=(thread,), daemon=True) for thread in range(count)])
 
-    def _flow(self) -> None:
+    def _flow(self, thread: int) -> None:
+        place = 0
         while not self._stop.wait(self._options.every_ms / 1000):
             try:
-                self._group.send(f"text {self._sent}")
-                self._sent += 1
+                self._group.send(f"text {thread} {place}")
+                place += 1
+                with self._counting:
+                    self._sent += 1
             except gcom.GComError as error:
                 tell("refused", error=type(error).__name__, text=str(error))
                 if not self._options.persist:
@@ -194,7 +209,7 @@ class Worker:
         word, _, rest = line.strip().partition(" ")
         match word:
             case "flow":
-                self.flow()
+                self.flow(int(rest or 1))
             case "pour":
                 self.pour(int(rest))
             case "assembled":
@@ -207,10 +222,6 @@ class Worker:
                 self._group.send(rest)
             case "report":
                 self.report()
-            case "pour":
-                self.pour(int(rest))
-            case "assembled":
-                self.assembled()
             case "leave":
                 self._node.close()
                 tell("left")

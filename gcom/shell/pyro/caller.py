@@ -31,6 +31,8 @@ class TimedOut(Unavailable):
 class Caller:
     """One persistent connection to one object, used by one thread at a time; dialled when needed.
 
+    A server ends connections that are idle (gcom/shell/pyro/connections.py). That is seen before the next request is
+    put, which then goes over a new one: it fails nothing, and no request is put twice.
     Pyro5's own Proxy is not used: it would let the peer choose how its answer is deserialised.
     """
 
@@ -77,7 +79,7 @@ class Caller:
             sock.close()
 
     def _exchange(self, data: bytes, deadline: float) -> bytes:
-        sock = self._sock or self._dial(deadline)
+        sock = self._kept() or self._dial(deadline)
         self._seq = (self._seq + 1) & 0xFFFF
         sock.settimeout(remaining(deadline))
         write(sock, protocol.MSG_INVOKE, 0, self._seq, pack((self._object_id, "receive", (data,), {})))
@@ -88,6 +90,12 @@ class Caller:
         if reply.flags & protocol.FLAGS_EXCEPTION or type(answer) is not bytes:
             raise Bad("exception", _words(answer))
         return answer
+
+    def _kept(self) -> socket.socket | None:
+        """The connection of the last call, unless the peer has ended it since."""
+        if self._sock is not None and _is_over(self._sock):
+            self._drop()
+        return self._sock
 
     def _dial(self, deadline: float) -> socket.socket:
         deadline = min(deadline, monotonic() + CONNECT_S)
@@ -112,6 +120,18 @@ class Caller:
         sock, self._sock = self._sock, None
         if sock is not None:
             sock.close()
+
+
+def _is_over(sock: socket.socket) -> bool:
+    """Whether an idle connection cannot carry a call any more: nobody speaks unasked, so whatever is there ends it."""
+    try:
+        sock.settimeout(0)
+        sock.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _reply(reply: Message) -> Any:

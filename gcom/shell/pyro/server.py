@@ -16,22 +16,23 @@ from Pyro5 import config, errors, protocol, serializers
 from Pyro5 import server as pyro_server
 
 from gcom.errors import BadValue, GComError, Unavailable
+from gcom.shell.pyro.connections import Admission, Connections
 from gcom.shell.pyro.wire import CALL_BYTES_MAX, MSGPACK, POOL_FULL, Bad, Message, pack, plain, read, shut, write
 from gcom.values import limits
 from gcom.values.names import Address
 
 HANDSHAKE_S = 3.0  # a stranger has this long to introduce itself
-WORKERS_MAX = 300  # connections at once: members of several full groups, and as many strangers
+WORKERS_SPARE = 32  # beyond the connections at once: they end those that give way, and tell others that all are busy
 REPORT_S = 10.0  # refusals are told at most this often
 ACCEPT_PAUSE_S = 0.05  # after accept failed for want of descriptors or threads
 
 
-def settings(workers: int = WORKERS_MAX) -> None:
+def settings(connections: int = limits.CONNECTIONS_MAX) -> None:
     """Set the process's Pyro5 configuration, which is global; the environment has no say in it."""
     config.reset(use_environment=False)
     config.SERVERTYPE = "thread"
-    config.THREADPOOL_SIZE = workers
-    config.THREADPOOL_SIZE_MIN = min(4, workers)
+    config.THREADPOOL_SIZE = connections + WORKERS_SPARE
+    config.THREADPOOL_SIZE_MIN = 4
     config.SERIALIZER = "msgpack"
     config.MAX_MESSAGE_SIZE = CALL_BYTES_MAX
     config.SOCK_NODELAY = True
@@ -96,11 +97,10 @@ class _NoInterface:
 class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
     """Pyro5's daemon with its two ways in replaced; Pyro5's worker pool calls them, one worker a connection."""
 
-    def __init__(self, host: str, port: int, refusals: _Refusals, handshake_s: float) -> None:
+    def __init__(self, host: str, port: int, refusals: _Refusals, connections: Connections, handshake_s: float) -> None:
         self._refusals = refusals
+        self._connections = connections
         self._handshake_s = handshake_s
-        self._open: set[Any] | None = set()  # connections; None once closed
-        self._open_lock = threading.Lock()
         super().__init__(host, port, interface=_NoInterface)
 
     def _handshake(self, conn: Any, denied_reason: str | None = None) -> bool:
@@ -108,7 +108,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         if denied_reason:
             self._deny(conn.sock)
             return False
-        if not self._track(conn):
+        if not self._admit(conn):
             return False
         try:
             if self._introduce(conn.sock):
@@ -147,7 +147,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         raise Bad("unknown object", "no such object here")
 
     def _deny(self, sock: socket.socket) -> None:
-        """Tell without waiting; the accept loop calls this. A few bytes always fit a new connection's buffer."""
+        """Tell without waiting; the accept loop may call this. A few bytes always fit a new connection's buffer."""
         self._refusals.add("pool full")
         with contextlib.suppress(OSError):
             sock.setblocking(False)
@@ -157,7 +157,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         """One request of a connection. Raises a Pyro5 error to end it, for Pyro5's worker to close."""
         try:
             request = read(conn.sock)
-            self._serve(conn.sock, request)
+            with self._connections.serving(conn):
+                self._serve(conn.sock, request)
         except Bad as bad:
             self._refusals.add(bad.reason)
             raise errors.SecurityError(bad.reason) from bad
@@ -206,24 +207,21 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
                 raise Bad("unknown object", "no such object here")
         raise Bad("malformed call", "not a call: object, method, positional and named arguments")
 
-    def _track(self, conn: Any) -> bool:
-        with self._open_lock:
-            if self._open is not None:
-                self._open.add(conn)
-            return self._open is not None
+    def _admit(self, conn: Any) -> bool:
+        admission = self._connections.admit(conn)
+        if admission is Admission.REFUSED:
+            self._deny(conn.sock)
+        elif admission is Admission.REPLACES:
+            self._refusals.add("pool full")
+        return admission in (Admission.REPLACES, Admission.ADMITTED)
 
     def clientDisconnect(self, conn: Any) -> None:
         """Pyro5's hook: a connection ended."""
-        with self._open_lock:
-            if self._open is not None:
-                self._open.discard(conn)
+        self._connections.forget(conn)
 
-    def disconnect(self) -> None:
-        """End every connection and admit no more; calls in progress find nobody to answer."""
-        with self._open_lock:
-            ending, self._open = self._open or set(), None
-        for conn in ending:
-            shut(conn.sock)
+    def housekeeping(self) -> None:
+        """Pyro5's hook: POLLTIMEOUT has passed again."""
+        self._connections.end_idle()
 
 
 class Server:
@@ -237,12 +235,18 @@ class Server:
         host: str,
         port: int,
         objects: dict[str, object],
-        workers: int = WORKERS_MAX,
+        connections: int = limits.CONNECTIONS_MAX,
+        idle_s: float = limits.CONNECTION_IDLE_MS / 1000,
         handshake_s: float = HANDSHAKE_S,
     ) -> None:
-        settings(workers)
+        settings(connections)
         self._refusals = _Refusals()
-        self._daemon = _bind(loopback(host), port, lambda ip, port: _Daemon(ip, port, self._refusals, handshake_s))
+        self._connections = Connections(connections, idle_s)
+        self._daemon = _bind(
+            loopback(host),
+            port,
+            lambda ip, port: _Daemon(ip, port, self._refusals, self._connections, handshake_s),
+        )
         self._daemon.objectsById = dict(objects)
         self.address: Address = self._daemon.locationStr
         self._closing = threading.Event()
@@ -253,6 +257,11 @@ class Server:
     def refused(self) -> Counter[str]:
         """How often what was refused, by reason."""
         return self._refusals.counts
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self._connections)
 
     def start(self) -> None:
         """Begin to accept; connections made since the construction have waited."""
@@ -267,7 +276,7 @@ class Server:
         transport = self._daemon.transportServer
         transport.shutting_down = True
         shut(transport.sock)
-        self._daemon.disconnect()
+        self._connections.close()
         if self._thread.ident is not None:
             self._thread.join(timeout=1)
         transport.sock.close()  # only now: to close it sooner would keep the accept loop from noticing

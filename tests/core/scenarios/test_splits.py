@@ -8,8 +8,10 @@ from gcom.core import frames
 from gcom.core.effects import Effect, Ended, MergeState
 from gcom.core.frames import Frame
 from gcom.core.witness import WitnessAccept
+from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process
+from gcom.values.run import Payload
 from tests.core.islands import Islands
 from tests.core.network import Network
 
@@ -264,12 +266,53 @@ def test_scenario_39_views_that_overlap_become_one() -> None:
     assert net.instances_alive == 1
 
 
-def test_scenario_40_a_member_whose_answers_come_late_now_and_then_stays() -> None:
+SPIKE_MS = 1_900  # beyond what a member that was always regular is allowed, within what one learns of another
+
+
+def spike(net: Network, who: Process, pause_ms: int, after_ms: int = 400) -> None:
+    net.pause(who)
+    net.pass_ms(pause_ms)
+    net.resume(who)
+    net.pass_ms(after_ms)
+
+
+def test_scenario_40_a_member_that_was_always_regular_goes_for_one_spike_and_comes_back() -> None:
     net = returning("a", "b", "c")
-    for _ in range(10):
-        net.pause("b#1")
-        net.pass_ms(1_200)
-        net.resume("b#1")
-        net.pass_ms(400)
-    assert {net.number(who) for who in ("a#1", "b#1", "c#1")} == {3}
+    net.pass_ms(5_000)
+    spike(net, "b#1", SPIKE_MS)
+    assert net.suspected("a#1") == net.suspected("c#1") == [("b#1", "silence")]
+    net.until(lambda: together(net, "abc"))
+    assert net.latest("b#1") == "b#2"
+
+
+@pytest.mark.parametrize("who", ["a#1", "b#1", "c#1"])
+def test_scenario_40_a_member_whose_spikes_are_usual_stays_and_misses_nothing(who: Process) -> None:
+    """Its gaps of 1.2 s raise the limit, so that the same spike, and a longer one, is no evidence against it."""
+    net = returning("a", "b", "c")
+    others = [other for other in ("a#1", "b#1", "c#1") if other != who]
+    sent = 0
+    for pause_ms in (*[1_200] * 10, SPIKE_MS, 2_500):
+        for other in others:
+            net.send(other, f"{other} {sent}")
+        sent += 1
+        spike(net, who, pause_ms)
+    assert [net.suspected(other) for other in others] == [[], []]
+    assert {net.number(member) for member in (who, *others)} == {3}
+    assert sorted(map(str, net.delivered(who))) == sorted(f"{other} {turn}" for other in others for turn in range(sent))
     assert together(net, "abc")
+
+
+@pytest.mark.parametrize("name", ["a", "b", "c"])
+def test_scenario_40_spikes_beyond_every_limit_hold_up_the_others_once_each_and_never_for_good(name: str) -> None:
+    net = returning("a", "b", "c")
+    others = [f"{other}#1" for other in "abc" if other != name]
+    expected: list[Payload] = []
+    for turn in range(4):
+        net.pause(net.latest(f"{name}#1"))
+        net.send(others[turn % 2], f"{turn}")
+        expected.append(f"{turn}")
+        net.until_view(*others)  # it is put out while it hangs, and nobody waits for it
+        net.until(lambda: all(net.delivered(other) == expected for other in others))
+        net.resume(net.latest(f"{name}#1"))
+        net.until(lambda: together(net, "abc"), limits.FLAP_MAX_MS)
+    assert all(net.end(other) is None for other in others)
