@@ -28,7 +28,8 @@ from gcom.core.effects import (
 from gcom.core.handover import Handed, Handover
 from gcom.sim.checks.state import State
 from gcom.sim.letters import Correspondent
-from gcom.sim.plan import Fault
+from gcom.sim.trouble import Fault
+from gcom.values.definition import Netsplit
 from gcom.values.run import Brought, Payload
 from gcom.values.view import View
 
@@ -69,7 +70,7 @@ class Application:
         for arrival in former._handover.arrivals:
             former._take_in(arrival)
         self._state, self._bringing = former._state, former._bringing
-        if self._keeps and not former._stay.machine.succeeded:
+        if self._keeps and self._world.plan.definition.netsplit is Netsplit.PARTITIONABLE:
             self._had = former._stay.machine.instance, self._state.dump()
             self._bringing.leave(*self._had, merged)
 
@@ -249,7 +250,9 @@ class Application:
             case Deliver(run) if not isinstance(run.payloads[0], Brought):
                 self._state.add(arrival)
             case SetState(_, data):
-                self._state = State.load(data)
+                given = State.load(data)
+                self._world.continuity.on_given(self._stay.process, self._state, given)
+                self._state = given
             case StateLost(view):
                 self._state = State(view)
             case MergeState(_, _, data) if self._keeps:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from gcom.core.effects import Effect
 from gcom.core.frames import Frame, Install, StateChunk
 from gcom.sim.network import LATE_MS_MAX
-from gcom.sim.plan import CHUNK, HEIR, LATE_RUNS, LEAVER, RUNS, Event, Fault
+from gcom.sim.plan import CHUNK, HEIR, LATE_RUNS, LEAVER, RUNS
+from gcom.sim.trouble import Event, Fault
 from gcom.values.names import Process
 
 if TYPE_CHECKING:

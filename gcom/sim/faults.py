@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gcom.sim.plan import Event, Fault, Move
+from gcom.sim.trouble import DISSOLVES, Event, Fault, Move
 
 if TYPE_CHECKING:
     from gcom.sim.node import Node
@@ -42,6 +42,8 @@ class Faults:
                 world.failpoints.arm(event)
             case Move.JOIN:
                 world.join(event.order[0])
+            case Move.GATHER:
+                world.gather()
             case Move.INTRUDE:
                 world.intrude(event.order[0])
             case _:
@@ -49,7 +51,7 @@ class Faults:
 
     def _happen_to_somebody(self, event: Event) -> None:
         world = self._world
-        allowed, action = self._actions()[event.kind]
+        allowed, action = self._actions(event)[event.kind]
         for name in event.order:
             node = world.node(name)
             if node is not None and node.is_running and allowed(node):
@@ -57,7 +59,9 @@ class Faults:
                 return
         world.at(AGAIN_MS, lambda: self._happen(event))
 
-    def _actions(self) -> dict[Fault | Move, tuple[Callable[[Node], bool], Callable[[Node, Event], None]]]:
+    def _actions(
+        self, event: Event
+    ) -> dict[Fault | Move, tuple[Callable[[Node], bool], Callable[[Node, Event], None]]]:
         """Of each kind: whom it can happen to, and what it does."""
         return {
             Fault.CRASH: (lambda node: self._world.may_crash and node.is_member, self._crash),
@@ -67,7 +71,10 @@ class Faults:
                 lambda node, event: self._world.network.slow(node.name, event),
             ),
             Fault.SLOW_READER: (lambda node: node.is_member and not node.reads_slowly, self._read_slowly),
-            Move.LEAVE: (lambda node: self._world.may_leave and node.is_member, self._leave),
+            Move.LEAVE: (
+                lambda node: (self._world.may_leave or event.detail == DISSOLVES) and node.is_member,
+                self._leave,
+            ),
         }
 
     def _cut(self, event: Event) -> None:

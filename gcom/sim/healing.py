@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gcom.sim.checkers import Violation
 from gcom.sim.network import LATE_MS_MAX
-from gcom.sim.plan import Event, Fault
+from gcom.sim.trouble import Event, Fault
 from gcom.values.definition import Multicast
 from gcom.values.names import Process
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from gcom.sim.plan import Event, Fault, Plan
+from gcom.sim.plan import Plan
+from gcom.sim.trouble import Event, Fault
 from gcom.values.names import Address
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from gcom.core.frames import Frame, Refused
 from gcom.core.requests import Answer, Request
 from gcom.sim.clock import Clock
 from gcom.sim.stay import Stay
-from gcom.values.definition import Netsplit
 from gcom.values.names import Address, Process, life_of
 
 if TYPE_CHECKING:
@@ -78,9 +77,8 @@ class Node:
 
     @property
     def _former(self) -> Stay | None:
-        """The stay that a process of a PARTITIONABLE group goes on from: one that it lost."""
-        merges = self.world.plan.definition.netsplit is Netsplit.PARTITIONABLE
-        return self.stay if merges and self.stays and self.stay.lost else None
+        """The stay that a process goes on from: one that it lost."""
+        return self.stay if self.stays and self.stay.lost else None
 
     def crash(self) -> None:
         self.crashed = True

@@ -7,18 +7,21 @@ and the run itself fails if they did not (gcom/sim/world.py).
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from itertools import pairwise
 from random import Random
 
+from gcom.sim.boundaries import Ambush, ambush
+from gcom.sim.trouble import REGISTRY, Event, Fault, Move
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
+
+__all__ = ["REGISTRY", "Event", "Fault", "Move", "Plan", "draw"]  # and what the simulator's own modules use
 
 GROUP = "sim"
 MEMBERS = (2, 9)  # from, to
 MESSAGES_MIN = 500
 KINDS_MIN = 3
-REGISTRY = "registry"  # where it stands in a partition; no member has this name
+REST_MS = 6_000  # before an ambush at the end: all are together again
 PIECES_LOAD_BYTES = 240  # of a frame in a run where a part of the messages travels in pieces
 # In turn, seed by seed: every ordering over BASIC, RELIABLE, and RELIABLE that is safe.
 SCHEMES = tuple(
@@ -26,38 +29,6 @@ SCHEMES = tuple(
     for multicast, safe in ((Multicast.RELIABLE, False), (Multicast.RELIABLE, True), (Multicast.BASIC, False))
     for ordering in Ordering
 )
-
-
-class Fault(StrEnum):
-    """Everything that may go wrong, as it is counted when it happened."""
-
-    LOSS = "broken call"  # before it arrived, or after; the caller cannot tell
-    DELAY = "delayed call"
-    DUPLICATION = "duplicated call"
-    REORDERING = "overtaken call"  # arrives after a later one
-    CUT = "cut link"  # between two, in one direction or both
-    PARTITION = "partition"
-    CRASH = "crash"
-    EFFECT = "crash between effects"
-    FRAME = "crash between calls"  # some peers were told, others not
-    STALL = "pause over a call"  # in the middle of a view change; it goes on in the middle of another's
-    ECHO = "echo of an earlier view"  # a call of its change comes again in the next change
-    RESTART = "restart"
-    PAUSE = "pause"
-    DRIFT = "drifting clock"
-    SLOW_MEMBER = "slow member"
-    SLOW_READER = "slow reader"
-    OUTAGE = "registry outage"
-    AMNESIA = "registry restart"
-
-
-class Move(StrEnum):
-    """What members do of their own will."""
-
-    JOIN = "join"
-    LEAVE = "leave"
-    INTRUDE = "intrusion"  # a second process comes under a member's name
-
 
 # Sure to happen where they are drawn; each other kind waits for an occasion, or follows a crash.
 RATES = (Fault.LOSS, Fault.DELAY, Fault.DUPLICATION, Fault.REORDERING)
@@ -90,28 +61,6 @@ ORDER, VOTE = "order", "vote"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happens at `at_ms` of the faulty phase. What a field means is the kind's to say.
-
-    `order`: all names, the first that it can happen to is the one it happens to. `sides` of a partition: the registry
-    may be on one, or on none, and then all reach it. A stall ends when another puts an item of the kind `until`; an
-    echo comes beside one. `last`: the call goes out, and then its process crashes or pauses. `whom`: LEAVER, only one
-    that leaves; HEIR, after it those whom it told, when they have told one more.
-    """
-
-    kind: Fault | Move
-    at_ms: int
-    for_ms: int = 0
-    order: tuple[str, ...] = ()
-    detail: str = ""
-    count: int = 0
-    sides: tuple[tuple[str, ...], ...] = ()
-    until: str = ""
-    last: bool = False
-    whom: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """Rates are probabilities a call; times are in true simulated milliseconds."""
 
@@ -136,6 +85,7 @@ class Plan:
     load_bytes: int  # most of what a frame carries
     forgets: bool  # the registry starts again at the heal
     events: tuple[Event, ...]
+    boundary: str = ""  # the ambush at its end, between two instances, if it has one
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -161,6 +111,29 @@ class Plan:
 
 def draw(seed: int) -> Plan:
     """The plan of a seed."""
+    plan = _drawn(seed)
+    found = ambush(seed, plan.names, plan.fault_ms + REST_MS, bool(plan.definition.static))
+    return _lengthened(plan, found) if found else plan
+
+
+def _lengthened(plan: Plan, ambush: Ambush) -> Plan:
+    """A plan with an ambush at its end: on a PRIMARY group, all of which keeps a state, and some come in it at last."""
+    before = [event for event in plan.events if event.kind is not Move.JOIN or event.order[0] not in ambush.late]
+    gather = Event(Move.GATHER, plan.fault_ms)
+    return replace(
+        plan,
+        definition=replace(plan.definition, netsplit=Netsplit.PRIMARY),
+        late=max(plan.late, len(ambush.late)),
+        fault_ms=plan.fault_ms + REST_MS + ambush.for_ms,
+        keepers=plan.names,
+        refusing=0.0,
+        events=(*before, gather, *sorted(ambush.events, key=lambda event: event.at_ms)),
+        boundary=ambush.kind,
+    )
+
+
+def _drawn(seed: int) -> Plan:
+    """All but the ambush at its end."""
     rng = Random(seed)
     members = rng.choice((2, 3, 3, 4, 4, 5, 5, 5, 6, 7, 8, 9))
     definition = _definition(rng, seed, members)

@@ -23,7 +23,8 @@ from gcom.core.rows import Dissolved, Row, Store
 from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest
 from gcom.core.witness import Record, Witness, WitnessDecided
 from gcom.sim.network import LATE_MS_MAX
-from gcom.sim.plan import ORDER, REGISTRY, VOTE, Event, Fault
+from gcom.sim.plan import ORDER, VOTE
+from gcom.sim.trouble import REGISTRY, STOPPED, Event, Fault
 from gcom.values import limits
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Registry:
         self._disk: dict[str, Record] = {}
         self._store = _Disk()
         self._doomed: list[Event] = []  # restarts that wait for an answer of a kind
+        self._queued: list[Callable[[], None]] = []  # what a registry that is stopped finds when it runs again
         self._live(grace_ms=0)
         self._tick()
 
@@ -83,7 +85,8 @@ class Registry:
         self.sequencer = Sequencer()
 
     def _tick(self) -> None:
-        self.directory.tick(self._world.now_ms)
+        if self._down != STOPPED:
+            self.directory.tick(self._world.now_ms)
         self._world.at(limits.TICK_MS, self._tick)
 
     def _mint(self) -> str:
@@ -116,6 +119,7 @@ class Registry:
     def restart(self, event: Event) -> None:
         """Be gone for a while, then come back with what is on the disk."""
         self._world.count(Fault.AMNESIA)
+        self._queued.clear()
         self._outage = False
         self._live(limits.START_GRACE_MS)
         if event.for_ms:
@@ -129,6 +133,13 @@ class Registry:
 
     def heal(self) -> None:
         self._down = ""
+        queued, self._queued = self._queued, []
+        for arrive in queued:
+            arrive()
+
+    def queue(self, arrive: Callable[[], None]) -> None:
+        """A request waits in the socket of a stopped process."""
+        self._queued.append(arrive)
 
     # requests
 
@@ -167,7 +178,7 @@ class Registry:
 
     @property
     def down(self) -> str:
-        """How it is out of reach: "silent", "unreachable", or not at all."""
+        """How it is out of reach: "silent", "unreachable", STOPPED, or not at all."""
         if self._down and self._outage:
             self._world.count_once(Fault.OUTAGE, str(self._downs))
         return self._down
@@ -207,7 +218,9 @@ class _Question:
 
     def _arrive(self) -> None:
         down = self._registry.down
-        if down != "silent":
+        if down == STOPPED:
+            self._registry.queue(self._arrive)
+        elif down != "silent":
             answer = None if down else self._answer(self._data)
             self._world.network.carry(REGISTRY, self._node.name, lambda: self._finish(answer), self._break)
 

@@ -38,7 +38,7 @@ from gcom.core.sequencer import SequencerAnswer, SequencerRequest
 from gcom.errors import GComError
 from gcom.sim.application import Application
 from gcom.sim.checkers import Checker, Violation
-from gcom.sim.plan import Fault
+from gcom.sim.trouble import Fault
 from gcom.trace.writer import DeliveryLog
 from gcom.values.names import Address, Process
 
@@ -288,6 +288,7 @@ class Stay:
             self.checker.letters.see(self.process, effect, self.node.clock.now_ms)
         elif isinstance(effect, Sent | Deliver | Skip | Installed | Quorum | SetState | Suspected | Ended):
             self.checker.see(self.process, effect)
+            self.world.continuity.see(self.machine.instance, self.process, effect)
             definition = self.machine.definition
             if self.world.log_dir and definition:
                 if self._log is None:

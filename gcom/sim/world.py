@@ -17,14 +17,16 @@ from random import Random
 from gcom.core.effects import Deliver, Effect, Installed, Sent, Skip
 from gcom.errors import Unavailable
 from gcom.sim.checkers import Checker, Violation
+from gcom.sim.checks.continuity import Continuity
 from gcom.sim.clock import Clock
 from gcom.sim.failpoints import Failpoints
 from gcom.sim.faults import Faults
 from gcom.sim.healing import Healing
 from gcom.sim.network import Network
 from gcom.sim.node import Node
-from gcom.sim.plan import KINDS_MIN, MESSAGES_MIN, Fault, Move, Plan
+from gcom.sim.plan import KINDS_MIN, MESSAGES_MIN, Plan
 from gcom.sim.registry import Registry
+from gcom.sim.trouble import Fault, Move
 from gcom.values import limits
 from gcom.values.names import Address, Process
 
@@ -49,7 +51,8 @@ class World:
         self.silent = False  # no application sends
         self.happened: dict[str, int] = {}  # faults, by kind
         self.moves: dict[str, int] = {}
-        self.checkers: dict[str, Checker] = {}  # by instance: no promise spans two
+        self.checkers: dict[str, Checker] = {}  # by instance
+        self.continuity = Continuity(plan.definition)  # the one promise that spans instances
         self.nodes: dict[Address, Node] = {}  # who has a port now
         self._lives: dict[Address, Node] = {}  # who had it when its life was named
         self.network = Network(self, plan, Random(f"network {plan.seed}"))
@@ -237,6 +240,15 @@ class World:
         if self._by_name[node.name] is node and node.away and not node.crashed:
             self.count_move(Move.JOIN)
             node.come_back()
+
+    def gather(self) -> None:
+        """All who crashed, or left, come back."""
+        self.count_move(Move.GATHER)
+        for node in list(self._by_name.values()):
+            if node.crashed:
+                self.restart(node)
+            else:
+                self.come_back(node)
 
     @property
     def may_crash(self) -> bool:

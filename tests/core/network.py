@@ -7,7 +7,8 @@ checked for safety at every step, whatever else it looks at.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TypeVar
 
 from gcom.core import codec, events, frames
@@ -26,10 +27,12 @@ from gcom.core.effects import (
 from gcom.core.frames import Control, Frame
 from gcom.core.group import RETURNS, GroupMachine, Stage
 from gcom.core.requests import Request
+from gcom.core.rows import Dissolved, Row, Store
 from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest
 from gcom.core.witness import Record, Witness
 from gcom.errors import GComError
 from gcom.sim.checkers import Checker
+from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
 from gcom.values.run import Payload
@@ -39,6 +42,32 @@ _E = TypeVar("_E", bound=Effect)
 
 STEP_MS = 5
 LIMIT_MS = 20_000
+
+
+class Disk(Store):
+    """What a registry has written, and finds again in its next life."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, Row] = {}
+        self._gone: dict[str, Dissolved] = {}
+
+    def rows(self) -> Iterable[Row]:
+        return [replace(row, renewed_ms=None, forked_ms=None) for row in self._rows.values()]
+
+    def dissolved(self) -> Iterable[Dissolved]:
+        return self._gone.values()
+
+    def save(self, row: Row) -> None:
+        self._rows[row.definition.group] = row
+
+    def drop(self, group: str) -> None:
+        del self._rows[group]
+
+    def bury(self, gone: Dissolved) -> None:
+        self._gone[gone.group] = gone
+
+    def forget(self, group: str) -> None:
+        del self._gone[group]
 
 
 class Network:
@@ -63,6 +92,7 @@ class Network:
         self.registry_asked: Counter[Process] = Counter()  # the directory, so often
         self.returning = False  # who loses its group comes again by itself, as the shell does it
         self.successors: dict[Process, Process] = {}
+        self.succeeded: list[tuple[Process, GroupMachine]] = []  # whose process goes on in a successor
         self._dead: set[Process] = set()
         self._hanging: dict[Process, list[Process]] = {}  # paused processes, and whose calls wait for them
         self._doomed: dict[Process, tuple[type[Control], int]] = {}
@@ -70,13 +100,16 @@ class Network:
         self._minted = 0
         self._todo: list[tuple[Process, events.Event]] = []
         self.votes: dict[str, Record] = {}  # on the registry's disk
+        self.disk = Disk()
         self.answers_lost: Callable[[Process, Request], bool] = lambda who, request: False  # of the registry
         self.start_registry()
 
     def start_registry(self) -> None:
         """A registry in its first or another life: it knows only what is on its disk."""
         self.registry_up = True
-        self.directory = Directory(self._mint, Witness(self.votes.values(), self._save))
+        witness = Witness(self.votes.values(), self._save)
+        grace_ms = limits.START_GRACE_MS if self.now_ms else 0
+        self.directory = Directory(self._mint, witness, self.disk, grace_ms=grace_ms)
         self.sequencer = Sequencer()
 
     def stop_registry(self) -> None:
@@ -88,7 +121,7 @@ class Network:
 
     def _mint(self) -> str:
         self._minted += 1
-        return f"i{self._minted}"
+        return f"i{self._minted:04d}"
 
     # what a test does
 
@@ -100,7 +133,12 @@ class Network:
         return process
 
     def again(self, former: Process) -> Process:
-        """Start the next incarnation of a process that lost its group."""
+        """Start the next incarnation of a process that lost its group; in a successor of it the same one goes on."""
+        if self.machines[former].succeeded:
+            self.succeeded.append((former, self.machines[former]))
+            self.machines[former] = self.machines[former].again(former)
+            self.handle(former, events.Start())
+            return former
         name, _, incarnation = former.partition("#")
         process = self.successors[former] = f"{name}#{int(incarnation) + 1}"
         self.machines[process] = self.machines[former].again(process)
@@ -142,7 +180,11 @@ class Network:
     def resume(self, who: Process) -> None:
         for caller in self._hanging.pop(who):
             if self.alive(caller):
-                self.handle(caller, events.CallFailed(who, refused=False))
+                self.handle(caller, self._failed(who, refused=False))
+
+    def _failed(self, peer: Process, refused: bool) -> events.CallFailed:
+        """A call failed; its kernel says of a process that was killed that it is dead."""
+        return events.CallFailed(peer, refused, dead=peer in self._dead)
 
     def kill_after(self, who: Process, kind: type[Control], reached: int) -> None:
         """Kill a process once its frames with an item of this kind have reached so many."""
@@ -165,7 +207,8 @@ class Network:
     def arrive(self, frame: Frame) -> None:
         """A frame arrives late, or again; its caller has long given it up."""
         if self.alive(frame.target):
-            self._see(frame.target, self.machines[frame.target].receive(frame, self.now_ms)[1])
+            machine = self._machine_of(frame, frame.target)
+            self._see(frame.target, machine.receive(frame, self.now_ms)[1], machine)
 
     def answered(self, who: Process, request: SequencerRequest, answer: SequencerAnswer | None) -> None:
         """The sequencer's answer arrives, or again."""
@@ -175,8 +218,10 @@ class Network:
         """Let something happen after this step; so an application calls from within a callback."""
         self._todo.append((who, event))
 
-    def handle(self, who: Process, event: events.Event) -> None:
-        self._see(who, self.machines[who].handle(event, self.now_ms))
+    def handle(self, who: Process, event: events.Event, machine: GroupMachine | None = None) -> None:
+        """Let something happen to a process, or to one of its machines."""
+        machine = machine or self.machines[who]
+        self._see(who, machine.handle(event, self.now_ms), machine)
 
     def until(self, condition: Callable[[], bool], limit_ms: int = LIMIT_MS) -> None:
         """Run until the condition holds; fails at the limit."""
@@ -265,19 +310,24 @@ class Network:
 
     def step(self) -> None:
         self.now_ms += STEP_MS
-        for who, machine in list(self.machines.items()):
+        self.directory.tick(self.now_ms)
+        for who, machine in [*self.succeeded, *self.machines.items()]:
             if self.alive(who) and who not in self._hanging:
                 if machine.deadline_ms is not None and machine.deadline_ms <= self.now_ms:
-                    self.handle(who, events.Tick())
+                    self.handle(who, events.Tick(), machine)
                 for peer in machine.peers:
-                    self._call(who, peer)
+                    self._call(who, peer, machine)
         todo, self._todo = self._todo, []
         for who, event in todo:
             if self.alive(who):
                 self.handle(who, event)
 
-    def _see(self, who: Process, effects: list[Effect]) -> None:
-        machine = self.machines[who]
+    def _machine_of(self, frame: Frame, who: Process) -> GroupMachine:
+        """That of the frame's instance, if it is one that the process was in; else the present one."""
+        former = (machine for one, machine in self.succeeded if (one, machine.instance) == (who, frame.instance))
+        return next(former, self.machines[who])
+
+    def _see(self, who: Process, effects: list[Effect], machine: GroupMachine) -> None:
         self.effects[who] += effects
         for effect in effects:
             self._checkers.setdefault(machine.instance, Checker(self.definition)).see(who, effect)
@@ -289,13 +339,13 @@ class Network:
                     self._todo.append((who, events.RegistryAnswered(request, None if lost else known)))
                 case AskSequencer(question):
                     self._ask(who, question)
-                case Ended(_, reason) if self.returning and reason in RETURNS:
+                case Ended(_, reason) if reason == "succession" or (self.returning and reason in RETURNS):
                     self.again(who)
                 case _:
                     pass
             self.watch(who, effect)
             self.hand_over(who, effect)
-        if machine.stage is Stage.ENDED:
+        if self.machines[who].stage is Stage.ENDED:
             self._todo = [(one, event) for one, event in self._todo if one != who]
 
     def hand_over(self, who: Process, effect: Effect) -> None:
@@ -324,34 +374,35 @@ class Network:
         reached = self._reaches(name, "registry") and self._reaches("registry", name)
         return self.registry_up and reached
 
-    def _call(self, who: Process, peer: Process) -> None:
-        frame, effects = self.machines[who].take(peer, self.now_ms)
-        self._see(who, effects)
+    def _call(self, who: Process, peer: Process, machine: GroupMachine) -> None:
+        frame, effects = machine.take(peer, self.now_ms)
+        self._see(who, effects, machine)
         if frame is None or not self.alive(who):
             return
         if peer in self._hanging:
             self._hanging[peer].append(who)
             return
         if not self._reaches(name_of(who), name_of(peer)) or self.lose(frame):
-            self.handle(who, events.CallFailed(peer, refused=False))
+            self.handle(who, self._failed(peer, refused=False), machine)
         elif peer not in self.machines or not self.alive(peer):
-            self.handle(who, events.CallFailed(peer, refused=True))
+            self.handle(who, self._failed(peer, refused=True), machine)
         else:
             to = self.latest(peer) if frame.hail else peer
-            self._arrive(who, peer, codec.decode(codec.encode(frame)), to)
+            self._arrive(who, peer, codec.decode(codec.encode(frame)), to, machine)
 
-    def _arrive(self, who: Process, peer: Process, frame: Frame, to: Process) -> None:
+    def _arrive(self, who: Process, peer: Process, frame: Frame, to: Process, caller: GroupMachine) -> None:
         self.carried.append(frame)
-        reply, effects = self.machines[to].receive(frame, self.now_ms)
-        self._see(to, effects)
+        callee = self._machine_of(frame, to)
+        reply, effects = callee.receive(frame, self.now_ms)
+        self._see(to, effects, callee)
         self._count_down(frame)
         lost = isinstance(reply, Frame) and self.lose_reply(reply)
         if lost or not self._reaches(name_of(peer), name_of(who)):
-            self.handle(who, events.CallFailed(peer, refused=False))
+            self.handle(who, self._failed(peer, refused=False), caller)
         elif not self.alive(peer):  # it died of what it was told
-            self.handle(who, events.CallFailed(peer, refused=True))
+            self.handle(who, self._failed(peer, refused=True), caller)
         elif self.alive(who):
-            self.handle(who, events.Replied(peer, codec.decode_reply(codec.encode(reply))))
+            self.handle(who, events.Replied(peer, codec.decode_reply(codec.encode(reply))), caller)
 
     def _count_down(self, frame: Frame) -> None:
         kind, left = self._doomed.get(frame.source, (frames.Join, 0))

@@ -2,12 +2,14 @@
 
     python -m tests.shell.worker NAME REGISTRY GROUP [OPTION...]
 
-With `--state BYTES` it keeps a state of so many bytes and a digest of each sender's texts, gives it, and takes it.
+With `--state BYTES` it keeps a state of so many bytes and a digest of each sender's texts, gives it, and takes it; with
+`--keep` its state is the list of all texts in the order in which they came.
 
 Input: `flow [THREADS]` (send numbered texts, each thread about a thousand a second), `pour BYTES` (send messages of
-that size, each once all hold the one before), `stop`, `send TEXT`, `report`, `assembled` (what there is of messages in
-pieces), `leave`, `end` (end without closing anything), `wait` (block in receive until interrupted). Output: one JSON
-object a line, with `at`, the seconds of the monotonic clock that all processes of a machine share.
+that size, each once all hold the one before), `stop`, `send TEXT`, `confirm TEXT` (send it, and say so when a majority
+holds it), `report`, `assembled` (what there is of messages in pieces), `leave`, `end` (end without closing anything),
+`wait` (block in receive until interrupted). Output: one JSON object a line, with `at`, the seconds of the monotonic
+clock that all processes of a machine share.
 """
 
 from __future__ import annotations
@@ -64,6 +66,24 @@ class State:
         tell("took", size=len(data))
 
 
+class Kept(State):
+    """All texts in order: what came to be in it must be in it for ever."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.texts: list[str] = []
+
+    def add(self, message: gcom.Message) -> None:
+        self.texts.append(message.text)
+
+    def get(self) -> bytes:
+        return json.dumps(self.texts).encode()
+
+    def set(self, data: bytes) -> None:
+        self.texts = json.loads(data)
+        tell("took", texts=self.texts)
+
+
 class Worker:
     """Joins, listens, and obeys."""
 
@@ -74,7 +94,7 @@ class Worker:
         self._node = self._connect()
         if options.faults:  # not before: another try to connect would only meet the same draws again
             self._node.inject(options.faults)
-        self._state = State(options.state) if options.state is not None else None
+        self._state = Kept() if options.keep else State(options.state) if options.state is not None else None
         self._group = self._join()
         self._counts: Counter[str] = Counter()
         self._last: dict[str, int] = {}
@@ -158,6 +178,7 @@ class Worker:
             sent=self._sent,
             out_of_order=self._out_of_order,
             state=self._state.streams if self._state else {},
+            texts=self._state.texts if isinstance(self._state, Kept) else [],
         )
 
     def _begin(self, *senders: threading.Thread) -> None:
@@ -199,6 +220,11 @@ class Worker:
             self._group.send(poured(self._sent, size), None, "all")
             tell("poured", number=self._sent)
 
+    def confirm(self, text: str) -> None:
+        """Send a text that a majority holds when this returns: a promise to whoever asked for it."""
+        self._group.send(text, None, "majority")
+        tell("confirmed", text=text)
+
     def assembled(self) -> None:
         member = self._group._stay.machine._member
         assert member is not None
@@ -220,6 +246,8 @@ class Worker:
                 tell("stopped", sent=self._sent)
             case "send":
                 self._group.send(rest)
+            case "confirm":
+                self.confirm(rest)
             case "report":
                 self.report()
             case "leave":
@@ -257,6 +285,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--every-ms", type=float, default=1.0, help="between texts")
     parser.add_argument("--persist", action="store_true", help="try until it is in, and send whenever it may")
     parser.add_argument("--state", type=int, help="keep a state of so many bytes")
+    parser.add_argument("--keep", action="store_true", help="keep all texts as its state")
     parser.add_argument("--find", action="store_true", help="do not make the group")
     parser.add_argument("--quiet", action="store_true", help="do not listen")
     parser.add_argument("--warn", action="store_true", help="show GCom's log on standard error")

@@ -19,6 +19,7 @@ from gcom.sim.plan import (
     Move,
     draw,
 )
+from gcom.sim.trouble import DISSOLVES, STOPPED
 from gcom.values import limits
 from gcom.values.definition import Multicast, Netsplit, Ordering, TieBreaker
 
@@ -80,8 +81,31 @@ def test_all_seeds_draw_every_fault() -> None:
     }
 
 
+def test_a_part_of_the_seeds_ends_in_an_ambush_between_two_instances() -> None:
+    ambushed = [plan for plan in PLANS if plan.boundary]
+    drawn = Counter(plan.boundary for plan in ambushed)
+    assert set(drawn) == {
+        "all are cut off",
+        "a newcomer meets an outage",
+        "one sleeps and another dies",
+        "the registry stops",
+        "all leave but one",
+        "all are replaced",
+    }
+    assert min(drawn.values()) >= 5
+    assert {event.detail for plan in ambushed for event in plan.events} >= {STOPPED, DISSOLVES}
+    for plan in ambushed:
+        joins = [event.order[0] for event in plan.events if event.kind is Move.JOIN]
+        assert sorted(joins) == sorted(plan.names[plan.members - plan.late :]), plan.seed
+        assert plan.members - plan.late >= 2, plan.seed
+        assert not (plan.definition.static and plan.late), plan.seed
+    outages = [event.for_ms for plan in ambushed for event in plan.events if len(event.sides) > 3]
+    assert min(outages) >= 15_000
+
+
 def test_partitions_have_two_sides_or_three_and_the_registry_anywhere() -> None:
-    splits = [(plan, event) for plan in PLANS for event in plan.events if event.kind is Fault.PARTITION]
+    found = [(plan, event) for plan in PLANS for event in plan.events if event.kind is Fault.PARTITION]
+    splits = [(plan, event) for plan, event in found if not plan.boundary]
     assert {len(event.sides) for _, event in splits} == {2, 3}
     for plan, event in splits:
         names = [name for side in event.sides for name in side if name != REGISTRY]

@@ -1,0 +1,71 @@
+"""That what a group has it keeps, from instance to instance of its name (DESIGN 10); all other rules are an instance's.
+
+A message is *confirmed* when an application was handed it under SAFE, or when a majority of the view in which it was
+sent delivered it: so many hold it, and `held_by` would have said so. From then on it is in every state that an
+application is given, as far as that application had it before. So a state that goes back is seen by whom it is taken
+from, and one that branched by those whose branch gives way; who crashed, or left, is asked no more. What all have left
+is dissolved, and whoever takes the name then begins anew.
+"""
+
+from __future__ import annotations
+
+from gcom.core.effects import Deliver, Ended, Installed
+from gcom.sim.checks.record import Violation
+from gcom.sim.checks.state import State
+from gcom.values.definition import Definition, Multicast, Netsplit
+from gcom.values.names import Process
+from gcom.values.view import View
+
+_Where = tuple[str, int]  # an instance and a view of it
+
+
+class Continuity:
+    """Watches all instances of one name; promised to PRIMARY groups over RELIABLE."""
+
+    def __init__(self, definition: Definition) -> None:
+        self._promised = definition.multicast is Multicast.RELIABLE and definition.netsplit is Netsplit.PRIMARY
+        self._safe = definition.safe
+        self._views: dict[_Where, View] = {}
+        self._delivered: dict[tuple[_Where, Process], dict[Process, int]] = {}  # of each sender's, who has how much
+        self._confirmed: dict[Process, int] = {}  # of each sender how many, from the first on
+        # In a successor a process' numbers begin again: how many of its messages there were before, and are at each.
+        self._before: dict[tuple[str, Process], int] = {}
+        self._count: dict[tuple[Process, Process], int] = {}
+
+    def see(self, instance: str, who: Process, effect: object) -> None:
+        """Something happened to an application."""
+        if not self._promised:
+            return
+        match effect:
+            case Installed(view):
+                self._views[instance, view.number] = view
+                if effect.succeeds and effect.succeeds.by != "ended":
+                    for sender in effect.succeeds.cut:
+                        self._before.setdefault((instance, sender), self._count.get((who, sender), 0))
+            case Deliver(run):
+                count = self._before.get((instance, run.sender), 0) + run.last
+                self._count[who, run.sender] = count
+                self._on_delivered((instance, effect.view), who, run.sender, count)
+            case Ended(number, "request") if self._views[instance, number].members == (who,):
+                self._confirmed.clear()  # the last has left
+            case _:
+                pass
+
+    def _on_delivered(self, where: _Where, who: Process, sender: Process, count: int) -> None:
+        by = self._delivered.setdefault((where, sender), {})
+        by[who] = count
+        size = len(self._views[where].members)
+        held = count if self._safe else sorted([*by.values(), *[0] * (size - len(by))], reverse=True)[size // 2]
+        self._confirmed[sender] = max(held, self._confirmed.get(sender, 0))
+
+    def on_given(self, who: Process, before: State, given: State) -> None:
+        """An application that had a state is given another; one that begins after a loss is nobody's continuation."""
+        if not self._promised or given.origin:
+            return
+        for sender, (count, _) in before.streams.items():
+            owed = min(count, self._confirmed.get(sender, 0))
+            has, _ = given.streams.get(sender, (0, 0))
+            if has < owed:
+                raise Violation(
+                    f"CONTINUITY: {who} had {owed} confirmed messages of {sender}, and is given a state with {has}"
+                )

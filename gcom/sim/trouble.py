@@ -1,0 +1,64 @@
+"""What may happen to a simulated group: kinds of fault and of what members do, and one event of a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+REGISTRY = "registry"  # where it stands in a partition; no member has this name
+STOPPED = "stopped"  # how a registry is out of reach that answers when it runs again
+DISSOLVES = "dissolves"  # a leave that may be the last
+
+
+class Fault(StrEnum):
+    """Everything that may go wrong, as it is counted when it happened."""
+
+    LOSS = "broken call"  # before it arrived, or after; the caller cannot tell
+    DELAY = "delayed call"
+    DUPLICATION = "duplicated call"
+    REORDERING = "overtaken call"  # arrives after a later one
+    CUT = "cut link"  # between two, in one direction or both
+    PARTITION = "partition"
+    CRASH = "crash"
+    EFFECT = "crash between effects"
+    FRAME = "crash between calls"  # some peers were told, others not
+    STALL = "pause over a call"  # in the middle of a view change; it goes on in the middle of another's
+    ECHO = "echo of an earlier view"  # a call of its change comes again in the next change
+    RESTART = "restart"
+    PAUSE = "pause"
+    DRIFT = "drifting clock"
+    SLOW_MEMBER = "slow member"
+    SLOW_READER = "slow reader"
+    OUTAGE = "registry outage"
+    AMNESIA = "registry restart"
+
+
+class Move(StrEnum):
+    """What members do of their own will."""
+
+    JOIN = "join"
+    LEAVE = "leave"
+    INTRUDE = "intrusion"  # a second process comes under a member's name
+    GATHER = "gathering"  # all who crashed, or left, come back
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happens at `at_ms` of the faulty phase. What a field means is the kind's to say.
+
+    `order`: all names, the first that it can happen to is the one it happens to. `sides` of a partition: the registry
+    may be on one, or on none, and then all reach it. A stall ends when another puts an item of the kind `until`; an
+    echo comes beside one. `last`: the call goes out, and then its process crashes or pauses. `whom`: LEAVER, only one
+    that leaves; HEIR, after it those whom it told, when they have told one more.
+    """
+
+    kind: Fault | Move
+    at_ms: int
+    for_ms: int = 0
+    order: tuple[str, ...] = ()
+    detail: str = ""
+    count: int = 0
+    sides: tuple[tuple[str, ...], ...] = ()
+    until: str = ""
+    last: bool = False
+    whom: str = ""

@@ -1,0 +1,205 @@
+"""What a group has it keeps: six stories from the boundary between two instances of a name (DESIGN 10).
+
+Told by what applications and operators see: what was delivered, the state that each keeps, who is in a view of which
+instance. A text is *confirmed* once a member of a SAFE group has delivered it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from gcom.core import frames
+from gcom.core.effects import Effect, Installed
+from gcom.core.frames import Frame
+from gcom.core.requests import Request
+from gcom.core.witness import WitnessAccept
+from gcom.sim.checkers import Violation
+from gcom.values.definition import Definition
+from gcom.values.names import Process
+from tests.core.keepers import Keepers
+from tests.core.making import A, B, C, D
+
+SAFE = Definition.parse("g", "TOTAL", safe=True)
+HEARD_MS = 500  # all have heard from all
+BROKEN = (AssertionError, Violation)
+
+
+def keepers(*names: str) -> Keepers:
+    """Members that have confirmed one text."""
+    net = Keepers(SAFE)
+    net.form(*names)
+    net.confirm(A, "before")
+    net.pass_ms(HEARD_MS)
+    return net
+
+
+def instances(net: Keepers, *members: Process) -> set[str]:
+    return {net.machines[who].instance for who in members}
+
+
+@pytest.mark.parametrize("pause_ms", [6_000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("dies", "sleeps"), [("b", "c"), ("a", "c"), ("c", "b")])
+def test_story_1_one_sleeps_and_another_dies_after_it_confirmed(dies: str, sleeps: str, pause_ms: int) -> None:
+    """1. `c` sleeps. 2. `b` sends; `a` and `b` deliver. 3. `b` dies. 4. `c` wakes, and is a quorum with `a`."""
+    net = keepers("a", "b", "c")
+    (stays,) = set("abc") - {dies, sleeps}
+    net.pause(f"{sleeps}#1")
+    net.confirm(f"{dies}#1", "confirmed")
+    net.until(lambda: "confirmed" in net.texts(f"{stays}#1"))
+    net.kill(f"{dies}#1")
+    net.pass_ms(pause_ms)
+    net.resume(f"{sleeps}#1")
+    left = sorted([stays, sleeps])
+    members = net.unite("".join(left))
+    assert net.lost(left, "before", "confirmed") == []
+    assert instances(net, *members) == {net.machines[A].instance}
+
+
+@pytest.mark.parametrize("cut_ms", [6_000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("apart_ms", [0, 500])
+@pytest.mark.parametrize("apart", ["a", "b", "c"])
+def test_story_1_one_is_cut_off_and_then_all_are(apart: str, apart_ms: int, cut_ms: int) -> None:
+    """1. `c` is cut off. 2. `a` and `b` confirm a text. 3. All links are cut, for longer than every time-out."""
+    net = keepers("a", "b", "c")
+    two = sorted(set("abc") - {apart})
+    net.split(apart, f"{two[0]} {two[1]} registry")
+    net.confirm(f"{two[0]}#1", "confirmed")
+    net.until(lambda: "confirmed" in net.texts(f"{two[1]}#1"))
+    net.pass_ms(apart_ms)
+    net.split("a", "b", "c")
+    net.pass_ms(cut_ms)
+    net.heal()
+    members = net.unite("abc")
+    assert net.lost("abc", "before", "confirmed") == []
+    assert instances(net, *members) == {net.machines[A].instance}
+
+
+@pytest.mark.parametrize("cut_ms", [5_000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_story_2_a_newcomer_does_not_found_a_group_whose_members_are_cut_off(cut_ms: int) -> None:
+    """1. `a`, `b` and `c` are cut off from each other, and reach the registry. 2. `d` comes. 3. The cuts heal."""
+    net = keepers("a", "b", "c")
+    net.split("a", "b", "c")
+    net.pass_ms(cut_ms)
+    d = net.start("d")
+    net.pass_ms(10_000)
+    began = net.began(d)
+    net.heal()
+    members = net.unite("abcd")
+    assert net.lost("abcd", "before") == []
+    assert net.got_state("d")
+    assert not began
+    assert instances(net, *members) == {net.machines[A].instance}
+
+
+@pytest.mark.parametrize("down_ms", [500, 5_000])
+def test_story_3_a_registry_that_starts_anew_gives_no_name_away(down_ms: int) -> None:
+    """1. The registry stops. 2. Three newcomers try again and again. 3. It starts, and they are there before `a`."""
+    net = keepers("a", "b")
+    net.stop_registry()
+    for name in ("c", "d", "e"):
+        net.start(name)
+    net.pass_ms(down_ms)
+    net.start_registry()
+    members = net.unite("abcde")
+    assert net.lost("abcde", "before") == []
+    assert members[:2] == [A, B]
+    assert net.end(A) is None
+    assert net.end(B) is None
+
+
+@pytest.mark.parametrize("cut_ms", [4_500, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("hangs", ["a", "b", "c"])
+def test_story_4_two_of_three_that_hear_each_other_again_go_on(hangs: str, cut_ms: int) -> None:
+    net = keepers("a", "b", "c")
+    two = sorted(set("abc") - {hangs})
+    net.pause(f"{hangs}#1")
+    net.split(*two)
+    net.pass_ms(cut_ms)
+    net.heal()
+    members = net.unite("".join(two), 120_000)
+    net.confirm(members[0], "after")
+    net.until(lambda: not net.lost(two, "before", "after"))
+    assert instances(net, *members) == {net.machines[A].instance}
+
+
+def test_two_of_three_that_miss_each_other_for_two_seconds_go_on() -> None:
+    """As story 4, but shorter than the time after which a member without a quorum stops."""
+    net = keepers("a", "b", "c")
+    net.pause(C)
+    net.split("a", "b")
+    net.pass_ms(2_000)
+    net.heal()
+    net.confirm(net.unite("ab")[0], "after")
+    net.until(lambda: not net.lost("ab", "before", "after"))
+    assert net.members(A) == {A, B}
+
+
+def cuts(net: Keepers) -> list[frames.Cut]:
+    """Every value that was put to a member."""
+    return [item for frame in net.carried for item in frame.control if isinstance(item, frames.Cut)]
+
+
+def test_story_5_a_joiner_begins_where_the_order_of_the_cut_ends() -> None:
+    """1. `a` and `b` have twelve of the order, `c` and `d` five. 2. All promise to `a`, for a view with `x` in it.
+    3. `a` and `b` accept it, and the registry. 4. Its answer is lost on its way to `a`. 5. `c` asks the registry, which
+    tells it of the decision, and tells `x`: but where that order ends, it cannot know yet.
+    """
+    net = Keepers(Definition.parse("g", "TOTAL", tie_breaker="REGISTRY"))
+    net.form("a", "b", "c", "d")
+    net.send(A, *[f"{number}" for number in range(5)])
+    net.until(lambda: all(len(net.texts(who)) == 5 for who in (A, B, C, D)))
+    net.pass_ms(HEARD_MS)
+
+    def is_lost(frame: Frame) -> bool:
+        decided = any(isinstance(item, frames.Cut | frames.Install) for item in frame.control)
+        return frame.target in (C, D) and bool(frame.orders or frame.runs or decided)
+
+    def is_answer_lost(who: Process, request: Request) -> bool:
+        return who in (A, B) and isinstance(request, WitnessAccept)
+
+    net.lose, net.answers_lost = is_lost, is_answer_lost
+    number = net.number(A)
+    net.send(B, *[f"{number}" for number in range(5, 12)])
+    net.pass_ms(50)
+    x = net.start("x")
+    net.until(lambda: any(cut.view == number for cut in cuts(net)))
+    net.cuts = {(one, other) for one in "cd" for other in ("a", "b", "registry")}
+    net.until(lambda: any(record.decided for record in net.votes.values()))
+    net.lose = lambda frame: False
+    net.cuts = {(one, other) for one in "ab" for other in "cdx"}
+    net.pass_ms(2_000)
+    net.answers_lost = lambda who, request: False
+    net.heal()
+    members = net.unite("abcdx")
+    assert net.first(x).base_serial == 12
+    net.send(A, "after")
+    net.until(lambda: all("after" in net.texts(who) for who in members))
+    assert {net.serials(who)[13] for who in members} == {(A, 6)}
+
+
+@pytest.mark.parametrize("pause_ms", [0, 6_000])
+def test_story_6_who_wakes_does_not_begin_beside_a_joiner_of_the_later_view(pause_ms: int) -> None:
+    """1. `c` sleeps; `a` and `b` go on with `d`, and the registry hears nothing of it. 2. `d` has the state, and one
+    text is confirmed. 3. `a` and `b` die. 4. `c` wakes, and finds both dead whom it knew.
+    """
+    net = keepers("a", "b", "c")
+    number = net.number(A) + 1
+    net.pause(C)
+
+    def cut_off(who: Process, effect: Effect) -> None:
+        if isinstance(effect, Installed) and effect.view.number == number and who in (A, B):
+            net.cuts |= {("a", "registry"), ("b", "registry")}
+
+    net.watch = cut_off
+    d = net.start("d")
+    net.until(lambda: net.texts(d) == {"before"})
+    net.confirm(B, "confirmed")
+    net.until(lambda: "confirmed" in net.texts(d))
+    net.kill(A)
+    net.kill(B)
+    net.heal()
+    net.pass_ms(pause_ms)
+    net.resume(C)
+    net.unite("cd")
+    assert net.lost("cd", "before", "confirmed") == []
+    assert not any(net.began(who) for who in net.machines if who.startswith("c#"))

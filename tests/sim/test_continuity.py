@@ -1,0 +1,150 @@
+"""The checker that looks across the instances of a name, on histories made by hand, and what its ambushes need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gcom.core.effects import Deliver, Effect, Ended, Installed
+from gcom.sim.checks.continuity import Continuity
+from gcom.sim.checks.record import Violation
+from gcom.sim.checks.state import State
+from gcom.sim.plan import draw
+from gcom.sim.trouble import STOPPED, Event, Fault
+from gcom.sim.world import World
+from gcom.values.definition import Definition
+from gcom.values.view import View
+from tests.sim.story import run
+
+PLAIN = Definition.parse("g")
+SAFE = Definition.parse("g", safe=True)
+BASIC = Definition.parse("g", multicast="BASIC")
+SPLIT = Definition.parse("g", netsplit="PARTITIONABLE")
+
+
+class History:
+    """What the applications of a name see, instance by instance; each keeps a state."""
+
+    def __init__(self, definition: Definition) -> None:
+        self._continuity = Continuity(definition)
+        self._states: dict[str, State] = {}
+
+    def _see(self, instance: str, who: str, effect: Effect) -> History:
+        self._continuity.see(instance, who, effect)
+        return self
+
+    def view(self, instance: str, number: int, members: str) -> History:
+        for who in members:
+            self._see(instance, who, Installed(View(number, tuple(members), tuple(members)), (), {}))
+        return self
+
+    def deliver(self, instance: str, view: int, by: str, sender: str, first: int, count: int = 1) -> History:
+        for who in by:
+            delivery = Deliver(run(sender, first, count, view), view)
+            self._see(instance, who, delivery)
+            self._states.setdefault(who, State()).add(delivery)
+        return self
+
+    def leave(self, instance: str, view: int, who: str) -> History:
+        return self._see(instance, who, Ended(view, "request"))
+
+    def give(self, donor: str, who: str, origin: int = 0) -> History:
+        """One is given a donor's state; a lost one, if it has an origin."""
+        given = State(origin, dict(self._states.get(donor, State()).streams))
+        self._continuity.on_given(who, self._states.get(who, State()), given)
+        self._states[who] = given
+        return self
+
+
+def three(history: History) -> History:
+    """In a view of three all have delivered the first of a, two its second, and one its third."""
+    history.view("i1", 1, "abc").deliver("i1", 1, "abc", "a", 1)
+    return history.deliver("i1", 1, "ab", "a", 2).deliver("i1", 1, "a", "a", 3)
+
+
+Telling = Callable[[History], History]
+
+BROKEN: dict[str, tuple[Definition, Telling, str]] = {
+    "an older state wins": (PLAIN, lambda h: three(h).view("i2", 1, "c").give("c", "a"), "a had 2 .* of a, .* with 1"),
+    "what one delivered under SAFE is gone": (SAFE, lambda h: three(h).view("i2", 1, "c").give("c", "a"), "a had 3"),
+    "a newcomer's empty state wins": (PLAIN, lambda h: three(h).view("i2", 1, "d").give("d", "c"), "c had 1"),
+    "a branch gives way": (
+        PLAIN,
+        lambda h: three(h).view("i2", 1, "c").deliver("i2", 1, "c", "c", 1).give("a", "c"),
+        "c had 1 .* of c, .* with 0",
+    ),
+    "one of two has gone, and the other has not": (
+        PLAIN,
+        lambda h: three(h).view("i1", 2, "ab").leave("i1", 2, "b").view("i2", 1, "d").give("d", "a"),
+        "a had 2",
+    ),
+}
+
+FINE: dict[str, tuple[Definition, Telling]] = {
+    "what no majority had is gone": (PLAIN, lambda h: three(h).view("i2", 1, "b").give("b", "a").give("b", "c")),
+    "one that had less gets more": (SAFE, lambda h: three(h).view("i2", 1, "a").give("a", "b").give("a", "c")),
+    "who had it is asked no more": (PLAIN, lambda h: three(h).view("i2", 1, "c").give("c", "d")),
+    "all have left": (
+        PLAIN,
+        lambda h: three(h).view("i1", 2, "ab").view("i1", 3, "a").leave("i1", 3, "a").view("i2", 1, "d").give("d", "c"),
+    ),
+    "nobody could give the state": (SAFE, lambda h: three(h).give("b", "a", origin=2)),
+    "BASIC promises nothing": (BASIC, lambda h: three(h).view("i2", 1, "d").give("d", "a")),
+    "sides of a PARTITIONABLE group merge": (SPLIT, lambda h: three(h).view("i2", 1, "d").give("d", "a")),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_state_that_goes_back_is_reported(name: str) -> None:
+    definition, tell, said = BROKEN[name]
+    with pytest.raises(Violation, match=f"^CONTINUITY: {said}"):
+        tell(History(definition))
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_what_is_right_passes(name: str) -> None:
+    definition, tell = FINE[name]
+    tell(History(definition))
+
+
+def test_a_registry_that_was_stopped_answers_what_it_was_asked_meanwhile() -> None:
+    world = World(draw(1))
+    world.registry.fail(Event(Fault.OUTAGE, 0, 1_000, (), STOPPED))
+    world.start("m0")
+    world.until(900)
+    node = world.node("m0")
+    assert node is not None
+    assert not node.is_member
+    assert world.until(2_000, lambda: node.is_member)  # before it would ask again
+
+
+def test_those_who_crashed_or_left_are_gathered() -> None:
+    world = World(draw(1))
+    for name in ("m0", "m1", "m2"):
+        world.start(name)
+    world.until(5_000, lambda: sum(node.is_member for node in world.living) == 3)
+    crashed, left = world.node("m1"), world.node("m2")
+    assert crashed
+    assert left
+    crashed.crash()
+    left.leave()
+    assert world.until(15_000, lambda: left.stay.is_over)
+    world.gather()
+    assert world.until(30_000, lambda: sum(node.is_member for node in world.living) == 3)
+
+
+def test_who_lost_a_primary_group_has_its_state_still() -> None:
+    """As a real process has: the simulator would see nothing go back if each began with an empty state."""
+    world = World(draw(21))
+    assert world.plan.boundary
+    world.start("m0")
+    node = world.node("m0")
+    assert node
+    world.until(5_000, lambda: node.is_member)
+    first = node.stay
+    first.lost = True
+    node.enter()
+    assert node.stay is not first
+    assert node.stay.machine.returns
+    assert node.stay.application.state is first.application.state
