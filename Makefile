@@ -4,6 +4,8 @@
 
 BIN := .venv/bin
 CODE := gcom registry chat_gui tests
+WORKERS ?= auto
+PARALLEL := -n $(WORKERS) --maxprocesses 8 --dist loadgroup
 INPUT ?=
 PYTHON ?=
 export PYTHON
@@ -15,7 +17,7 @@ setup: ## Java, .venv and the locked packages; nothing else needs to be there bu
 	@sh .ci/setup.sh
 
 test: setup ## every test
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(PARALLEL)
 
 check: setup ## format, lint, types and the fast tests, of each table of cases three, in about a minute
 	$(BIN)/ruff format --check .
@@ -35,7 +37,7 @@ demo: setup ## members as processes, text through a group for each ordering, the
 	@$(BIN)/gcom audit gcom-demo --report gcom-demo.html
 
 mutants: setup ## break the core in one place at a time; each must be caught
-	@$(BIN)/python -m pytest -q -s -m slow tests/sim/test_mutants.py
+	@$(BIN)/python -m pytest -q -rP -k is_caught $(PARALLEL) tests/sim/test_mutants.py
 
 bench: setup ## throughput beside bare Pyro5 frames
 	@$(BIN)/gcom bench throughput --ordering FIFO --multicast reliable --members 3 --senders 3 --size 100 --seconds 10 --baseline frames

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,6 @@ from gcom.audit.catalogue import catalogue
 from gcom.audit.job import run
 from gcom.audit.judging import verdict_of
 from gcom.audit.reading import list_segments
-from gcom.audit.session import open_session
 from gcom.audit.stages import Outcome
 from tests.audit.cases import flatten, make
 from tests.audit.here import audit
@@ -69,36 +69,25 @@ def test_the_quick_plan_says_what_the_oracle_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("first", range(1000, 3000, 500))
 def test_two_thousand_groups_are_judged_as_the_oracle_judges_them(first: int, tmp_path: Path) -> None:
     _sweep(tmp_path, range(first, first + 500))
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_spark_says_the_same_of_many_groups_in_one_folder(tmp_path: Path) -> None:
+def test_spark_says_the_same_of_many_groups_in_one_folder(spark: Any, tmp_path: Path) -> None:
     logs = _folder(tmp_path, range(5000, 5040))
-    spark = open_session("local[2]", None)
-    try:
-        for chain_bytes in (1 << 20, 1):
-            outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes)
-            _check(logs, f"chains of {chain_bytes} bytes", outcome, judge(logs))
-    finally:
-        spark.stop()
+    for chain_bytes in (1 << 20, 1):
+        outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes)
+        _check(logs, f"chains of {chain_bytes} bytes", outcome, judge(logs))
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_spark_takes_the_same_parts_of_large_groups(tmp_path: Path) -> None:
+def test_spark_takes_the_same_parts_of_large_groups(spark: Any, tmp_path: Path) -> None:
     logs = _folder(tmp_path, range(5040, 5048))
-    spark = open_session("local[2]", None)
-    try:
-        for chain_bytes in (1 << 20, 1):
-            outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes, most=-1)
-            assert _of_audit(outcome) == _of_audit(audit(logs, chain_bytes, most=-1))
-    finally:
-        spark.stop()
+    for chain_bytes in (1 << 20, 1):
+        outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes, most=-1)
+        assert _of_audit(outcome) == _of_audit(audit(logs, chain_bytes, most=-1))
 
 
 def _folder(tmp_path: Path, seeds: range) -> Path:
@@ -126,7 +115,6 @@ def test_buckets_do_not_show(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
 @pytest.mark.usefixtures("_small_buckets")
 def test_buckets_do_not_show_in_many_groups(tmp_path: Path) -> None:
     _sweep(tmp_path, range(14000, 14080))
@@ -139,7 +127,6 @@ def test_a_part_of_a_large_group_shows_what_is_there_or_says_that_it_does_not_kn
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("first", [6000, 13000])
 def test_parts_of_many_large_groups(first: int, tmp_path: Path) -> None:
     _sweep_parts(tmp_path, range(first, first + 150))

@@ -117,7 +117,6 @@ def test_every_mutation_has_a_minimal_witness(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("first", range(7000, 7090, 30))
 def test_every_incident_of_many_damaged_groups_has_a_minimal_witness(tmp_path: Path, first: int) -> None:
     seen = 0

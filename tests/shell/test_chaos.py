@@ -31,7 +31,7 @@ NAMES = ("alice", "bob", "carol", "dave", "erin")
 REGISTRY = "registry"
 NETWORK = "drop=0.04,drop_reply=0.04,delay=0..15ms,duplicate=0.05,reorder=0.04"
 DOWN_MAX = 2  # members that are killed or paused at a time: three of five are a quorum
-TOGETHER_S = 40.0  # after the troubles; a lease and a few attempts to join take ten seconds
+TOGETHER_S = 400.0  # after the troubles; a lease and a few attempts to join take ten seconds
 EVERY_MS = "5"  # each member sends a text
 STATE_BYTES = "100000"  # beside what the members count
 
