@@ -65,6 +65,7 @@ def test_a_broken_promise(tmp_path: Path) -> None:
     [(("--master", "local-cluster[2,1,1024]"), ()), (("--remote", "local[2]"), ("--exact",))],
     ids=["cluster", "connect"],
 )
+@pytest.mark.soak
 def test_it_is_the_same_elsewhere(where: tuple[str, ...], plan: tuple[str, ...], tmp_path: Path) -> None:
     """With workers as processes of their own, and by a Spark Connect server."""
     logs = _broken(tmp_path / "logs")

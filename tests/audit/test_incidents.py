@@ -153,7 +153,7 @@ def test_a_cause_that_came_too_late_is_told_as_it_was(how: str, tmp_path: Path) 
     assert all(HOW[how] in sentence for sentence in sentences)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_exact_plan_tells_it_so_too(spark: Any, tmp_path: Path) -> None:
     for how, said in HOW.items():
         found = catalogue(list_segments([str(_overtaken(tmp_path / f"-{how}", how))]))

@@ -572,7 +572,7 @@ def test_three_orders_that_rotate_are_told_step_by_step(tmp_path: Path) -> None:
     assert (set(cycle.processes), set(cycle.messages)) == ({A, B, C}, {(A, 1), (B, 1), (C, 1)})
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_exact_plan_names_the_same_of_all_together(spark: Any, tmp_path: Path) -> None:
     blames = []
     for index, name in enumerate(MUTATIONS):

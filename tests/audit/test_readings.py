@@ -421,7 +421,7 @@ def _apart(folder: Path, name: str) -> None:
         (home / path.name).write_bytes(data)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_exact_plan_reads_so_too(spark: Any, tmp_path: Path) -> None:
     for name, (make, _) in CASES.items():
         make(tmp_path / name)
