@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import threading
 from collections.abc import Callable, Iterator
 
@@ -41,7 +42,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw where fresh seeds begin before there are workers, so that all of them have the same."""
+    """Draw where fresh seeds begin before there are workers, so that all of them have the same; let SIGINT interrupt.
+
+    A shell starts what runs in the background with SIGINT ignored, and the programs that tests interrupt inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.option.fresh is None:
         config.option.fresh = random.SystemRandom().randrange(10**4, 10**8)
 
