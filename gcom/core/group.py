@@ -123,6 +123,11 @@ class GroupMachine:
         return machine
 
     @property
+    def leaving(self) -> bool:
+        """Whether this process has asked to go."""
+        return self._member is not None and self._member.leaving
+
+    @property
     def detached(self) -> bool:
         """Whether this process is a member that hears no quorum of its view."""
         return self._member is not None and self.stage is Stage.MEMBER and self._member.detached
