@@ -355,6 +355,8 @@ class Member:
             self._passage.on_failed(peer, refused, now_ms)
             self._proceed(now_ms)
         else:
+            if self._grounds.given_up and peer in self._links and self._links[peer].failures > 1:
+                self._passage.give_up_noted(peer)
             self._merging.on_failed(peer, refused)
             self._proceed(now_ms)
 

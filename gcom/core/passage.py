@@ -198,6 +198,10 @@ class Passage:
         """Whether this process wants the promise of one that is no member, and may be in a later view."""
         return who in self._change.noted
 
+    def give_up_noted(self, who: Process) -> None:
+        """By an operator's order the word of one that does not answer is done without."""
+        self._change.strike_off(who)
+
     def ask_noted(self, now_ms: int) -> None:
         """Have those promise, too, who may be in a later view: they take no INSTALL of before from then on."""
         prepare = self._change.prepare
