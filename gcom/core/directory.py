@@ -208,9 +208,12 @@ class Directory:
             return self._put(self._learned(request))
         if row.definition != request.definition:
             return _other_definition(row, request.definition)
-        if row.instance == request.instance:
-            return self._on_renewal(row, request)
-        return self._on_rival(row, request)
+        if row.instance != request.instance:
+            return self._on_rival(row, request)
+        decided = self._witness.decided(request.instance, request.view.number)
+        if decided and decided.decision.succession:  # this registry ended between its vote and its table
+            self._succeed(row, decided)
+        return decided or self._on_renewal(row, request)
 
     def _learned(self, request: Register, forgot: bool = True) -> Row:
         """A row for an instance of which this registry knows no more than what it is told now."""
@@ -222,9 +225,7 @@ class Directory:
         if row.view and number == row.number and row.view.members != request.view.members:
             return _stale(row, "and a view is decided once: look it up again")
         if number < row.number:
-            known = self._put(row.with_seats([(request.process, request.view.address(request.process))]))
-            decided = self._witness.decided(request.instance, number)
-            return decided or known
+            return self._put(row.with_seats([(request.process, request.view.address(request.process))]))
         noted = row.noted if number < row.noted_view else ()
         renewed = row if request.detached else replace(row, renewed_ms=self._running_ms, forked_ms=None)
         return self._put(replace(renewed, view=request.view, noted=noted))
@@ -325,7 +326,7 @@ class Directory:
             return Refusal("Unavailable", text)
         answer = self._witness.ask(request)
         if isinstance(answer, WitnessPromised):
-            return replace(answer, noted=tuple(row.known.items()))
+            return replace(answer, noted=tuple(row.later(request.view).items()))
         if isinstance(answer, WitnessDecided) and answer.decision.succession:
             self._succeed(row, answer)
         return answer
