@@ -30,7 +30,7 @@ from gcom.core.requests import (
     Unregister,
 )
 from gcom.core.rows import Dissolved, Row, Store
-from gcom.core.witness import Witness, WitnessAccept, WitnessDecided, WitnessPrepare, WitnessPromised
+from gcom.core.witness import Witness, WitnessAccept, WitnessDecided, WitnessPassed, WitnessPrepare, WitnessPromised
 from gcom.errors import MalformedFrame, VersionMismatch
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -640,8 +640,15 @@ def known() -> Registry:
 
 def test_it_names_all_who_may_be_in_a_later_view() -> None:
     it = known()
+    assert promises(it) == WitnessPromised(3, BALLOT)
     it.ask(Note("news", "k2", 3, ((C, AWAY),)))
-    assert promises(it) == WitnessPromised(3, BALLOT, ((C, AWAY), (A, HOME), (B, HOME)))
+    it.ask(register(1, A, "yan#1", by="yan#1"))  # in no later view: it was in an older one
+    assert promises(it) == WitnessPromised(3, BALLOT, ((C, AWAY),))
+    assert promises(it, number=2) == WitnessPassed(3)
+    it.ask(register(4, A, "dan#1", by="dan#1"))
+    assert promises(it) == WitnessPromised(3, BALLOT, ((A, HOME), ("dan#1", HOME)))
+    it.ask(Note("news", "k2", 4, ((C, AWAY),)))
+    assert promises(it) == WitnessPromised(3, BALLOT, ((C, AWAY), (A, HOME), ("dan#1", HOME)))
 
 
 def test_what_it_accepts_last_is_the_group_now() -> None:
