@@ -72,7 +72,7 @@ def test_a_promise_is_of_one_view_of_one_instance() -> None:
     assert answer(machine, Prepare(3, LOW, True)) == (Promise(3, LOW, {}),)
     assert answer(machine, Prepare(2, LOW, True), "k") == (Promise(2, LOW, {}),)
     put(machine, install(LOW))
-    assert machine.stage is Stage.ENTERING
+    assert machine.view is None
     put(machine, install(LOW, number=4))
     assert machine.stage is Stage.MEMBER
 
