@@ -56,11 +56,14 @@ class Row:
 
 
 def rows(table: str) -> list[Row]:
-    """The rows of one table of the note."""
-    text = NOTE.read_text("utf-8")
-    found = re.search(f"<!-- rows: {table} -->\n(.*?)<!-- end of rows -->", text, re.DOTALL)
+    """The rows of one kind of group, in all tables of the note."""
+    found = re.findall(f"<!-- rows: {table} -->\n(.*?)<!-- end of rows -->", NOTE.read_text("utf-8"), re.DOTALL)
     assert found, f"{NOTE.name} has no table {table}"
-    cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in found[1].strip().splitlines()]
+    return [row for text in found for row in _rows(table, text.strip().splitlines())]
+
+
+def _rows(table: str, lines: list[str]) -> list[Row]:
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert tuple(cells[0]) == COLUMNS
     return [Row(table, *line) for line in cells[2:]]
 
