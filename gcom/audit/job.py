@@ -115,7 +115,8 @@ def _scan_new(spark: Any, chains: list[Chain], catalogue: Catalogue, kept: Kept)
     rows: list[tuple[Any, ...]] = []
     new = []
     for index, chain in enumerate(chains):
-        known = kept.get(chain.paths[0], catalogue.sizes[chain.paths[0]]) if len(chain.paths) == 1 else None
+        (path, *more) = chain.paths
+        known = kept.get(path, catalogue.sizes[path], last=chain.last) if not more else None
         if known is None:
             new.append(index)
         else:
@@ -124,7 +125,7 @@ def _scan_new(spark: Any, chains: list[Chain], catalogue: Catalogue, kept: Kept)
         chain = chains[index]
         rows += [(*names, index, payload) for *names, payload in found]
         if len(chain.paths) == 1:
-            kept.put(chain.paths[0], catalogue.sizes[chain.paths[0]], found)
+            kept.put(chain.paths[0], catalogue.sizes[chain.paths[0]], found, last=chain.last)
     return spark.createDataFrame(rows, ACCOUNTS)
 
 

@@ -95,6 +95,7 @@ class Judgement:
     looks: list[Look] = field(default_factory=list)
     chains: dict[int, list[Any]] = field(default_factory=dict)  # of a large group: what each chain has (partial.py)
     history: History = field(default_factory=History)
+    sends: int = 0
 
     def add(self, found: dict[str, Tally]) -> None:
         """Take over what a closer look found, by rule."""
@@ -134,6 +135,7 @@ def judge(group: Group, most: int = MOST) -> Judgement:
         serials_missing=any(account.deliveries_without_serial for account in accounts.values()),
         members=group.members(),
         history=history_of(accounts),
+        sends=sum(len(account.sent) for account in accounts.values()),
     )
     _add_gaps(group, tallies)
     _judge_creation(group, tallies["NO_CREATION"])

@@ -40,6 +40,7 @@ class GroupResult:
     processes: list[str]
     views: int
     deliveries: int
+    has_messages: bool  # something was sent or delivered
     history: History = field(default_factory=History)
     spread: dict[str, dict[int, int]] = field(default_factory=dict)  # violations of each rule by bin of the history
 
@@ -48,7 +49,8 @@ class GroupResult:
 class Result:
     """The whole audit. `verdict` is the worst of the groups': FAIL, UNKNOWN, VACUOUS, PASS.
 
-    A life of a group in which nothing was delivered counts only where none of its lives has deliveries.
+    A life of a group in which nothing was sent or delivered counts only where none of its lives has deliveries.
+    `unread` tells of logs that may have more groups: where there are some, no verdict is better than UNKNOWN.
     """
 
     verdict: str
@@ -57,12 +59,15 @@ class Result:
     positions: dict[str, int]
     notes: list[str] = field(default_factory=list)
     unknown_types: dict[str, int] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
 
     @property
     def deciding(self) -> list[GroupResult]:
-        """All, but a life in which nothing was delivered says nothing of a group that has delivered in another."""
+        """All, but a life in which nothing was sent says nothing of a group that has delivered in another."""
         heard = {group.group for group in self.groups if group.deliveries}
-        return [each for each in self.groups if each.deliveries or each.verdict != "VACUOUS" or each.group not in heard]
+        return [
+            each for each in self.groups if each.has_messages or each.verdict != "VACUOUS" or each.group not in heard
+        ]
 
     @property
     def incidents(self) -> list[Incident]:
@@ -82,7 +87,8 @@ class Result:
         broken = [incident for incident in self.incidents if incident.expected]
         if broken:
             return f"FAIL: {broken[0].sentence} ({_many(len(broken), 'incident')}; {about})"
-        reasons = [f"{group.group}: {group.reason}" for group in self.groups if group.verdict == self.verdict]
+        reasons = [f"{group.group}: {group.reason}" for group in self.deciding if group.verdict == self.verdict]
+        reasons += [f"{each}; nobody knows which groups it tells of" for each in self.unread]
         if self.verdict != "PASS":
             return f"{self.verdict}: {reasons[0] if reasons else 'there is nothing to judge'} ({about})"
         return f"PASS: every promise held ({about})"
@@ -132,11 +138,12 @@ def _group_row(group: GroupResult) -> dict[str, Any]:
 def result_of(outcome: Outcome) -> Result:
     """What is told of what a plan found."""
     groups = [_group_result(judgement) for judgement in outcome.judgements]
-    result = Result("PASS", groups, outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types)
+    logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types, outcome.unread)
+    result = Result("PASS", groups, *logs)
     found = {group.verdict for group in result.deciding}
+    found |= {"UNKNOWN"} if outcome.unread else set()
+    found |= set() if groups else {"VACUOUS"}
     result.verdict = next((each for each in ("FAIL", "UNKNOWN", "VACUOUS") if each in found), "PASS")
-    if not groups:
-        result.verdict = "UNKNOWN" if outcome.notes else "VACUOUS"
     return result
 
 
@@ -161,6 +168,7 @@ def _group_result(judgement: Judgement) -> GroupResult:
         processes=judgement.processes,
         views=judgement.views,
         deliveries=judgement.deliveries,
+        has_messages=bool(judgement.deliveries or judgement.sends),
         history=judgement.history,
         spread={rule: found for rule in RULES if (found := judgement.history.violations(judgement.tallies[rule]))},
     )

@@ -33,6 +33,7 @@ class Outcome:
     positions: dict[str, int]
     notes: list[str]
     unknown_types: dict[str, int] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)  # logs, or parts, of which nobody knows what groups they tell of
 
 
 @dataclass(slots=True)
@@ -42,6 +43,7 @@ class Summary:
     process: str
     chain: int
     gaps: int
+    hides_groups: bool
     torn: bool
     exited: bool
     ends_at: int
@@ -61,7 +63,7 @@ def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
         size, first = 0, True
         for path in paths:
             if chain and size >= chain_bytes and catalogue.openings[path].state is not None:
-                chains.append(Chain(process, tuple(chain), first))
+                chains.append(Chain(process, tuple(chain), first, last=False))
                 chain, size, first = [], 0, False
             chain.append(path)
             size += catalogue.sizes[path]
@@ -82,6 +84,7 @@ def summarized(chain: Chain, index: int, scanned: Scanned) -> Summary:
         process=chain.process,
         chain=index,
         gaps=scanner.gaps,
+        hides_groups=scanner.hides_groups,
         torn=scanned.torn,
         exited=scanned.exited,
         ends_at=scanned.ends_at,
@@ -132,7 +135,13 @@ def outcome_of(
             for kind, count in part.unknown_types.items():
                 unknown[kind] += count
     positions = {process: parts[-1].ends_at - 1 for process, parts in summaries.items()}
-    return Outcome(judgements, coverage, positions, notes, dict(unknown))
+    unread = catalogue.unread + [f"{who} has a gap" for who in coverage if _hides_groups(summaries.get(who, []))]
+    return Outcome(judgements, coverage, positions, notes, dict(unknown), unread)
+
+
+def _hides_groups(parts: list[Summary]) -> bool:
+    """Whether the process may have been in a group of which its log no longer tells."""
+    return not parts or any(part.hides_groups for part in parts)
 
 
 def judged(key: Key, accounts: dict[int, Account], coverage: dict[str, str], most: int) -> Judgement:

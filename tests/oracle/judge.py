@@ -30,6 +30,8 @@ class GroupReport:
     tallies: dict[str, Tally]
     expected: frozenset[str]
     verdict: Verdict
+    sends: int
+    deliveries: int
 
     def verdicts(self) -> dict[str, Verdict]:
         return {rule: tally.verdict for rule, tally in self.tallies.items()}
@@ -42,12 +44,32 @@ class GroupReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`notes` are faults of the logs themselves: damage, gaps, states that do not fit; a writer's logs have none."""
+    """`notes` are faults of the logs themselves: damage, gaps, states that do not fit; a writer's logs have none.
+
+    `unread` are logs of which nobody knows all groups.
+    """
 
     groups: dict[Key, GroupReport]
     coverage: dict[Process, Coverage]
     notes: list[str]
     unknown_types: Counter[str]
+    unread: list[str]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of all groups' verdicts."""
+        found = {report.verdict for key, report in self.groups.items() if self._decides(key)}
+        if "FAIL" in found:
+            return "FAIL"
+        if "UNKNOWN" in found or self.unread:
+            return "UNKNOWN"
+        return "VACUOUS" if "VACUOUS" in found or not self.groups else "PASS"
+
+    def _decides(self, key: Key) -> bool:
+        """An instance without any message says nothing where the group delivered in another."""
+        report = self.groups[key]
+        elsewhere = any(other.deliveries for (name, _), other in self.groups.items() if name == key[0])
+        return bool(report.sends or report.deliveries) or report.verdict != "VACUOUS" or not elsewhere
 
     def group(self, name: str) -> GroupReport:
         """The report of the one instance of `name`."""
@@ -62,13 +84,15 @@ def judge(folder: Path) -> Report:
         notes += [fault for history in histories for fault in state_faults(history)]
     coverage = {process: log.coverage for process, log in logs.processes.items()}
     groups = {key: _judge_group(histories) for key, histories in sorted(logs.groups.items())}
-    return Report(groups, coverage, notes, logs.unknown_types)
+    return Report(groups, coverage, notes, logs.unknown_types, logs.unread)
 
 
 def _judge_group(histories: list[History]) -> GroupReport:
     tallies = {rule: function(histories) for rule, function in RULES.items()}
     expected = _expected(histories)
-    return GroupReport(tallies, expected, _verdict(histories, tallies, expected))
+    events = [event for history in histories for event in history.events]
+    sends, deliveries = (sum(isinstance(event, kind) for event in events) for kind in (Send, Deliver))
+    return GroupReport(tallies, expected, _verdict(histories, tallies, expected), sends, deliveries)
 
 
 def _expected(histories: list[History]) -> frozenset[str]:

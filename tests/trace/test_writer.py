@@ -282,12 +282,13 @@ def test_many_threads_may_flush(tmp_path: Path) -> None:
     assert report.group("news").failed() == {}
 
 
-def test_a_close_that_claims_no_end(tmp_path: Path) -> None:
+def test_an_end_that_claims_nothing(tmp_path: Path) -> None:
     log = _log(tmp_path)
     _record(log, _view())
-    log.close("rotate")
+    log.flush()
+    log.abandon()
     assert judge(tmp_path).coverage == {ALICE: "open"}
-    assert [path.name for path in _home(tmp_path).iterdir()] == ["000000.jsonl"]
+    assert [path.name for path in _home(tmp_path).iterdir()] == [".000000.jsonl"]
 
 
 def test_after_the_close_nothing_is_written(tmp_path: Path) -> None:

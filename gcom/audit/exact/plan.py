@@ -233,4 +233,4 @@ def _with_logs(tables: Tables, judgements: list[Judgement], catalogue: Catalogue
         notes += told["notes"]
         for kind, count in told["unknown_types"].items():
             unknown[kind] += count
-    return Outcome(judgements, coverage, positions, notes, dict(unknown))
+    return Outcome(judgements, coverage, positions, notes, dict(unknown), list(catalogue.unread))
