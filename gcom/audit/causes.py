@@ -56,6 +56,8 @@ def marks_of(rule: str, example: Example) -> set[Mark]:
             found.add(("message", example["sender"], min(example["mine"], example["theirs"]) + 1))
         case "AGREEMENT" | "SELF_DELIVERY":
             found.add(("hole", process, view))
+        case "SERIAL_CONTIGUOUS" if example.get("kind") == "start":
+            found |= {("hole", who, view - 1) for who in processes_in(rule, example)}  # what one lacks there
         case "SERIAL_CONTIGUOUS" if example["serial"] > example["before"] + 1:
             found |= {("hole", process, each) for each in (view, view - 1)}  # seen at the next delivery
         case "TOTAL_GAP_FREE":

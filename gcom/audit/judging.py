@@ -24,6 +24,7 @@ from gcom.audit.certificates import (
 from gcom.audit.groups import Group
 from gcom.audit.history import History, history_of
 from gcom.audit.intervals import Intervals
+from gcom.audit.lacks import lack_of
 from gcom.audit.place import Key, Section, Tally
 
 RULES = (
@@ -90,12 +91,12 @@ class Judgement:
     processes: list[str]
     views: int
     deliveries: int
-    serials_missing: bool
     members: dict[int, list[str]]  # by view
     looks: list[Look] = field(default_factory=list)
     chains: dict[int, list[Any]] = field(default_factory=dict)  # of a large group: what each chain has (partial.py)
     history: History = field(default_factory=History)
     sends: int = 0
+    lacks: str = ""  # why a promise that nothing breaks is not shown to be kept, where the logs could have shown it
 
     def add(self, found: dict[str, Tally]) -> None:
         """Take over what a closer look found, by rule."""
@@ -132,7 +133,6 @@ def judge(group: Group, most: int = MOST) -> Judgement:
         processes=sorted({*group.accounts, *group.gaps}),
         views=len({view["view"] for account in accounts.values() for view in account.views}),
         deliveries=sum(account.deliveries for account in accounts.values()),
-        serials_missing=any(account.deliveries_without_serial for account in accounts.values()),
         members=group.members(),
         history=history_of(accounts),
         sends=sum(len(account.sent) for account in accounts.values()),
@@ -143,7 +143,9 @@ def judge(group: Group, most: int = MOST) -> Judgement:
     _judge_self_delivery(group, tallies["SELF_DELIVERY"])
     _judge_agreement(group, tallies["AGREEMENT"])
     _judge_synchrony(group, tallies["VIRTUAL_SYNCHRONY"])
+    _judge_first_serials(group, tallies["SERIAL_CONTIGUOUS"])
     _judge_views(group, tallies)
+    judgement.lacks = lack_of(group, judgement.expected, tallies)
     large = judgement.deliveries > most
     judgement.looks = [
         *_look_at_integrity(group, tallies["INTEGRITY"]),
@@ -280,6 +282,20 @@ def _judge_starts(group: Group, tally: Tally) -> None:
                 number = max(start[sender], first[sender])  # that only one of them has settled
                 more = {"other": one, "mine": start[sender], "theirs": first[sender], "number": number}
                 tally.violate(1, kind="start", process=who, sender=sender, view=view, **more)
+
+
+def _judge_first_serials(group: Group, tally: Tally) -> None:
+    """All who install a view begin it after the same serial."""
+    first: dict[int, tuple[str, int]] = {}
+    for who, section in group.sections():
+        if section.start is None:
+            continue
+        one, serial = first.setdefault(section.view, (who, section.serial))
+        if serial != section.serial:
+            record = next(view for view in group.accounts[who].views if view["view"] == section.view)
+            where = {name: record[name] for name in ("at", "file", "line", "view")}
+            more = {"other": one, "before": section.serial, "serial": serial}
+            tally.violate(1, kind="start", process=who, **where, **more)
 
 
 def _judge_views(group: Group, tallies: dict[str, Tally]) -> None:

@@ -74,6 +74,8 @@ class Place:
     certain: bool = True
     present: bool = False  # something of the group was seen
     ended: bool = False
+    left: bool = False  # the end of the stay was seen: none follows
+    outside: bool = False  # messages lie outside of the stay: a state tells nothing of them
     view: int | None = None
     last_view: int | None = 0
     members: tuple[str, ...] | None = ()  # None: of a view whose record is not in what is scanned, or in a gap
@@ -85,6 +87,15 @@ class Place:
     heard: dict[str, int] = field(default_factory=dict)  # highest number delivered from each, or in base
     told: dict[str, int] = field(default_factory=dict)  # the logged clock, changes applied
     since_gap: dict[str, int] | None = None  # the first number delivered from each sender since a gap
+
+    @property
+    def in_force(self) -> int | None:
+        """The view; None outside of the stay, or where a gap hides it."""
+        return None if self.left else self.view
+
+    @property
+    def knows_in_force(self) -> bool:
+        return self.certain or self.left or self.view is not None
 
     def settled_of(self, sender: str) -> Intervals:
         return self.settled.setdefault(sender, Intervals())

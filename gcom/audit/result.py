@@ -175,7 +175,7 @@ def _group_result(judgement: Judgement) -> GroupResult:
 
 
 def _verdict(judgement: Judgement, rules: list[RuleResult]) -> tuple[str, str | None]:
-    """The expected rules' together; a group that delivered nothing, or lacks serials that it promised, is VACUOUS."""
+    """The expected rules' together; VACUOUS where nothing was delivered, or the logs lack what would show a promise."""
     expected = [rule for rule in rules if rule.expected]
     if any(rule.verdict == "FAIL" for rule in expected):
         return "FAIL", None
@@ -184,6 +184,4 @@ def _verdict(judgement: Judgement, rules: list[RuleResult]) -> tuple[str, str | 
             return "UNKNOWN", f"{rule.rule}: {rule.reason}"
     if not judgement.deliveries:
         return "VACUOUS", "nothing was delivered"
-    if "SERIAL_UNIQUE" in judgement.expected and judgement.serials_missing:
-        return "VACUOUS", "the order is total, and deliveries have no serial"
-    return "PASS", None
+    return ("VACUOUS", judgement.lacks) if judgement.lacks else ("PASS", None)

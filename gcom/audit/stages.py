@@ -52,7 +52,9 @@ class Summary:
     unknown_types: dict[str, int]
     begins: dict[Key, tuple[object, ...]]
     ends: dict[Key, tuple[object, ...]]
-    doubtful: bool  # it found something that it could not judge from the middle of the log
+    doubtful: bool  # it found something that it could not judge from the middle of the log, or that no state tells of
+    groups: frozenset[Key]  # that it tells of
+    left: frozenset[Key]  # of these, those in which it says that the stay ended
 
 
 def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
@@ -93,7 +95,10 @@ def summarized(chain: Chain, index: int, scanned: Scanned) -> Summary:
         unknown_types=scanner.unknown_types,
         begins=scanned.begins,
         ends=scanned.ends,
-        doubtful=not chain.first and any(_is_doubtful(account) for account in scanner.accounts.values()),
+        doubtful=any(place.outside for place in scanner.places.values())
+        or (not chain.first and any(_is_doubtful(account) for account in scanner.accounts.values())),
+        groups=frozenset(scanner.places),
+        left=frozenset(key for key, place in scanner.places.items() if place.left),
     )
 
 
@@ -103,10 +108,16 @@ def _is_doubtful(account: Account) -> bool:
 
 
 def to_repeat(summaries: dict[str, list[Summary]]) -> list[str]:
-    """The processes of which a later chain began with another state than the one before it ended with."""
+    """The processes of which a later chain began with another state than the one before it ended with, or goes on in a
+    group that one before it left.
+    """
     again = []
     for process, parts in summaries.items():
         fits = all(one.ends == other.begins and one.ends_at == other.begins_at for one, other in pairwise(parts))
+        left: set[Key] = set()
+        for part in parts:
+            fits &= left.isdisjoint(part.groups)
+            left |= part.left
         if len(parts) > 1 and (not fits or any(part.gaps or part.notes or part.doubtful for part in parts)):
             again.append(process)
     return again

@@ -15,11 +15,12 @@ from gcom.audit.judging import verdict_of
 from gcom.audit.result import result_of
 from tests.audit.here import audit
 from tests.oracle import judge
-from tests.oracle.build import A, B, C, deliver, leave, life, send, view, write, write_segments
+from tests.oracle.build import A, B, C, Ending, Record, deliver, leave, life, send, view, write, write_segments
 
 Make = Callable[[Path], object]
 Verdicts = dict[str, str]
 CASES: dict[str, tuple[Make, str, Verdicts]] = {}
+DETACH: Record = {"type": "detach", "view": 1, "reason": "expelled"}
 PAIR = view(1, A, B, ordering="FIFO", multicast="BASIC")
 
 
@@ -151,6 +152,142 @@ def _a_sealed_segment_that_was_cut_and_goes_on_in_the_next(folder: Path) -> None
     lines[-1] = lines[-1].replace(b'"at": 5', b'"at": 4')
     _segment(folder, B, 1).unlink()
     (folder / "b" / "1" / ".000001.jsonl").write_bytes(b"".join(lines))
+
+
+# Rules that found no case
+
+
+def _alone(*records: Record, instance: str) -> list[Record]:
+    return [{**each, "instance": instance} for each in (view(1, B, ordering="FIFO", multicast="BASIC"), *records)]
+
+
+@_case("VACUOUS")
+def _an_instance_with_sends_and_no_delivery_beside_another(folder: Path) -> None:
+    logs = {A: [view(1, A, ordering="FIFO", multicast="BASIC"), send(1, 1, {}), deliver(1, A, 1), leave(1, 2)]}
+    write(folder, {**logs, B: _alone(send(1, 1, {}, count=10), leave(1, 2), instance="j")})
+
+
+@_case("PASS")
+def _an_instance_without_any_message_beside_another(folder: Path) -> None:
+    logs = {A: [view(1, A, ordering="FIFO", multicast="BASIC"), send(1, 1, {}), deliver(1, A, 1), leave(1, 2)]}
+    write(folder, {**logs, B: _alone(leave(1, 2), instance="j")})
+
+
+def _with_digests(folder: Path, sent: list[int], heard: list[int]) -> None:
+    one = [
+        PAIR,
+        send(1, 1, {}, count=2, **({"digests": sent} if sent else {})),
+        deliver(1, A, 1, count=2, digests=[1, 2]),
+    ]
+    write(folder, {A: one, B: [PAIR, deliver(1, A, 1, count=2, **({"digests": heard} if heard else {}))]})
+
+
+@_case("PASS", INTEGRITY="PASS")
+def _digests_on_both_sides(folder: Path) -> None:
+    _with_digests(folder, [1, 2], [1, 2])
+
+
+@_case("VACUOUS", INTEGRITY="VACUOUS")
+def _digests_at_deliveries_only(folder: Path) -> None:
+    _with_digests(folder, [], [1, 2])
+
+
+@_case("VACUOUS", INTEGRITY="PASS")
+def _digests_of_sends_that_one_does_not_have(folder: Path) -> None:
+    _with_digests(folder, [1, 2], [])
+
+
+@_case("VACUOUS", INTEGRITY="PASS")
+def _digests_of_half_a_run(folder: Path) -> None:
+    _with_digests(folder, [1, 2], [1])
+
+
+def _reliable(folder: Path, endings: dict[str, Ending]) -> None:
+    both = view(1, A, B, ordering="FIFO")
+    logs = {A: [both, send(1, 1, {}, count=1000), deliver(1, A, 1, count=1000)], B: [both, deliver(1, A, 1)]}
+    write(folder, logs, endings)
+
+
+@_case("VACUOUS", AGREEMENT="VACUOUS", FIFO="PASS")
+def _logs_without_end_of_which_one_has_a_thousandth(folder: Path) -> None:
+    _reliable(folder, {A: "crash", B: "crash"})
+
+
+@_case("PASS", AGREEMENT="VACUOUS", SELF_DELIVERY="PASS")
+def _one_that_crashed_beside_one_that_stayed(folder: Path) -> None:
+    """The missing tail of a crashed process is no case, and so there is none."""
+    _reliable(folder, {B: "crash"})
+
+
+@_case("VACUOUS", SELF_DELIVERY="VACUOUS")
+def _one_alone_that_crashed(folder: Path) -> None:
+    write(folder, {A: [view(1, A, ordering="FIFO"), send(1, 1, {}), deliver(1, A, 1)]}, {A: "crash"})
+
+
+@_case("PASS", AGREEMENT="VACUOUS")
+def _one_alone_to_its_end(folder: Path) -> None:
+    write(folder, {A: [view(1, A, ordering="FIFO"), send(1, 1, {}), deliver(1, A, 1)]})
+
+
+# Outside of a stay
+
+
+def _stays(folder: Path, mine: list[Record], heard: list[Record], *, cut: int = 0) -> None:
+    """a's records, in two segments if they are cut; b hears of them."""
+    write(folder, {B: [PAIR, *heard]})
+    write_segments(folder, A, [mine[:cut], mine[cut:]] if cut else [mine], "exit", {1: {}})
+
+
+@_case("FAIL", SENDING_VIEW="FAIL")
+def _sends_without_any_view_that_all_deliver(folder: Path) -> None:
+    _stays(folder, [send(1, 1, {})], [deliver(1, A, 1)])
+
+
+@_case("FAIL", SENDING_VIEW="FAIL")
+def _a_send_after_leave(folder: Path) -> None:
+    _stays(folder, [PAIR, send(1, 1, {}), leave(1, 2), send(1, 2, {})], [deliver(1, A, 1)])
+
+
+@_case("FAIL", SENDING_VIEW="FAIL")
+def _a_send_after_leave_in_the_next_segment(folder: Path) -> None:
+    _stays(folder, [PAIR, send(1, 1, {}), leave(1, 2), send(1, 2, {})], [deliver(1, A, 1)], cut=3)
+
+
+@_case("FAIL", SENDING_VIEW="FAIL", VIEW_AGREEMENT="FAIL")
+def _an_entry_after_detach(folder: Path, cut: int = 0) -> None:
+    two = view(2, A, B, ordering="FIFO", multicast="BASIC")
+    _stays(folder, [PAIR, DETACH, two, send(2, 1, {}), deliver(2, A, 1)], [], cut=cut)
+
+
+@_case("FAIL", SENDING_VIEW="FAIL", VIEW_AGREEMENT="FAIL")
+def _an_entry_after_detach_in_the_next_segment(folder: Path) -> None:
+    _an_entry_after_detach(folder, 2)
+
+
+@_case("FAIL", VIEW_AGREEMENT="FAIL")
+def _an_entry_after_leave_in_which_nothing_happens(folder: Path) -> None:
+    two = view(2, A, B, ordering="FIFO", multicast="BASIC")
+    _stays(folder, [PAIR, send(1, 1, {}), leave(1, 2), two], [deliver(1, A, 1)])
+
+
+@_case("FAIL", SENDING_VIEW="FAIL")
+def _a_send_that_names_a_view_to_come(folder: Path) -> None:
+    two = view(2, A, B, ordering="FIFO", multicast="BASIC")
+    _stays(folder, [PAIR, send(2, 1, {}), two], [two, deliver(2, A, 1)])
+
+
+@_case("FAIL", SERIAL_CONTIGUOUS="FAIL")
+def _entrants_that_begin_after_unlike_serials(folder: Path) -> None:
+    """Nothing is delivered in view 2 by c, whose base begins at another serial."""
+    one, two = (view(n, *who, ordering="TOTAL", multicast="BASIC") for n, who in ((1, (A, B)), (2, (A, B, C))))
+    logs = {A: [one, send(1, 1, {}), deliver(1, A, 1, serial=1), two], B: [one, deliver(1, A, 1, serial=1), two]}
+    write(folder, {**logs, C: [{**two, "base": {A: 1}, "base_serial": 4}]})
+
+
+@_case("FAIL", NO_CREATION="FAIL", NO_DUPLICATION="FAIL", SENDING_VIEW="FAIL")
+def _a_number_before_the_first_view_and_again_in_the_next_segment(folder: Path) -> None:
+    early = [send(1, 1, {}), deliver(1, A, 1)]
+    _stays(folder, [*early, PAIR, *early], [deliver(1, A, 1)], cut=2)
 
 
 @pytest.mark.parametrize("name", CASES)

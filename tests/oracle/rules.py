@@ -354,6 +354,13 @@ def serial_contiguous(histories: list[History]) -> Tally:
                 tally.evaluated += 1
                 if event.serial != place.serial + 1:
                     tally.violations.append(f"{history.process} went from serial {place.serial} to {event.serial}")
+    begins: dict[int, set[int | None]] = defaultdict(set)
+    for section in _sections(histories):
+        if section.start is not None:
+            begins[section.view].add(section.serial)
+    for view, serials in begins.items():
+        if len(serials) > 1:
+            tally.violations.append(f"view {view} begins after different serials: {serials}")
     return tally
 
 
@@ -364,11 +371,13 @@ def sending_view(histories: list[History]) -> Tally:
     closed = _closed(histories)
     for history in histories:
         for place, event in walk(history):
+            in_force = place.in_force()
+            if isinstance(event, Send) and in_force not in ([], [event.view]):
+                tally.violations.append(f"{history.process} sent {event.number} in {event.view}, not in {in_force}")
             if not isinstance(event, Deliver):
                 continue
             tally.evaluated += 1
             send = sends.get(event.message)
-            in_force = [place.view] if place.certain or place.view is not None else []
             views = {event.view, event.sent_view, *in_force, *([send.view] if send is not None else [])}
             if len(views) > 1:
                 tally.violations.append(
@@ -395,6 +404,8 @@ def view_agreement(histories: list[History]) -> Tally:
                 tally.violations.append(
                     f"{who} or the leader {event.leader} is no member of view {event.view} of {who}"
                 )
+            if place.left:
+                tally.violations.append(f"{who} installed view {event.view} after the end of its stay")
             if place.last_view and event.view != place.last_view + 1:
                 tally.violations.append(f"{who} installed view {event.view} after {place.last_view}")
     return tally
