@@ -290,6 +290,23 @@ def _a_number_before_the_first_view_and_again_in_the_next_segment(folder: Path) 
     _stays(folder, [*early, PAIR, *early], [deliver(1, A, 1)], cut=2)
 
 
+# Orders
+
+
+@_case("FAIL", TOTAL="FAIL", SENDING_VIEW="FAIL")
+def _deliveries_under_a_wrong_view_that_another_has_under_the_right_one(folder: Path) -> None:
+    """b has both in view 2, the other way round, and says that it is view 1."""
+    basic = {"ordering": "TOTAL", "multicast": "BASIC"}
+    one, two = view(1, A, B, C, **basic), view(2, A, B, C, **basic)
+    late = [deliver(1, C, 1), deliver(1, A, 1)]
+    logs = {
+        A: [one, send(1, 1, {}), deliver(1, A, 1), deliver(1, C, 1), two],
+        B: [one, two, *late],
+        C: [one, send(1, 1, {}), two],
+    }
+    write(folder, logs)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_not_shown(name: str, tmp_path: Path) -> None:
     make, verdict, rules = CASES[name]
