@@ -73,6 +73,14 @@ class Result:
     def incidents(self) -> list[Incident]:
         return [incident for group in self.groups for incident in group.incidents]
 
+    @property
+    def unjudged(self) -> list[str]:
+        """The rules that some group expects and gave no occasion to judge."""
+        vacuous = {
+            rule.rule for group in self.groups for rule in group.rules if rule.expected and rule.verdict == "VACUOUS"
+        }
+        return [rule for rule in RULES if rule in vacuous]
+
     def exit_status(self, allow_unknown: bool = False) -> int:
         """Of the command, as docs/audit.md has it."""
         if self.verdict == "FAIL":
@@ -91,6 +99,8 @@ class Result:
         reasons += [f"{each}; nobody knows which groups it tells of" for each in self.unread]
         if self.verdict != "PASS":
             return f"{self.verdict}: {reasons[0] if reasons else 'there is nothing to judge'} ({about})"
+        if self.unjudged:
+            return f"PASS: no promise was broken; without a case to judge: {', '.join(self.unjudged)} ({about})"
         return f"PASS: every promise held ({about})"
 
     def as_json(self) -> dict[str, Any]:
