@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gcom.audit.causality import Dependencies
 from gcom.audit.files import read_file
-from gcom.audit.place import Key, comparable_state
+from gcom.audit.place import Key, Reached, reached_by
 from gcom.audit.reading import Listing, open_segment, read_opening
 from gcom.audit.records import Record
 from gcom.audit.scanner import Scanner
@@ -80,8 +80,8 @@ class Scanned:
     torn: bool
     exited: bool
     rotated: bool = False  # the last segment is whole, and says that another follows
-    begins: dict[Key, tuple[object, ...]] = field(default_factory=dict)
-    ends: dict[Key, tuple[object, ...]] = field(default_factory=dict)
+    begins: dict[Key, Reached] = field(default_factory=dict)
+    ends: dict[Key, Reached] = field(default_factory=dict)
     begins_at: int = 0
     ends_at: int = 0
 
@@ -115,7 +115,7 @@ def scan(
     scanned.ends_at = scanner.expected
     for key, place in scanner.places.items():
         if place.view is not None:
-            scanned.ends[key] = place.as_state(chain.process)
+            scanned.ends[key] = place.reached(chain.process)
     return scanned
 
 
@@ -127,7 +127,7 @@ def _begun(chain: Chain, opening: Opening | None, scanner: Scanner) -> Scanned:
     """With the state that the opening says, where the chain does not begin at the log's beginning."""
     scanned = Scanned(scanner, torn=False, exited=False, begins_at=1 if opening is None else opening.at)
     for group, each in (_states(opening) or {}).items():
-        scanned.begins[group, each.get("instance", "")] = comparable_state(each, chain.process)
+        scanned.begins[group, each.get("instance", "")] = reached_by(each, chain.process)
     return scanned
 
 

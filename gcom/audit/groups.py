@@ -9,7 +9,7 @@ from typing import Any
 from gcom.audit.account import Account, add_prints
 from gcom.audit.hashing import BUCKET
 from gcom.audit.intervals import Intervals
-from gcom.audit.place import Key, Section
+from gcom.audit.place import Key, Section, Tally
 
 
 @dataclass(slots=True)
@@ -109,6 +109,8 @@ def join(one: Account, other: Account) -> Account:
     one.last_serial = max(one.last_serial, other.last_serial)
     for who, number in other.dependent_from.items():
         one.dependent_from.setdefault(who, number)
+    for view, tally in other.unplaced.items():
+        one.unplaced.setdefault(view, Tally()).add(tally)
     one.timeline.add(other.timeline)
     return one
 

@@ -138,6 +138,7 @@ def judge(group: Group, most: int = MOST) -> Judgement:
         sends=sum(len(account.sent) for account in accounts.values()),
     )
     _add_gaps(group, tallies)
+    _judge_unplaced_clocks(group, tallies["CLOCK"])
     _judge_creation(group, tallies["NO_CREATION"])
     _judge_sent_views(group, tallies["SENDING_VIEW"])
     _judge_self_delivery(group, tallies["SELF_DELIVERY"])
@@ -175,6 +176,22 @@ def _add_gaps(group: Group, tallies: dict[str, Tally]) -> None:
             for rule, tally in tallies.items():
                 if rule != "INTEGRITY" and not (told and rule in _UNTOLD_ONLY):
                     tally.doubt(1, reason)
+
+
+def _judge_unplaced_clocks(group: Group, tally: Tally) -> None:
+    """CLOCK of those in a view whose record is not where the clock is: it stands before, or in the logs of others."""
+    members = group.members()
+    for who, account in sorted(group.accounts.items()):
+        own = {view["view"]: view["members"] for view in account.views}
+        for (view, other, hidden), found in sorted(account.unplaced.items()):
+            inside = (members if hidden else own).get(view)
+            if inside is None:
+                tally.doubt(found.violations, f"no log tells who is in view {view}, which {who} was in")
+            elif other in inside:
+                for example in found.examples:
+                    example.setdefault("process", who)
+                found.spread.name(who)
+                tally.add(found)
 
 
 def _judge_creation(group: Group, tally: Tally) -> None:

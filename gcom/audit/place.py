@@ -68,6 +68,21 @@ class Section:
 
 
 @dataclass(slots=True)
+class Reached:
+    """How far a process had come in a group; `members` are None where they are not known."""
+
+    numbers: tuple[object, ...]
+    clock: dict[str, int]
+    members: tuple[str, ...] | None
+
+    def leads_to(self, other: Reached) -> bool:
+        """Whether the other says the same; of clocks, of the members: older logs lack those who left."""
+        named = {*self.clock, *other.clock} if self.members is None else {*self.members}
+        clocks = ({who: n for who, n in each.clock.items() if who in named} for each in (self, other))
+        return self.numbers == other.numbers and next(clocks) == next(clocks)
+
+
+@dataclass(slots=True)
 class Place:
     """`certain` is false after a gap until a state tells what was lost. None stands for what a gap has hidden."""
 
@@ -128,19 +143,13 @@ class Place:
                 self.settled_of(sender).add(1, number)
             self.heard[sender] = max(number, self.heard.get(sender, 0))
 
-    def as_state(self, process: str) -> tuple[object, ...]:
+    def reached(self, process: str) -> Reached:
         """To be compared with what a state says."""
-        of = self.heard if self.members is None else {who: n for who, n in self.heard.items() if who in self.members}
-        return _comparable(process, self.view, self.number, self.settled, of, self.serial)
+        return _reached(process, self.view, self.number, self.settled, self.heard, self.serial, self.members)
 
     def is_state(self, state: dict[str, Any], process: str) -> bool:
         """Whether `state` says what precedes it."""
-        clock: dict[str, int] = state["clock"]
-        if self.members is not None:
-            clock = {who: n for who, n in clock.items() if who in self.members}
-        return self.as_state(process) == _comparable(
-            process, state["view"], state.get("number", 0), settled_in(state), clock, state.get("serial", 0)
-        )
+        return self.reached(process).leads_to(reached_by(state, process))
 
 
 def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
@@ -152,25 +161,21 @@ def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
     return settled
 
 
-def comparable_state(state: dict[str, Any], process: str) -> tuple[object, ...]:
-    """A `state` in the form of `Place.as_state`."""
-    return _comparable(
-        process, state["view"], state.get("number", 0), settled_in(state), state["clock"], state.get("serial", 0)
-    )
+def reached_by(state: dict[str, Any], process: str) -> Reached:
+    """What a `state` says in the form of `Place.reached`."""
+    numbers = (state["view"], state.get("number", 0), settled_in(state), state["clock"], state.get("serial", 0))
+    return _reached(process, *numbers, None)
 
 
-def _comparable(
+def _reached(
     process: str,
     view: int | None,
     number: int | None,
     settled: dict[str, Intervals],
     clock: dict[str, int],
     serial: int | None,
-) -> tuple[object, ...]:
-    return (
-        view,
-        number,
-        tuple(sorted((who, tuple(iter(each))) for who, each in settled.items() if each)),
-        tuple(sorted((who, n) for who, n in clock.items() if who != process and n)),
-        serial,
-    )
+    members: tuple[str, ...] | None,
+) -> Reached:
+    ranges = tuple(sorted((who, tuple(iter(each))) for who, each in settled.items() if each))
+    others = {who: n for who, n in clock.items() if who != process and n}
+    return Reached((view, number, ranges, serial), others, members)

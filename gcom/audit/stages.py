@@ -18,7 +18,7 @@ from gcom.audit.closer import look
 from gcom.audit.groups import Group
 from gcom.audit.judging import Judgement, Look, judge
 from gcom.audit.partial import touched
-from gcom.audit.place import Key, Tally
+from gcom.audit.place import Key, Reached, Tally
 from gcom.audit.tape import Tape
 
 CHAIN_BYTES = 128 << 20  # of a process's segments that one task goes through
@@ -50,9 +50,9 @@ class Summary:
     begins_at: int
     notes: list[str]
     unknown_types: dict[str, int]
-    begins: dict[Key, tuple[object, ...]]
-    ends: dict[Key, tuple[object, ...]]
-    doubtful: bool  # it found something that it could not judge from the middle of the log, or that no state tells of
+    begins: dict[Key, Reached]
+    ends: dict[Key, Reached]
+    outside: bool  # messages lie outside of a stay, of which no state tells
     groups: frozenset[Key]  # that it tells of
     left: frozenset[Key]  # of these, those in which it says that the stay ended
 
@@ -95,16 +95,10 @@ def summarized(chain: Chain, index: int, scanned: Scanned) -> Summary:
         unknown_types=scanner.unknown_types,
         begins=scanned.begins,
         ends=scanned.ends,
-        doubtful=any(place.outside for place in scanner.places.values())
-        or (not chain.first and any(_is_doubtful(account) for account in scanner.accounts.values())),
+        outside=any(place.outside for place in scanner.places.values()),
         groups=frozenset(scanner.places),
         left=frozenset(key for key, place in scanner.places.items() if place.left),
     )
-
-
-def _is_doubtful(account: Account) -> bool:
-    """A clock may name who is no member, and who is one is not known in the middle of a log."""
-    return bool(account.tally("CLOCK").violations)
 
 
 def to_repeat(summaries: dict[str, list[Summary]]) -> list[str]:
@@ -113,14 +107,21 @@ def to_repeat(summaries: dict[str, list[Summary]]) -> list[str]:
     """
     again = []
     for process, parts in summaries.items():
-        fits = all(one.ends == other.begins and one.ends_at == other.begins_at for one, other in pairwise(parts))
+        fits = all(_fit(one, other) for one, other in pairwise(parts))
         left: set[Key] = set()
         for part in parts:
             fits &= left.isdisjoint(part.groups)
             left |= part.left
-        if len(parts) > 1 and (not fits or any(part.gaps or part.notes or part.doubtful for part in parts)):
+        if len(parts) > 1 and (not fits or any(part.gaps or part.notes or part.outside for part in parts)):
             again.append(process)
     return again
+
+
+def _fit(one: Summary, other: Summary) -> bool:
+    """Whether a chain begins as the one before it ends."""
+    if one.ends_at != other.begins_at or one.ends.keys() != other.begins.keys():
+        return False
+    return all(end.leads_to(other.begins[key]) for key, end in one.ends.items())
 
 
 def coverages(catalogue: Catalogue, summaries: dict[str, list[Summary]]) -> dict[str, str]:

@@ -286,10 +286,12 @@ class Stretches:
                 said = np.concatenate(([place.told.get(who, 0)], values))[np.searchsorted(where, sends, "right")]
                 place.told[who] = int(said[-1])
             heard[who] = true
-            if judged and place.hides_members:  # the state's clock and deliveries tell of some who are in the view
-                self._judge_clock(tally, sends, who, np.where(true > 0, said, 0), true)
-            elif judged and (place.members is None or who in place.members):
+            if judged and place.members is not None and who in place.members:
                 self._judge_clock(tally, sends, who, said, true)
+            elif judged and place.members is None and (said != true).any():  # who is in the view, others tell
+                assert place.view is not None, "it is judged"
+                unplaced = self.account.unplaced.setdefault((place.view, who, place.hides_members), Tally())
+                self._judge_clock(unplaced, sends, who, said, true)
         return heard
 
     def _judge_clock(self, tally: Tally, sends: Ints, who: str, said: Ints, true: Ints) -> None:

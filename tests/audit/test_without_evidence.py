@@ -307,6 +307,45 @@ def _deliveries_under_a_wrong_view_that_another_has_under_the_right_one(folder: 
     write(folder, logs)
 
 
+# A clock behind a gap that hides a view
+
+
+def _behind_a_hidden_view(folder: Path, second: bool, clock: dict[str, int], *more: Record) -> None:
+    """b hears c's first; c goes; the segment in which b installs view 2 is lost. Its state still names c."""
+    one = view(1, A, B, C, ordering="FIFO", multicast="BASIC")
+    two = view(2, A, B, ordering="FIFO", multicast="BASIC")
+    state = {"view": 2, "number": 0, "delivered": {C: 1}, "beyond": {}, "clock": {C: 1}, "serial": 0}
+    write(folder, {A: [one, *([two] if second else [])], C: [one, send(1, 1, {}), leave(1, 2)]})
+    states = {number: {"g": {"instance": "i", **state}} for number in (1, 2)}
+    write_segments(folder, B, [[one, deliver(1, C, 1)], [two], [send(2, 1, clock), *more]], "exit", states)
+    _segment(folder, B, 1).unlink()
+
+
+@_case("UNKNOWN", CLOCK="PASS")
+def _one_that_left_in_the_gap_is_in_no_clock(folder: Path) -> None:
+    _behind_a_hidden_view(folder, True, {})
+
+
+@_case("FAIL", CLOCK="FAIL")
+def _one_that_is_in_the_view_is_in_the_clock(folder: Path) -> None:
+    _behind_a_hidden_view(folder, True, {A: 1})
+
+
+@_case("UNKNOWN", CLOCK="UNKNOWN")
+def _a_view_of_which_no_log_tells_who_is_in_it(folder: Path) -> None:
+    _behind_a_hidden_view(folder, False, {})
+
+
+@_case("PASS", CLOCK="PASS")
+def _one_that_left_before_a_whole_segment_is_in_its_state(folder: Path) -> None:
+    one = view(1, A, B, C, ordering="FIFO", multicast="BASIC")
+    two = view(2, A, B, ordering="FIFO", multicast="BASIC")
+    state = {"view": 2, "number": 0, "delivered": {C: 1}, "beyond": {}, "clock": {C: 1}, "serial": 0}
+    write(folder, {A: [one, two], C: [one, send(1, 1, {}), leave(1, 2)]})
+    parts = [[one, deliver(1, C, 1), two], [send(2, 1, {})]]
+    write_segments(folder, B, parts, "exit", {1: {"g": {"instance": "i", **state}}})
+
+
 def _is_all_shown(report: Report) -> bool:
     verdicts = [group.tallies[rule].verdict for group in report.groups.values() for rule in group.expected]
     return report.verdict == "PASS" and set(verdicts) == {"PASS"}
