@@ -28,8 +28,8 @@ class Account:
     `digested` and `heard_digested` are the numbers sent, and delivered of each sender, that have digests. `sent_in` and
     `heard_in` are, of each view, the numbers sent, and delivered of each sender where the record's views agree with one
     another and with the view in force. `dependent_from` is for each other process the first own number that was sent
-    after something of it had been delivered. `unplaced` are clocks that are wrong if who they are of is in the view, where
-    this part of the log does not tell: by view, the other process, and whether a gap hides the view's record.
+    after something of it had been delivered. `unplaced` are clocks that are wrong if the other process is in the view,
+    where this part of the log does not tell: by view, other process, and whether a gap hides the view's record.
     """
 
     process: str

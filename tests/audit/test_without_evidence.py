@@ -154,6 +154,45 @@ def _a_sealed_segment_that_was_cut_and_goes_on_in_the_next(folder: Path) -> None
     (folder / "b" / "1" / ".000001.jsonl").write_bytes(b"".join(lines))
 
 
+# One bad line in a sealed segment
+
+
+def _worn(folder: Path, change: Callable[[list[bytes]], object]) -> None:
+    """b delivers a's first twice, first of all; `change` damages what stands behind that in its segment."""
+    write(folder, {A: [PAIR, send(1, 1, {}, count=3), deliver(1, A, 1, count=3), leave(1, 2)]})
+    write(folder, {B: [PAIR, deliver(1, A, 1), deliver(1, A, 1), deliver(1, A, 2), deliver(1, A, 3), leave(1, 2)]})
+    lines = _lines(folder, B)
+    change(lines)
+    _rewrite(folder, B, lines)
+
+
+@_case("FAIL", NO_DUPLICATION="FAIL", FIFO="UNKNOWN")
+def _what_stands_before_a_line_that_is_no_record(folder: Path) -> None:
+    _worn(folder, lambda lines: lines.__setitem__(5, b"\0\0\0\n"))
+
+
+@_case("FAIL", NO_DUPLICATION="FAIL", FIFO="UNKNOWN")
+def _what_stands_before_a_line_that_is_gone(folder: Path) -> None:
+    _worn(folder, lambda lines: lines.pop(5))
+
+
+@_case("FAIL", NO_DUPLICATION="FAIL", FIFO="PASS")
+def _what_stands_before_a_piece_behind_the_close(folder: Path) -> None:
+    """b had left before, so nothing of g can be missing."""
+    _worn(folder, lambda lines: lines.append(b'{"type":'))
+
+
+@_case("UNKNOWN", NO_DUPLICATION="UNKNOWN")
+def _a_change_that_no_line_shows(folder: Path) -> None:
+    """Nobody knows where it is: the line that was changed may be any."""
+    _worn(folder, lambda lines: lines.__setitem__(4, lines[4].replace(b'"number": 2', b'"number": 3')))
+
+
+@_case("UNKNOWN", NO_DUPLICATION="UNKNOWN")
+def _what_stands_behind_a_line_that_is_no_record(folder: Path) -> None:
+    _worn(folder, lambda lines: lines.__setitem__(2, b"\0\0\0\n"))
+
+
 # Rules that found no case
 
 

@@ -41,6 +41,7 @@ class Segment:
     torn: bool
     damage: str = ""
     sealed: bool = True
+    worn: str = ""  # why what stood behind the records was left out
 
 
 @dataclass(slots=True)
@@ -134,7 +135,23 @@ def _read_segment(path: Path) -> Segment | None:
         segment.damage = "another checksum than its close says"
     elif opening.get("version") != 1:
         segment.damage = f"version {opening.get('version')}"
+    if segment.damage and closing is not None and opening.get("version") == 1:
+        fits = closing["crc32"] == zlib.crc32(b"".join(line + b"\n" for line in lines[:-1]))
+        sound = len(rest) if fits else _sound(segment)
+        if sound is not None:
+            segment.records, segment.closing = rest[:sound], None
+            segment.damage, segment.worn = "", segment.damage
     return segment
+
+
+def _sound(segment: Segment) -> int | None:
+    """How many records stand before the first sign of damage; None if there is no sign but the checksum."""
+    expected = segment.opening["at"]
+    for index, record in enumerate(segment.records):
+        if record is None or record["at"] != expected:
+            return index
+        expected += record.get("count", 1)
+    return len(segment.records) if segment.closing is not None and segment.closing["at"] != expected else None
 
 
 def _parsed(line: bytes) -> Record | None:
@@ -225,8 +242,8 @@ def _joined(process: Process, segments: list[Segment], logs: Logs) -> ProcessLog
             expected = _append(log, logs, record, expected)
         if closing is not None:
             expected = _check_position(log, logs, closing["at"], expected)
-        elif segment.sealed:
-            logs.notes.append(f"{where} is sealed and has no close: it was cut")
+        elif segment.worn or segment.sealed:
+            logs.notes.append(f"{where} ends too early: {segment.worn or 'it has no close'}")
             _gap(log, expected)
     if not segments:
         _gap(log, expected)
