@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from gcom.audit.account import Fingerprints, add_prints
@@ -46,6 +47,7 @@ RULES = (
     "ONE_LEADER",
 )
 MOST = 4_000_000  # deliveries of one group up to which a closer look takes them all
+_RANGES = 16  # of numbers that one example tells
 _UNTOLD_ONLY = ("CLOCK", "SERIAL_CONTIGUOUS")  # a gap that a state makes up for hides nothing from these
 _ALWAYS = ("NO_CREATION", "NO_DUPLICATION", "SENDING_VIEW", "CLOCK", "VIEW_AGREEMENT", "ONE_LEADER")
 _RELIABLE = ("SELF_DELIVERY", "AGREEMENT", "VIRTUAL_SYNCHRONY")
@@ -239,7 +241,13 @@ def _judge_self_delivery(group: Group, tally: Tally) -> None:
         tally.evaluated += len(section.sends)
         missing = section.sends.minus(section.settled.get(who, Intervals()))
         if missing:
-            tally.violate(len(missing), process=who, sender=who, number=missing.lowest, view=section.view)
+            more = {"number": missing.lowest, "missing": _ranges(missing), "view": section.view}
+            tally.violate(len(missing), process=who, sender=who, **more)
+
+
+def _ranges(numbers: Intervals) -> list[list[int]]:
+    """The first of them."""
+    return [[first, last] for first, last in islice(numbers, _RANGES)]
 
 
 def _judge_agreement(group: Group, tally: Tally) -> None:
@@ -263,7 +271,8 @@ def _judge_agreement(group: Group, tally: Tally) -> None:
                 if missing:
                     number = missing.lowest
                     other = next(p for p, s in heard if number in s.delivered.get(sender, Intervals()))
-                    tally.violate(len(missing), process=who, sender=sender, number=number, view=view, other=other)
+                    more = {"number": number, "missing": _ranges(missing), "view": view, "other": other}
+                    tally.violate(len(missing), process=who, sender=sender, **more)
 
 
 def _judge_synchrony(group: Group, tally: Tally) -> None:

@@ -261,8 +261,9 @@ def _line(text: str) -> str:
 
 
 def _show(result: Result) -> None:
-    """The verdict and what it is made of. A reader who has gone, as `head` does, has what it wanted: that changes neither
-    the exit status nor the files.
+    """Print the verdict and what it is made of.
+
+    A reader who has gone, as `head` does, has what it wanted: that changes neither the exit status nor the files.
     """
     output = Output()
     advice = advice_of(result)
