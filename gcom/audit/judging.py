@@ -24,6 +24,7 @@ from gcom.audit.certificates import (
 )
 from gcom.audit.groups import Group
 from gcom.audit.history import History, history_of
+from gcom.audit.installed import judge_first_serials, judge_views
 from gcom.audit.intervals import Intervals
 from gcom.audit.lacks import lack_of
 from gcom.audit.place import Key, Section, Tally
@@ -115,8 +116,11 @@ def expected_rules(definition: dict[str, Any], digests: bool) -> frozenset[str]:
     return frozenset(rules)
 
 
-def judge(group: Group, most: int = MOST) -> Judgement:
-    """Orders of more than `most` deliveries are compared as sets first, where this settles them."""
+def judge(group: Group, most: int = MOST, *, all_rules: bool = False) -> Judgement:
+    """Orders of more than `most` deliveries are compared as sets first, where this settles them.
+
+    Without `all_rules` no messages are asked for where only rules that the group does not promise need them.
+    """
     accounts = group.accounts
     tallies = {rule: Tally() for rule in RULES}
     for who, account in sorted(accounts.items()):
@@ -146,8 +150,8 @@ def judge(group: Group, most: int = MOST) -> Judgement:
     _judge_self_delivery(group, tallies["SELF_DELIVERY"])
     _judge_agreement(group, tallies["AGREEMENT"])
     _judge_synchrony(group, tallies["VIRTUAL_SYNCHRONY"])
-    _judge_first_serials(group, tallies["SERIAL_CONTIGUOUS"])
-    _judge_views(group, tallies)
+    judge_first_serials(group, tallies["SERIAL_CONTIGUOUS"])
+    judge_views(group, tallies)
     judgement.lacks = lack_of(group, judgement.expected, tallies)
     large = judgement.deliveries > most
     judgement.looks = [
@@ -157,9 +161,18 @@ def judge(group: Group, most: int = MOST) -> Judgement:
     ]
     judgement.looks += _look_at_total(group, tallies["TOTAL"], judgement.looks, large=large)
     judgement.looks += _look_at_causality(group, tallies, judgement.looks)
+    if not all_rules:
+        _pass_over_unpromised(judgement)
     if large:
         _leave_to_exact(judgement)
     return judgement
+
+
+def _pass_over_unpromised(judgement: Judgement) -> None:
+    """What decides nothing is not worth reading the logs once more."""
+    for rule in {look.rule for look in judgement.looks} - judgement.expected:
+        judgement.tallies[rule].doubt(1, "not promised, and it takes the messages themselves: --all-rules judges it")
+    judgement.looks = [look for look in judgement.looks if look.rule in judgement.expected]
 
 
 def _leave_to_exact(judgement: Judgement) -> None:
@@ -308,46 +321,6 @@ def _judge_starts(group: Group, tally: Tally) -> None:
                 number = max(start[sender], first[sender])  # that only one of them has settled
                 more = {"other": one, "mine": start[sender], "theirs": first[sender], "number": number}
                 tally.violate(1, kind="start", process=who, sender=sender, view=view, **more)
-
-
-def _judge_first_serials(group: Group, tally: Tally) -> None:
-    """All who install a view begin it after the same serial."""
-    first: dict[int, tuple[str, int]] = {}
-    for who, section in group.sections():
-        if section.start is None:
-            continue
-        one, serial = first.setdefault(section.view, (who, section.serial))
-        if serial != section.serial:
-            record = next(view for view in group.accounts[who].views if view["view"] == section.view)
-            where = {name: record[name] for name in ("at", "file", "line", "view")}
-            more = {"other": one, "before": section.serial, "serial": serial}
-            tally.violate(1, kind="start", process=who, **where, **more)
-
-
-def _judge_views(group: Group, tallies: dict[str, Tally]) -> None:
-    agreed: dict[int, dict[str, Any]] = {}
-    leaders: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
-    for _, account in sorted(group.accounts.items()):
-        for view in account.views:
-            other = agreed.setdefault(view["view"], view)
-            if _substance(view) != _substance(other):
-                more = {"at": view["at"], "file": view["file"], "line": view["line"], "other": other["process"]}
-                tallies["VIEW_AGREEMENT"].violate(1, kind="differs", process=view["process"], view=view["view"], **more)
-        for record in (*account.views, *account.elects):
-            leaders[record["view"]].setdefault(record["leader"], record)
-    for view_number, named in sorted(leaders.items()):
-        tallies["ONE_LEADER"].evaluated += 1
-        if len(named) > 1:
-            one, other = list(named.values())[:2]
-            more = {"leaders": sorted(named), "other": one["process"]}
-            where = {"at": other["at"], "file": other["file"], "line": other["line"]}
-            tallies["ONE_LEADER"].violate(1, process=other["process"], view=view_number, **where, **more)
-
-
-def _substance(view: dict[str, Any]) -> tuple[object, ...]:
-    members = tuple(sorted(set(view["members"])))
-    rest = (view["leader"], view["ordering"], view["multicast"])
-    return (members, *rest, view.get("safe", False), view.get("netsplit", "PRIMARY"))
 
 
 def _look_at_integrity(group: Group, tally: Tally) -> list[Look]:

@@ -156,11 +156,13 @@ def _hides_groups(parts: list[Summary]) -> bool:
     return not parts or any(part.hides_groups for part in parts)
 
 
-def judged(key: Key, accounts: dict[int, Account], coverage: dict[str, str], most: int) -> Judgement:
+def judged(
+    key: Key, accounts: dict[int, Account], coverage: dict[str, str], most: int, *, all_rules: bool
+) -> Judgement:
     """The judgement of a group; `accounts` are by chain, each process's in its log's order, and used up."""
     large = sum(account.deliveries for account in accounts.values()) > most
     chains = {chain: touched(account) for chain, account in accounts.items()} if large else {}
-    judgement = judge(Group.of(key, list(accounts.values()), coverage), most)
+    judgement = judge(Group.of(key, list(accounts.values()), coverage), most, all_rules=all_rules)
     judgement.chains = chains
     return judgement
 

@@ -69,6 +69,7 @@ def audit(
     outputs: Outputs,
     allow_unknown: bool,
     exact: bool,
+    all_rules: bool,
     incremental: Path | None,
 ) -> int:
     """Judge the logs, tell, and answer the exit status."""
@@ -77,7 +78,7 @@ def audit(
         kept = _kept(incremental, exact=exact)
         outputs.check()
         found = catalogue(list_segments(folders))
-        result = _judged(found, master, remote, kept, exact=exact)
+        result = _judged(found, master, remote, kept, exact=exact, all_rules=all_rules)
         _show(result)
         _write(result, found, outputs, ", ".join(folders), allow_unknown=allow_unknown)
         return result.exit_status(allow_unknown)
@@ -177,7 +178,9 @@ def _kept(incremental: Path | None, *, exact: bool) -> Kept | None:
     return None if incremental is None else Kept(incremental)
 
 
-def _judged(found: Catalogue, master: str | None, remote: str | None, kept: Kept | None, *, exact: bool) -> Result:
+def _judged(
+    found: Catalogue, master: str | None, remote: str | None, kept: Kept | None, *, exact: bool, all_rules: bool
+) -> Result:
     if not sys.stderr.isatty():  # a terminal shows it all the time
         how = " message by message, which takes several times as long as without --exact" if exact else ""
         notice(f"Spark starts, which takes some seconds, and then judges {many(len(found.sizes), 'segment')}{how}")
@@ -187,7 +190,7 @@ def _judged(found: Catalogue, master: str | None, remote: str | None, kept: Kept
             if exact:
                 tell(f"reading {len(found.sizes):,} segments message by message")
                 return _apart(lambda: result_of(run_exactly(spark, found)))
-            return _apart(lambda: result_of(run(spark, found, kept=kept, tell=tell)))
+            return _apart(lambda: result_of(run(spark, found, kept=kept, tell=tell, all_rules=all_rules)))
 
 
 def _apart(work: Callable[[], Result]) -> Result:

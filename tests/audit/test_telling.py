@@ -36,6 +36,7 @@ def _audit(folder: Path, outputs: Outputs | None = None) -> int:
         outputs=outputs or Outputs(),
         allow_unknown=False,
         exact=False,
+        all_rules=False,
         incremental=None,
     )
 

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from gcom.audit.catalogue import catalogue
+from gcom.audit.here import run_here
 from gcom.audit.judging import verdict_of
+from gcom.audit.reading import list_segments
 from gcom.audit.result import result_of
 from tests.audit.here import audit
 from tests.oracle import Report, judge
@@ -292,15 +295,19 @@ def _a_send_after_leave_in_the_next_segment(folder: Path) -> None:
     _stays(folder, [PAIR, send(1, 1, {}), leave(1, 2), send(1, 2, {})], [deliver(1, A, 1)], cut=3)
 
 
-@_case("FAIL", SENDING_VIEW="FAIL", VIEW_AGREEMENT="FAIL")
-def _an_entry_after_detach(folder: Path, cut: int = 0) -> None:
+def _enter_after_detach(folder: Path, cut: int) -> None:
     two = view(2, A, B, ordering="FIFO", multicast="BASIC")
     _stays(folder, [PAIR, DETACH, two, send(2, 1, {}), deliver(2, A, 1)], [], cut=cut)
 
 
 @_case("FAIL", SENDING_VIEW="FAIL", VIEW_AGREEMENT="FAIL")
+def _an_entry_after_detach(folder: Path) -> None:
+    _enter_after_detach(folder, 0)
+
+
+@_case("FAIL", SENDING_VIEW="FAIL", VIEW_AGREEMENT="FAIL")
 def _an_entry_after_detach_in_the_next_segment(folder: Path) -> None:
-    _an_entry_after_detach(folder, 2)
+    _enter_after_detach(folder, 2)
 
 
 @_case("FAIL", VIEW_AGREEMENT="FAIL")
@@ -388,6 +395,21 @@ def _one_that_left_before_a_whole_segment_is_in_its_state(folder: Path) -> None:
 def _is_all_shown(report: Report) -> bool:
     verdicts = [group.tallies[rule].verdict for group in report.groups.values() for rule in group.expected]
     return report.verdict == "PASS" and set(verdicts) == {"PASS"}
+
+
+def test_messages_are_not_looked_at_for_what_is_not_promised(tmp_path: Path) -> None:
+    """In a FIFO group CAUSAL, which no serials certify, takes all of them."""
+    three = view(1, A, B, C, ordering="FIFO", multicast="BASIC")
+    logs = {
+        A: [three, send(1, 1, {}), deliver(1, A, 1)],
+        B: [three, deliver(1, A, 1), send(1, 1, {A: 1}), deliver(1, B, 1)],
+        C: [three, deliver(1, B, 1), deliver(1, A, 1)],
+    }
+    found = catalogue(list_segments([str(write(tmp_path, logs))]))
+    quiet, asked = (run_here(found, all_rules=all_rules).judgements[0] for all_rules in (False, True))
+    assert [look.rule for look in quiet.looks] == []
+    assert (verdict_of(quiet.tallies["CAUSAL"]), verdict_of(asked.tallies["CAUSAL"])) == ("UNKNOWN", "FAIL")
+    assert "--all-rules" in quiet.tallies["CAUSAL"].reason
 
 
 @pytest.mark.parametrize("name", CASES)
