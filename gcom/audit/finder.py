@@ -156,7 +156,7 @@ class Finder:
                 missing, expected = False, int(rows.at[row] + rows.count[row])
                 if row in mine:
                     yield Spot(path, row)
-            missing |= segment.closing is not None and segment.closing.at > expected
+            missing |= bool(segment.cut) or (segment.closing is not None and segment.closing.at > expected)
 
     def around(self, spot: Spot, key: Key, before: int, after: int) -> list[Event]:
         """The group's records from `before` before the spot to `after` behind it, from the files next to it too."""

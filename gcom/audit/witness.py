@@ -90,7 +90,7 @@ def write_witness(witness: Witness, home: Path) -> None:
             data += json.dumps({**closing, "reason": "exit"}, separators=(",", ":")).encode() + b"\n"
         place = home / folder_name(member)[:_NAME] / (folder_name(incarnation)[:_NAME] or "-")
         place.mkdir(parents=True, exist_ok=True)
-        (place / "000000.jsonl").write_bytes(data)
+        (place / ("000000.jsonl" if process in witness.closed else ".000000.jsonl")).write_bytes(data)
 
 
 def broken_by(witness: Witness, home: Path) -> frozenset[str]:

@@ -82,7 +82,7 @@ def test_spark_says_the_same_of_many_groups_in_one_folder(tmp_path: Path) -> Non
     spark = open_session("local[2]", None)
     try:
         for chain_bytes in (1 << 20, 1):
-            outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes)
+            outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes, all_rules=True)
             _check(logs, f"chains of {chain_bytes} bytes", outcome, judge(logs))
     finally:
         spark.stop()
@@ -95,7 +95,7 @@ def test_spark_takes_the_same_parts_of_large_groups(tmp_path: Path) -> None:
     spark = open_session("local[2]", None)
     try:
         for chain_bytes in (1 << 20, 1):
-            outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes, most=-1)
+            outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes, most=-1, all_rules=True)
             assert _of_audit(outcome) == _of_audit(audit(logs, chain_bytes, most=-1))
     finally:
         spark.stop()

@@ -40,6 +40,8 @@ class Segment:
     closing: Record | None
     torn: bool
     damage: str = ""
+    sealed: bool = True
+    worn: str = ""  # why what stood behind the records was left out
 
 
 @dataclass(slots=True)
@@ -56,6 +58,11 @@ class ProcessLog:
         return any(item["type"] == "gap" for item in self.items)
 
     @property
+    def hides_groups(self) -> bool:
+        """A `lost` record hides messages; any other gap may hide all that the process did in a group."""
+        return any(item["type"] == "gap" and not item["dropped"] for item in self.items)
+
+    @property
     def coverage(self) -> Coverage:
         if self.has_gap:
             return "lost"
@@ -69,6 +76,7 @@ class Logs:
     processes: dict[Process, ProcessLog] = field(default_factory=dict)
     groups: dict[Key, list[History]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)  # logs that may tell of groups that nobody knows
     unknown_types: Counter[str] = field(default_factory=Counter)
 
 
@@ -83,13 +91,15 @@ def read(folder: Path) -> Logs:
         segment = _read_segment(path)
         if segment is None:
             logs.notes.append(f"{path.relative_to(folder)} has no whole first line")
+            logs.unread.append(str(path.relative_to(folder)))
         else:
             segments.setdefault(segment.opening["process"], []).append(segment)
     for process in sorted(segments):
         ordered = _of_one_writer(segments[process])
         if len(ordered) < len({int(segment.opening["segment"]) for segment in segments[process]}):
             logs.notes.append(f"{process} has two writers of one segment")
-        logs.processes[process] = _joined(process, ordered, logs)
+        log = logs.processes[process] = _joined(process, ordered, logs)
+        logs.unread += [process] if log.hides_groups else []
     _split(logs)
     return logs
 
@@ -118,14 +128,30 @@ def _read_segment(path: Path) -> Segment | None:
     opening, rest = records[0], records[1:]
     closing = rest.pop() if rest and rest[-1] is not None and rest[-1].get("type") == "close" else None
     rest = [None if each is not None and each["type"] in ("open", "close") else each for each in rest]
-    segment = Segment(opening, rest, closing, torn=tail != b"")
+    segment = Segment(opening, rest, closing, torn=tail != b"", sealed=not path.name.startswith("."))
     if closing is not None and (tail or closing["records"] != len(lines) - 1):
         segment.damage = "another number of lines than its close says"
     elif closing is not None and closing["crc32"] != zlib.crc32(b"".join(line + b"\n" for line in lines[:-1])):
         segment.damage = "another checksum than its close says"
     elif opening.get("version") != 1:
         segment.damage = f"version {opening.get('version')}"
+    if segment.damage and closing is not None and opening.get("version") == 1:
+        fits = closing["crc32"] == zlib.crc32(b"".join(line + b"\n" for line in lines[:-1]))
+        sound = len(rest) if fits else _sound(segment)
+        if sound is not None:
+            segment.records, segment.closing = rest[:sound], None
+            segment.damage, segment.worn = "", segment.damage
     return segment
+
+
+def _sound(segment: Segment) -> int | None:
+    """How many records stand before the first sign of damage; None if there is no sign but the checksum."""
+    expected = segment.opening["at"]
+    for index, record in enumerate(segment.records):
+        if record is None or record["at"] != expected:
+            return index
+        expected += record.get("count", 1)
+    return len(segment.records) if segment.closing is not None and segment.closing["at"] != expected else None
 
 
 def _parsed(line: bytes) -> Record | None:
@@ -216,12 +242,18 @@ def _joined(process: Process, segments: list[Segment], logs: Logs) -> ProcessLog
             expected = _append(log, logs, record, expected)
         if closing is not None:
             expected = _check_position(log, logs, closing["at"], expected)
+        elif segment.worn or segment.sealed:
+            logs.notes.append(f"{where} ends too early: {segment.worn or 'it has no close'}")
+            _gap(log, expected)
     if not segments:
         _gap(log, expected)
         return log
     last = segments[-1]
     log.torn = last.torn
     log.exited = last.closing is not None and last.closing.get("reason") == "exit"
+    if last.closing is not None and not log.exited and not last.damage:
+        logs.notes.append(f"{process} went on after its last segment: the next is missing")
+        _gap(log, expected)
     return log
 
 
@@ -234,7 +266,7 @@ def _append(log: ProcessLog, logs: Logs, record: Record | None, expected: int) -
         return expected
     expected = _check_position(log, logs, record["at"], expected)
     if record["type"] == "lost":
-        _gap(log, expected)
+        _gap(log, expected, dropped=True)
         state = record.get("state")
         log.items.append({"type": "opened", "at": expected, "state": state if _are_states(state) else None})
     else:
@@ -250,10 +282,11 @@ def _check_position(log: ProcessLog, logs: Logs, at: int, expected: int) -> int:
     return max(at, expected)
 
 
-def _gap(log: ProcessLog, at: int) -> None:
+def _gap(log: ProcessLog, at: int, *, dropped: bool = False) -> None:
     """What is missing in one place is one gap, however many signs of it there are."""
     if not log.items or log.items[-1]["type"] != "gap":
-        log.items.append({"type": "gap", "at": at})
+        log.items.append({"type": "gap", "at": at, "dropped": dropped})
+    log.items[-1]["dropped"] &= dropped
 
 
 def _split(logs: Logs) -> None:

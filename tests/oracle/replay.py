@@ -20,6 +20,7 @@ class Place:
     """
 
     certain: bool = True
+    left: bool = False  # the end of its stay was seen
     view: int | None = None
     last_view: int | None = 0
     members: tuple[Process, ...] | None = ()  # None: of a view whose record is in a gap
@@ -29,6 +30,12 @@ class Place:
     settled: set[Message] = field(default_factory=set)
     heard: dict[Process, int] = field(default_factory=dict)  # highest number delivered from each, or in base
     told: dict[Process, int] = field(default_factory=dict)  # the logged clock, changes applied
+
+    def in_force(self) -> list[int | None]:
+        """The view in force, None outside of a stay; nothing where a gap hides which it is."""
+        if self.left:
+            return [None]
+        return [self.view] if self.certain or self.view is not None else []
 
     def highest_settled(self, sender: Process) -> int:
         return max((number for who, number in self.settled if who == sender), default=0)
@@ -59,6 +66,7 @@ def _apply(place: Place, event: Event) -> None:
             place.serial = place.serial if event.serial is None else event.serial
         case End():
             place.view = None
+            place.left = place.left or event.seen
         case Gap():
             place.certain = False
             place.view = place.last_view = place.number = place.serial = None
@@ -100,6 +108,7 @@ class Section:
     view: int
     members: tuple[Process, ...]
     start: dict[Process, int] | None
+    serial: int | None
     covered: bool = True
     next: Next = "none"
     sends: list[Message] = field(default_factory=list)
@@ -121,7 +130,7 @@ def sections(history: History) -> list[Section]:
                 now = None
             case Opened(state=State() as state) if not place.certain and (now is None or now.view != state.view):
                 _close(now, place, "unknown")
-                now = Section(history.process, state.view, (), None, covered=False)
+                now = Section(history.process, state.view, (), None, None, covered=False)
                 found.append(now)
             case Gap():
                 if now is not None:
@@ -136,7 +145,8 @@ def sections(history: History) -> list[Section]:
 def _begin(process: Process, place: Place, event: View) -> Section:
     _install(after := Place(settled=set(place.settled)), event)
     start = {who: after.highest_settled(who) for who in event.members} if place.certain else None
-    return Section(process, event.view, event.members, start, covered=place.certain)
+    serial = place.serial if place.last_view else event.base_serial
+    return Section(process, event.view, event.members, start, serial, covered=place.certain)
 
 
 def _note(now: Section | None, place: Place, event: Event, process: Process) -> None:

@@ -182,16 +182,18 @@ def _definitions(tables: Tables) -> dict[Key, Judgement]:
 def _judgement(row: Any) -> Judgement:
     definition = row.definition.asDict() if row.definition is not None else {}
     definition.pop("seq", None)
+    expected = expected_rules(definition, bool(row.digests))
+    unplaced = bool(row.serials_missing) and "SERIAL_UNIQUE" in expected
     return Judgement(
         key=(row.group, row.instance),
         definition=definition,
-        expected=expected_rules(definition, bool(row.digests)),
+        expected=expected,
         tallies={rule: Tally() for rule in RULES},
         processes=row.processes,
         views=row.views or 0,
         deliveries=row.deliveries or 0,
-        serials_missing=bool(row.serials_missing),
         members={each.view: each.members for each in row.lists or ()},
+        lacks="the order is total, and deliveries have no serial" if unplaced else "",
     )
 
 
@@ -233,4 +235,4 @@ def _with_logs(tables: Tables, judgements: list[Judgement], catalogue: Catalogue
         notes += told["notes"]
         for kind, count in told["unknown_types"].items():
             unknown[kind] += count
-    return Outcome(judgements, coverage, positions, notes, dict(unknown))
+    return Outcome(judgements, coverage, positions, notes, dict(unknown), list(catalogue.unread))
