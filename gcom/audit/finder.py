@@ -277,7 +277,7 @@ def _of(mine: Ints, chosen: NDArray[np.bool_]) -> Ints:
 def _rows_of(segment: Segment, key: Key) -> Ints:
     rows = segment.rows
     code = rows.keys.index(key) if key in rows.keys else -2
-    mine: Ints = np.flatnonzero((rows.key == code) & (rows.kind <= ELECT))
+    mine: Ints = np.flatnonzero((rows.key == code) & ((rows.kind <= ELECT) | (rows.kind > BAD)))
     return mine
 
 

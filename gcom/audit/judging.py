@@ -24,6 +24,7 @@ from gcom.audit.certificates import (
 from gcom.audit.groups import Group
 from gcom.audit.history import History, history_of
 from gcom.audit.intervals import Intervals
+from gcom.audit.lineage import StayAccount, stay_of
 from gcom.audit.place import Key, Section, Tally
 
 RULES = (
@@ -43,10 +44,11 @@ RULES = (
     "VIEW_AGREEMENT",
     "VIRTUAL_SYNCHRONY",
     "ONE_LEADER",
+    "CONTINUITY",
 )
 MOST = 4_000_000  # deliveries of one group up to which a closer look takes them all
 _UNTOLD_ONLY = ("CLOCK", "SERIAL_CONTIGUOUS")  # a gap that a state makes up for hides nothing from these
-_ALWAYS = ("NO_CREATION", "NO_DUPLICATION", "SENDING_VIEW", "CLOCK", "VIEW_AGREEMENT", "ONE_LEADER")
+_ALWAYS = ("NO_CREATION", "NO_DUPLICATION", "SENDING_VIEW", "CLOCK", "VIEW_AGREEMENT", "ONE_LEADER", "CONTINUITY")
 _RELIABLE = ("SELF_DELIVERY", "AGREEMENT", "VIRTUAL_SYNCHRONY")
 _TOTAL = ("TOTAL", "SERIAL_UNIQUE", "SERIAL_CONTIGUOUS")
 _BY_ORDERING: dict[str, tuple[str, ...]] = {
@@ -95,6 +97,7 @@ class Judgement:
     looks: list[Look] = field(default_factory=list)
     chains: dict[int, list[Any]] = field(default_factory=dict)  # of a large group: what each chain has (partial.py)
     history: History = field(default_factory=History)
+    stays: list[StayAccount] = field(default_factory=list)  # for CONTINUITY, which is judged over all instances
 
     def add(self, found: dict[str, Tally]) -> None:
         """Take over what a closer look found, by rule."""
@@ -134,6 +137,7 @@ def judge(group: Group, most: int = MOST) -> Judgement:
         serials_missing=any(account.deliveries_without_serial for account in accounts.values()),
         members=group.members(),
         history=history_of(accounts),
+        stays=[stay_of(each, has_gap=bool(group.gaps.get(who))) for who, each in sorted(accounts.items())],
     )
     _add_gaps(group, tallies)
     _judge_creation(group, tallies["NO_CREATION"])

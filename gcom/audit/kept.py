@@ -16,7 +16,7 @@ from gcom.audit.files import is_remote, local
 from gcom.audit.wire import pack, unpack
 from gcom.errors import BadValue
 
-_VERSION = 5
+_VERSION = 6
 _MARK = "gcom-audit-state"
 
 

@@ -16,9 +16,10 @@ from gcom.audit.account import Account, add_prints
 from gcom.audit.causality import Dependencies
 from gcom.audit.hashing import BUCKET, fingerprints, word_of
 from gcom.audit.intervals import Intervals
+from gcom.audit.lineage import note_end, note_evidence
 from gcom.audit.place import Key, Place, Section, Tally
 from gcom.audit.ranges import merged, runs_of
-from gcom.audit.records import DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
+from gcom.audit.records import ADOPT, CONFIRM, DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
 from gcom.audit.tape import Tape
 
 
@@ -83,10 +84,11 @@ class Stretches:
         self.place.present = True
         if kind == VIEW:
             self._install({**record, **where})
-        elif kind == LEAVE:
-            self._end(record.get("settled", "none"))
-        elif kind == DETACH:
-            self._end("none")
+        elif kind in (LEAVE, DETACH):
+            note_end(self.account, self.place, {**record, **where})
+            self._end(record.get("settled", "none") if kind == LEAVE else "none")
+        elif kind in (CONFIRM, ADOPT):
+            note_evidence(self.account, {**record, **where})
         elif kind == ELECT:
             self.account.elects.append({**record, **where})
 

@@ -129,7 +129,7 @@ def sections(history: History) -> list[Section]:
             case _:
                 _note(now, place, event, history.process)
     if now is not None:
-        _close(now, _at_end(history), "END" if history.closed else "none" if now.covered else "unknown")
+        _close(now, at_end(history), "END" if history.closed else "none" if now.covered else "unknown")
     return found
 
 
@@ -162,7 +162,8 @@ def _after_end(event: End) -> Next:
     return event.settled if event.settled is not None else "none"
 
 
-def _at_end(history: History) -> Place:
+def at_end(history: History) -> Place:
+    """The place behind all events."""
     place = Place()
     for event in history.events:
         _apply(place, event)
