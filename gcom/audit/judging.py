@@ -24,7 +24,7 @@ from gcom.audit.certificates import (
 from gcom.audit.groups import Group
 from gcom.audit.history import History, history_of
 from gcom.audit.intervals import Intervals
-from gcom.audit.lineage import StayAccount, stay_of
+from gcom.audit.lineage import INTO, StayAccount, stay_of
 from gcom.audit.place import Key, Section, Tally
 
 RULES = (
@@ -230,8 +230,9 @@ def _judge_agreement(group: Group, tally: Tally) -> None:
     everyone: dict[int, list[tuple[str, Section]]] = defaultdict(list)
     for who, section in group.sections():
         everyone[section.view].append((who, section))
-    for (view, _), members in sorted(group.classes().items(), key=str):
-        heard = everyone[view] if safe else members
+    for (view, following), members in sorted(group.classes().items(), key=str):
+        # Where a quorum died for good, what only it had is gone: of who goes over, CONTINUITY says what is owed.
+        heard = everyone[view] if safe and not str(following).startswith(INTO) else members
         if len(heard) < 2:
             continue
         tally.evaluated += 1

@@ -10,6 +10,7 @@ from gcom.audit.intervals import Intervals
 from gcom.audit.place import Place
 from gcom.audit.records import Record
 
+INTO = "into"
 # Ends of who has left for good, or is out by a decision that kept all: nothing is owed to it, unless it goes `into`.
 _FOR_GOOD = ("request", "exit", "expelled", "defect")
 
@@ -19,6 +20,14 @@ def note_end(account: Account, place: Place, record: Record) -> None:
     if not account.end:
         account.end = record
         account.left_with = {who: settled.copy() for who, settled in place.settled.items()}
+
+
+def next_after(end: Record) -> int | str:
+    """The `next` of the section that a `leave` or `detach` ends: who goes over by the decided value is in a class."""
+    if end["type"] == "leave" and "settled" in end:
+        settled: int = end["settled"]
+        return settled
+    return f"{INTO} {end['into']}" if "into" in end and end.get("reason") == "succession" else "none"
 
 
 def note_evidence(account: Account, record: Record) -> None:

@@ -61,7 +61,7 @@ class Told:
     endings: dict[str, Ending] = field(default_factory=dict)
 
 
-def _first(*members: str, **more: Any) -> Record:
+def first(*members: str, **more: Any) -> Record:
     return view(1, *members, **{**SAFE, **more})
 
 
@@ -72,10 +72,10 @@ def _delivered(number: int = 1) -> Record:
 def present_1() -> Told:
     """c was stopped while b's message was confirmed; b is killed, c leads, and a is given its older state."""
     logs = {
-        A: on("i", _first(A, B, C), _delivered(), detach(1)),
-        B: on("i", _first(A, B, C), send(1, 1, {}), _delivered()),
-        C: on("i", _first(A, B, C), detach(1, "fork")),
-        C2: on("j", _first(C2), view(2, C2, A2, **SAFE)),
+        A: on("i", first(A, B, C), _delivered(), detach(1)),
+        B: on("i", first(A, B, C), send(1, 1, {}), _delivered()),
+        C: on("i", first(A, B, C), detach(1, "fork")),
+        C2: on("j", first(C2), view(2, C2, A2, **SAFE)),
         A2: on("j", view(2, C2, A2, **SAFE)),
     }
     return Told(logs, "UNKNOWN", {B: "crash"})
@@ -85,9 +85,9 @@ def wrong_1() -> Told:
     """As the contract tells it: a goes over with more than the cut has."""
     begins = succeeds("i", 1, {}, gone={B: "lock"})
     logs = {
-        A: [*on("i", _first(A, B, C), _delivered(), over(1, "j")), *on("j", _first(C, A, succeeds=begins), left(1))],
-        B: on("i", _first(A, B, C), send(1, 1, {}), _delivered(), confirm(1, 1)),
-        C: [*on("i", _first(A, B, C), over(1, "j")), *on("j", _first(C, A, succeeds=begins), left(1))],
+        A: [*on("i", first(A, B, C), _delivered(), over(1, "j")), *on("j", first(C, A, succeeds=begins), left(1))],
+        B: on("i", first(A, B, C), send(1, 1, {}), _delivered(), confirm(1, 1)),
+        C: [*on("i", first(A, B, C), over(1, "j")), *on("j", first(C, A, succeeds=begins), left(1))],
     }
     return Told(logs, "FAIL", {B: "crash"})
 
@@ -95,57 +95,57 @@ def wrong_1() -> Told:
 def right_1() -> Told:
     """a and c are a quorum: the instance goes on, and c is brought what was confirmed."""
     logs = {
-        A: on("i", _first(A, B, C), _delivered(), quorum(1, False), quorum(1, True), view(2, A, C, **SAFE)),
-        B: on("i", _first(A, B, C), send(1, 1, {}), _delivered(), confirm(1, 1)),
-        C: on("i", _first(A, B, C), quorum(1, False), quorum(1, True), _delivered(), view(2, A, C, **SAFE)),
+        A: on("i", first(A, B, C), _delivered(), quorum(1, False), quorum(1, True), view(2, A, C, **SAFE)),
+        B: on("i", first(A, B, C), send(1, 1, {}), _delivered(), confirm(1, 1)),
+        C: on("i", first(A, B, C), quorum(1, False), quorum(1, True), _delivered(), view(2, A, C, **SAFE)),
     }
     return Told(logs, "VACUOUS", {B: "crash"})
 
 
 def present_2() -> Told:
     """All links among three are cut; d claims the name with an empty state, and they enter there."""
-    old = [on("i", _first(A, B, C), send(1, 1, {}), deliver(1, who, 1, serial=1), detach(1)) for who in (A, B, C)]
+    old = [on("i", first(A, B, C), send(1, 1, {}), deliver(1, who, 1, serial=1), detach(1)) for who in (A, B, C)]
     new = view(2, D, A2, B2, C2, **SAFE)
-    logs = {**dict(zip((A, B, C), old, strict=True)), D: on("k", _first(D), new)}
+    logs = {**dict(zip((A, B, C), old, strict=True)), D: on("k", first(D), new)}
     return Told({**logs, A2: on("k", new), B2: on("k", new), C2: on("k", new)}, "UNKNOWN")
 
 
 def wrong_2() -> Told:
-    old = on("i", _first(A, B, C), detach(1, "merge", into="k"))
+    old = on("i", first(A, B, C), detach(1, "merge", into="k"))
     new = on("k", view(2, D, A, B, C, **SAFE), adopt(2, D, {}))
-    return Told({A: [*old, *new], B: [*old, *new], C: [*old, *new], D: on("k", _first(D), new[0])}, "FAIL")
+    return Told({A: [*old, *new], B: [*old, *new], C: [*old, *new], D: on("k", first(D), new[0])}, "FAIL")
 
 
 def right_2() -> Told:
     """d waits, is told for whom, and enters the instance that goes on."""
-    old = on("i", _first(A, B, C), quorum(1, False), quorum(1, True), view(2, A, B, C, D, **SAFE))
+    old = on("i", first(A, B, C), quorum(1, False), quorum(1, True), view(2, A, B, C, D, **SAFE))
     return Told({A: old, B: old, C: old, D: on("i", old[-1], adopt(2, A, {}))}, "VACUOUS")
 
 
 def present_3() -> Told:
     """The registry forgot the name; a newcomer's instance has more members, and the old one dissolves into it."""
-    old = on("i", _first(A, B), left(1, "merge", settled=2))
+    old = on("i", first(A, B), left(1, "merge", settled=2))
     new = view(2, D, C, A2, B2, **SAFE)
-    logs = {A: old, B: old, D: on("k", _first(D, C), new), C: on("k", _first(D, C), new)}
+    logs = {A: old, B: old, D: on("k", first(D, C), new), C: on("k", first(D, C), new)}
     return Told({**logs, A2: on("k", new), B2: on("k", new)}, "UNKNOWN")
 
 
 def wrong_3() -> Told:
     told = present_3()
-    old = on("i", _first(A, B), over(1, "k", "merge"))
+    old = on("i", first(A, B), over(1, "k", "merge"))
     return Told({**told.logs, A: old, B: old}, "FAIL")
 
 
 def right_3() -> Told:
     """The old one registers first, and the newcomers enter it."""
-    old = on("i", _first(A, B), view(2, A, B, D, C, **SAFE))
+    old = on("i", first(A, B), view(2, A, B, D, C, **SAFE))
     return Told({A: old, B: old, D: on("i", old[1], adopt(2, A, {})), C: on("i", old[1], adopt(2, A, {}))}, "VACUOUS")
 
 
 def present_4() -> Told:
     """c hangs, a and b do not hear each other for a while, and both wait for ever to enter: one instance, no quorum."""
-    alone = on("i", _first(A, B, C), detach(1))
-    return Told({A: alone, B: alone, C: on("i", _first(A, B, C))}, "UNKNOWN", {C: "crash"})
+    alone = on("i", first(A, B, C), detach(1))
+    return Told({A: alone, B: alone, C: on("i", first(A, B, C))}, "UNKNOWN", {C: "crash"})
 
 
 def wrong_4() -> Told:
@@ -153,21 +153,21 @@ def wrong_4() -> Told:
 
 
 def right_4() -> Told:
-    two = on("i", _first(A, B, C), quorum(1, False), quorum(1, True), view(2, A, B, **SAFE))
-    return Told({A: two, B: two, C: on("i", _first(A, B, C))}, "VACUOUS", {C: "crash"})
+    two = on("i", first(A, B, C), quorum(1, False), quorum(1, True), view(2, A, B, **SAFE))
+    return Told({A: two, B: two, C: on("i", first(A, B, C))}, "VACUOUS", {C: "crash"})
 
 
 def present_6() -> Told:
     """a and b install view 2 with d and are killed; c, of view 1, begins anew beside the living d."""
-    went = on("i", _first(A, B, C), view(2, A, B, D, **SAFE))
-    logs = {A: went, B: went, C: on("i", _first(A, B, C), detach(1, "fork")), C2: on("j", _first(C2))}
+    went = on("i", first(A, B, C), view(2, A, B, D, **SAFE))
+    logs = {A: went, B: went, C: on("i", first(A, B, C), detach(1, "fork")), C2: on("j", first(C2))}
     return Told({**logs, D: on("i", went[1], detach(2))}, "UNKNOWN", {A: "crash", B: "crash"})
 
 
 def wrong_6() -> Told:
     told = present_6()
     begins = succeeds("i", 1, {}, gone={A: "lock", B: "lock"})
-    old = [*on("i", _first(A, B, C), over(1, "j")), *on("j", _first(C, succeeds=begins), left(1))]
+    old = [*on("i", first(A, B, C), over(1, "j")), *on("j", first(C, succeeds=begins), left(1))]
     logs = {who: records for who, records in told.logs.items() if who != C2}
     return Told({**logs, C: old, D: on("i", told.logs[A][1])}, "FAIL", told.endings)
 
@@ -178,8 +178,8 @@ def right_6() -> Told:
     begins = succeeds("i", 2, {}, gone={A: "lock", B: "lock"})
     logs = {who: records for who, records in told.logs.items() if who != C2}
     second = view(2, D, C, **SAFE)
-    logs[D] = [*on("i", told.logs[A][1], over(2, "j")), *on("j", _first(D, succeeds=begins), second)]
-    logs[C] = [*on("i", _first(A, B, C), over(1, "j", "expelled")), *on("j", second, adopt(2, D, {}))]
+    logs[D] = [*on("i", told.logs[A][1], over(2, "j")), *on("j", first(D, succeeds=begins), second)]
+    logs[C] = [*on("i", first(A, B, C), over(1, "j", "expelled")), *on("j", second, adopt(2, D, {}))]
     return Told(logs, "PASS", told.endings)
 
 

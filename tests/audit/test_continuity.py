@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from gcom.audit.judging import verdict_of
+from gcom.audit.result import result_of
+from gcom.audit.stages import Outcome
+from tests.audit.boundaries import damage, history, write_history
 from tests.audit.here import audit
 from tests.audit.lineages import STORIES, Told
-from tests.oracle import judge
+from tests.audit.wordings import WORDINGS
+from tests.oracle import Report, judge
 from tests.oracle.build import write
 
 WORST = ("FAIL", "UNKNOWN", "PASS", "VACUOUS")
@@ -28,3 +34,58 @@ def verdicts(folder: Path, told: Told) -> tuple[str, str]:
 def test_a_story_is_told_apart_from_what_should_have_happened(story: str, tmp_path: Path) -> None:
     told = STORIES[story]()
     assert verdicts(tmp_path, told) == (told.verdict, told.verdict)
+
+
+@pytest.mark.parametrize("what", WORDINGS)
+def test_what_the_words_leave_open_is_read_as_decided(what: str, tmp_path: Path) -> None:
+    told = WORDINGS[what]()
+    assert verdicts(tmp_path, told) == (told.verdict, told.verdict)
+
+
+def _unlike(outcome: Outcome, report: Report) -> dict[object, object]:
+    """Where audit and oracle differ: verdicts of all rules, and how much of CONTINUITY was judged."""
+    found: dict[object, object] = {}
+    for each in outcome.judgements:
+        for rule, tally in report.groups[each.key].tallies.items():
+            ours, theirs = verdict_of(each.tallies[rule]), tally.verdict
+            if ours != theirs:
+                found[each.key, rule] = ours, theirs, tally.violations, tally.unknowns, each.tallies[rule]
+        judged, counted = each.tallies["CONTINUITY"].evaluated, report.groups[each.key].tallies["CONTINUITY"].evaluated
+        if judged != counted:
+            found[each.key] = judged, counted
+    return found
+
+
+def _sweep(tmp_path: Path, seeds: range, *, damaged: bool) -> Counter[str]:
+    seen: Counter[str] = Counter()
+    for seed in seeds:
+        made, folder = history(seed), tmp_path / str(seed)
+        what = damage(made, random.Random(seed)) if damaged else "right"
+        write_history(folder, made)
+        if not list(folder.rglob("*.jsonl")):
+            continue
+        report = judge(folder)
+        for chain_bytes in (1 << 20, 1):
+            assert not _unlike(audit(folder, chain_bytes), report), f"case {seed}: {what}"
+        found = {group.tallies["CONTINUITY"].verdict for group in report.groups.values()}
+        seen[next(verdict for verdict in WORST if verdict in found)] += 1
+        if not damaged:
+            assert result_of(audit(folder)).verdict in ("PASS", "VACUOUS"), f"case {seed}"
+    return seen
+
+
+def test_right_histories_pass(tmp_path: Path) -> None:
+    assert _sweep(tmp_path, range(60), damaged=False) == {"PASS": 60}
+
+
+def test_the_quick_plan_says_what_the_oracle_says(tmp_path: Path) -> None:
+    seen = _sweep(tmp_path, range(1000, 1060), damaged=True)
+    assert min(seen["FAIL"], seen["UNKNOWN"], seen["PASS"]) >= 5
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("first", [2000, 3000])
+def test_many_damaged_histories_are_judged_as_the_oracle_judges_them(first: int, tmp_path: Path) -> None:
+    seen = _sweep(tmp_path, range(first, first + 400), damaged=True)
+    assert min(seen["FAIL"], seen["UNKNOWN"], seen["PASS"]) >= 40
