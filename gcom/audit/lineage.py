@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,6 +90,29 @@ def _succession(entry: dict[str, Any]) -> Succession:
         gives_up=frozenset(entry.get("gives_up", ())),
         serial=entry.get("serial"),
     )
+
+
+def confirms_in(confirm: Record) -> list[Record]:
+    """A `confirm` for each message of the run."""
+    kept = {name: value for name, value in confirm.items() if name not in ("at", "t", "count")}
+    return [{**kept, "number": confirm["number"] + step} for step in range(confirm.get("count", 1))]
+
+
+def renumbered(entry: Record, rank: Callable[[str, int], int], serials: list[int]) -> Record:
+    """An entry of `succeeds` where only some messages count: `rank` is how many do, `serials` those of what does."""
+    changed = dict(entry)
+    if "cut" in entry:
+        changed["cut"] = {who: number for who, last in entry["cut"].items() if (number := rank(who, last))}
+    if "serial" in entry:
+        changed["serial"] = bisect_right(serials, entry["serial"])
+    if "without" in entry:
+        changed["without"] = {who: _ranked(who, pairs, rank) for who, pairs in entry["without"].items()}
+    return changed
+
+
+def _ranked(who: str, pairs: list[list[int]], rank: Callable[[str, int], int]) -> list[list[int]]:
+    ends = [(rank(who, first - 1), rank(who, first + count - 1)) for first, count in pairs]
+    return [[before + 1, last - before] for before, last in ends if last > before]
 
 
 @dataclass(slots=True)

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from gcom.audit.catalogue import catalogue
+from gcom.audit.here import run_here
 from gcom.audit.judging import verdict_of
+from gcom.audit.reading import list_segments
 from gcom.audit.result import result_of
 from gcom.audit.stages import Outcome
+from gcom.audit.witness import write_witnesses
 from tests.audit.boundaries import damage, history, write_history
 from tests.audit.here import audit
 from tests.audit.lineages import STORIES, Told
@@ -18,6 +22,7 @@ from tests.audit.wordings import WORDINGS
 from tests.oracle import Report, judge
 from tests.oracle.build import write
 
+RECORDS_MAX = 30
 WORST = ("FAIL", "UNKNOWN", "PASS", "VACUOUS")
 
 
@@ -89,3 +94,39 @@ def test_the_quick_plan_says_what_the_oracle_says(tmp_path: Path) -> None:
 def test_many_damaged_histories_are_judged_as_the_oracle_judges_them(first: int, tmp_path: Path) -> None:
     seen = _sweep(tmp_path, range(first, first + 400), damaged=True)
     assert min(seen["FAIL"], seen["UNKNOWN"], seen["PASS"]) >= 40
+
+
+def _check_witnesses(logs: Path, folder: Path, what: str) -> int:
+    """Each incident of the rule has a small log that shows it, by the oracle's word too."""
+    found = catalogue(list_segments([str(logs)]))
+    result = result_of(run_here(found))
+    written = write_witnesses(result, found, folder)
+    incidents = [each for each in result.incidents if each.rule == "CONTINUITY"]
+    for incident in incidents:
+        assert incident.id in written, f"{what}: {incident.sentence}"
+        home = Path(written[incident.id])
+        assert judge(home).groups["g", incident.instance].tallies["CONTINUITY"].violations, f"{what}: {home}"
+        lines = [line for path in home.rglob("*.jsonl") for line in path.read_text().splitlines()]
+        assert len(lines) <= RECORDS_MAX, f"{what}: {incident.sentence}"
+    return len(incidents)
+
+
+@pytest.mark.parametrize("name", [name for name, told in {**STORIES, **WORDINGS}.items() if told().verdict == "FAIL"])
+def test_an_incident_has_a_witness(name: str, tmp_path: Path) -> None:
+    told = {**STORIES, **WORDINGS}[name]()
+    write(tmp_path / "logs", told.logs, told.endings)
+    alone = name not in ("wrong_1", "goes_over_with_less_than_the_cut")  # there AGREEMENT or SELF_DELIVERY tells it
+    assert _check_witnesses(tmp_path / "logs", tmp_path / "witnesses", name) >= alone
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_incidents_of_damaged_histories_have_witnesses(tmp_path: Path) -> None:
+    seen = 0
+    for seed in range(5000, 5040):
+        made, folder = history(seed), tmp_path / str(seed)
+        what = damage(made, random.Random(seed))
+        write_history(folder / "logs", made)
+        if list(folder.rglob("*.jsonl")):
+            seen += _check_witnesses(folder / "logs", folder / "witnesses", f"case {seed}: {what}")
+    assert seen >= 10
