@@ -120,7 +120,8 @@ class StayAccount:
     """One process's stay in one instance, as far as CONTINUITY asks.
 
     `views` are the numbers that it installed; `lowest` is its record of the lowest of them, `first` of view 1 (empty if
-    it has none), `end` the record that ended its stay (empty if none did). `settled` is as of the end.
+    it has none), `end` the record that ended its stay (empty if none did). `settled` is as of the end; of BASIC groups
+    it is left out, and so is `delivered`.
     """
 
     process: str
@@ -155,6 +156,7 @@ def stay_of(account: Account, *, has_gap: bool) -> StayAccount:
     """What the rule needs of an account."""
     views = sorted(account.views, key=lambda view: int(view["view"]))  # the first record of each number stays first
     settled = account.left_with if account.end else account.sections[-1].settled if account.sections else {}
+    reliable = any(view["multicast"] == "RELIABLE" for view in views)  # else no cut is asked, and holes may be many
     return StayAccount(
         process=account.process,
         has_gap=has_gap,
@@ -162,8 +164,8 @@ def stay_of(account: Account, *, has_gap: bool) -> StayAccount:
         lowest=views[0] if views else {},
         first=views[0] if views and views[0]["view"] == 1 else {},
         end=account.end,
-        settled=settled,
-        delivered=account.delivered,
+        settled=settled if reliable else {},
+        delivered=account.delivered if reliable else {},
         deliveries=account.deliveries,
         confirmed=account.confirmed,
         adopts=account.adopts,

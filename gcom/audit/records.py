@@ -44,6 +44,8 @@ _SCHEMA = pa.schema(
     + [("digests", pa.list_(pa.int64()))]
 )
 _CHUNK = 8 << 20  # bytes parsed at a time
+_CRUMB = 160  # lines that Arrow parses no sooner at once than they are parsed one by one
+_FEW = 64
 _MOST_CLOCKS = 512  # processes in the clocks of one chunk; more are parsed line by line
 _MOST = 1 << 62
 RUN_MOST = 1 << 20  # messages of one record; what claims more is no record, so that no line can fill the memory
@@ -243,10 +245,11 @@ def _parse_chunk(building: _Building, data: bytes, begin: int, end: int) -> None
     ends = np.flatnonzero(whole == 10) + 1
     starts = np.concatenate(([0], ends[:-1]))
     plain = _are_plain(whole, starts, ends)
-    if len(plain) and plain.mean() < 0.5:  # another writer's style; Arrow would get crumbs
+    borders = np.flatnonzero(np.diff(plain)) + 1
+    crumbs = len(borders) > _FEW and len(borders) * _CRUMB > len(plain)  # where many sends are confirmed, say
+    if len(plain) and (crumbs or plain.mean() < 0.5):  # or another writer's style
         building.add_records(_loaded(data, begin, end))
         return
-    borders = np.flatnonzero(np.diff(plain)) + 1
     for first, stop in zip([0, *borders.tolist()], [*borders.tolist(), len(plain)], strict=True):
         a, b = begin + int(starts[first]), begin + int(ends[stop - 1])
         if not (plain[first] and building.add_plain(data[a:b], stop - first)):

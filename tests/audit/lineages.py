@@ -104,7 +104,8 @@ def right_1() -> Told:
 
 def present_2() -> Told:
     """All links among three are cut; d claims the name with an empty state, and they enter there."""
-    old = [on("i", first(A, B, C), send(1, 1, {}), deliver(1, who, 1, serial=1), detach(1)) for who in (A, B, C)]
+    heard = deliver(1, A, 1, serial=1)
+    old = [on("i", first(A, B, C), *([send(1, 1, {})] if who == A else []), heard, detach(1)) for who in (A, B, C)]
     new = view(2, D, A2, B2, C2, **SAFE)
     logs = {**dict(zip((A, B, C), old, strict=True)), D: on("k", first(D), new)}
     return Told({**logs, A2: on("k", new), B2: on("k", new), C2: on("k", new)}, "UNKNOWN")

@@ -26,11 +26,15 @@ _BY_ORDERING: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """`verdict` is that of the expected rules together; VACUOUS if the group showed nothing that could be judged."""
+    """`verdict` is that of the expected rules together; VACUOUS if the group showed nothing that could be judged.
+
+    `within` is the same of the rules within one instance: all but CONTINUITY.
+    """
 
     tallies: dict[str, Tally]
     expected: frozenset[str]
     verdict: Verdict
+    within: Verdict
 
     def verdicts(self) -> dict[str, Verdict]:
         return {rule: tally.verdict for rule, tally in self.tallies.items()}
@@ -73,7 +77,8 @@ def judge(folder: Path) -> Report:
 def _judge_group(histories: list[History], lineage: Tally) -> GroupReport:
     tallies = {**{rule: function(histories) for rule, function in RULES.items()}, "CONTINUITY": lineage}
     expected = _expected(histories)
-    return GroupReport(tallies, expected, _verdict(histories, tallies, expected))
+    verdict, within = (_verdict(histories, tallies, rules) for rules in (expected, expected - {"CONTINUITY"}))
+    return GroupReport(tallies, expected, verdict, within)
 
 
 def _expected(histories: list[History]) -> frozenset[str]:
