@@ -107,7 +107,7 @@ class Stretches:
         self._close(view)
         certain = place.certain
         if place.last_view == 0:  # who goes over from another instance goes on in its own stream
-            place.number = base.get(self.process, 0)
+            place.number = max(place.number or 0, base.get(self.process, 0))
         place.install(view, members, base, record.get("base_serial", 0))
         start = {who: place.settled_of(who).highest for who in members} if certain else None
         self.account.views.append(record)

@@ -46,7 +46,7 @@ def _apply(place: Place, event: Event, process: Process) -> None:
     match event:
         case View():
             if place.last_view == 0:  # its own stream goes on from the instance before
-                place.number = event.base.get(process, 0)
+                place.number = max(place.number or 0, event.base.get(process, 0))
             _install(place, event)
         case Send():
             place.number = event.number
