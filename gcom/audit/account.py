@@ -59,6 +59,11 @@ class Account:
     dependent_from: dict[str, int] = field(default_factory=dict)
     unplaced: dict[tuple[int, str, bool], Tally] = field(default_factory=dict)
     timeline: Timeline = field(default_factory=Timeline)
+    # For CONTINUITY (continuity.py): the end of the stay, what was settled then, and what an instance's successor owes.
+    end: Record = field(default_factory=dict)
+    left_with: dict[str, Intervals] = field(default_factory=dict)
+    confirmed: dict[tuple[int, str], Intervals] = field(default_factory=dict)  # by view and `by`
+    adopts: list[Record] = field(default_factory=list)  # each with `deliveries`, how many came before it
 
     def tally(self, rule: str) -> Tally:
         return self.tallies.setdefault(rule, Tally())

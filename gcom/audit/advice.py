@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gcom.audit.result import Result
+from gcom.audit.continuity import RULE
+from gcom.audit.result import GroupResult, Result
 from gcom.trace.segment import folder_name
 
 _NAMED = 5  # processes in one line
@@ -37,7 +38,15 @@ def advice_of(result: Result) -> list[str]:
         )
     if any(rule.expected and "--exact" in (rule.reason or "") for group in doubted for rule in group.rules):
         found.append("The quick plan has looked at a part of a large group: the same with --exact looks at all.")
+    found += _of_instances(doubted)
     return found or [f"The logs do not tell more: {_ACCEPT}."]
+
+
+def _of_instances(doubted: list[GroupResult]) -> list[str]:
+    """Instances of one name of which the logs do not tell what followed what."""
+    names = sorted({each.group for each in doubted if each.reason is not None and each.reason.startswith(RULE)})
+    about = f"What followed what in {_names(names)} is not told: name the folders that have the logs of all instances"
+    return [f"{about}; of several that an older GCom wrote, or of runs that are strangers, {_ACCEPT}."] if names else []
 
 
 def _of_gaps(result: Result, lost: list[str]) -> list[str]:

@@ -30,6 +30,7 @@ ROOT_FIRST = (
     "SENDING_VIEW",
     "AGREEMENT",
     "SELF_DELIVERY",
+    "CONTINUITY",
     "FIFO",
     "CAUSAL",
     "SERIAL_UNIQUE",

@@ -9,6 +9,7 @@ from typing import Any
 from gcom.audit.account import Account, add_prints
 from gcom.audit.hashing import BUCKET
 from gcom.audit.intervals import Intervals
+from gcom.audit.lineage import join_lineage
 from gcom.audit.place import Key, Section, Tally
 
 
@@ -97,6 +98,8 @@ def join(one: Account, other: Account) -> Account:
     one.known_sent = max(one.known_sent, other.known_sent)
     for who, number in other.highest.items():
         one.highest[who] = max(number, one.highest.get(who, 0))
+    for record in other.adopts:
+        one.adopts.append({**record, "deliveries": record["deliveries"] + one.deliveries})
     one.deliveries += other.deliveries
     one.deliveries_without_serial += other.deliveries_without_serial
     add_prints(one.serials, other.serials)
@@ -112,6 +115,7 @@ def join(one: Account, other: Account) -> Account:
     for view, tally in other.unplaced.items():
         one.unplaced.setdefault(view, Tally()).add(tally)
     one.timeline.add(other.timeline)
+    join_lineage(one, other)
     return one
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from gcom.audit.causes import ROOT_FIRST, Example, Mark, ends_of, holes_in, marks_of, messages_in, processes_in
+from gcom.audit.continuity import sentence
 from gcom.audit.judging import Judgement
 
 
@@ -289,5 +290,6 @@ _SENTENCES: dict[str, Callable[[Example], str]] = {
     "SENDING_VIEW": _sending_view,
     "VIEW_AGREEMENT": _views,
     "VIRTUAL_SYNCHRONY": _synchrony,
+    "CONTINUITY": sentence,
     "ONE_LEADER": lambda e: f"View {e['view']} has more than one leader: {', '.join(e['leaders'])}.",
 }

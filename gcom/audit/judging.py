@@ -27,6 +27,7 @@ from gcom.audit.history import History, history_of
 from gcom.audit.installed import judge_first_serials, judge_views
 from gcom.audit.intervals import Intervals
 from gcom.audit.lacks import lack_of
+from gcom.audit.lineage import INTO, StayAccount, stay_of
 from gcom.audit.place import Key, Section, Tally
 
 RULES = (
@@ -46,11 +47,12 @@ RULES = (
     "VIEW_AGREEMENT",
     "VIRTUAL_SYNCHRONY",
     "ONE_LEADER",
+    "CONTINUITY",
 )
 MOST = 4_000_000  # deliveries of one group up to which a closer look takes them all
 _RANGES = 16  # of numbers that one example tells
 _UNTOLD_ONLY = ("CLOCK", "SERIAL_CONTIGUOUS")  # a gap that a state makes up for hides nothing from these
-_ALWAYS = ("NO_CREATION", "NO_DUPLICATION", "SENDING_VIEW", "CLOCK", "VIEW_AGREEMENT", "ONE_LEADER")
+_ALWAYS = ("NO_CREATION", "NO_DUPLICATION", "SENDING_VIEW", "CLOCK", "VIEW_AGREEMENT", "ONE_LEADER", "CONTINUITY")
 _RELIABLE = ("SELF_DELIVERY", "AGREEMENT", "VIRTUAL_SYNCHRONY")
 _TOTAL = ("TOTAL", "SERIAL_UNIQUE", "SERIAL_CONTIGUOUS")
 _BY_ORDERING: dict[str, tuple[str, ...]] = {
@@ -100,6 +102,7 @@ class Judgement:
     history: History = field(default_factory=History)
     sends: int = 0
     lacks: str = ""  # why a promise that nothing breaks is not shown to be kept, where the logs could have shown it
+    stays: list[StayAccount] = field(default_factory=list)  # for CONTINUITY, which is judged over all instances
 
     def add(self, found: dict[str, Tally]) -> None:
         """Take over what a closer look found, by rule."""
@@ -142,6 +145,7 @@ def judge(group: Group, most: int = MOST, *, all_rules: bool = False) -> Judgeme
         members=group.members(),
         history=history_of(accounts),
         sends=sum(len(account.sent) for account in accounts.values()),
+        stays=[stay_of(each, has_gap=bool(group.gaps.get(who))) for who, each in sorted(accounts.items())],
     )
     _add_gaps(group, tallies)
     _judge_unplaced_clocks(group, tallies["CLOCK"])
@@ -268,8 +272,9 @@ def _judge_agreement(group: Group, tally: Tally) -> None:
     everyone: dict[int, list[tuple[str, Section]]] = defaultdict(list)
     for who, section in group.sections():
         everyone[section.view].append((who, section))
-    for (view, _), members in sorted(group.classes().items(), key=str):
-        heard = everyone[view] if safe else members
+    for (view, following), members in sorted(group.classes().items(), key=str):
+        # Where a quorum died for good, what only it had is gone: of who goes over, CONTINUITY says what is owed.
+        heard = everyone[view] if safe and not str(following).startswith(INTO) else members
         if len(heard) < 2:
             continue
         tally.evaluated += 1

@@ -15,6 +15,7 @@ from gcom.audit.account import Account
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
 from gcom.audit.causality import Dependencies, Placed
 from gcom.audit.closer import look
+from gcom.audit.continuity import judge_continuity
 from gcom.audit.groups import Group
 from gcom.audit.judging import Judgement, Look, judge
 from gcom.audit.partial import touched
@@ -140,7 +141,12 @@ def _coverage_of(parts: list[Summary]) -> str:
 def outcome_of(
     judgements: list[Judgement], catalogue: Catalogue, summaries: dict[str, list[Summary]], coverage: dict[str, str]
 ) -> Outcome:
-    notes = [*catalogue.notes, *(note for parts in summaries.values() for part in parts for note in part.notes)]
+    given_up = judge_continuity(judgements, coverage)
+    notes = [
+        *catalogue.notes,
+        *given_up,
+        *(note for parts in summaries.values() for part in parts for note in part.notes),
+    ]
     unknown: dict[str, int] = defaultdict(int)
     for parts in summaries.values():
         for part in parts:

@@ -16,9 +16,10 @@ from gcom.audit.account import Account, add_prints
 from gcom.audit.causality import Dependencies
 from gcom.audit.hashing import BUCKET, fingerprints, word_of
 from gcom.audit.intervals import Intervals
+from gcom.audit.lineage import next_after, note_end, note_evidence
 from gcom.audit.place import Key, Place, Section, Tally
 from gcom.audit.ranges import merged, runs_of
-from gcom.audit.records import DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
+from gcom.audit.records import ADOPT, CONFIRM, DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
 from gcom.audit.tape import Tape
 
 
@@ -84,8 +85,11 @@ class Stretches:
         if kind == VIEW:
             self._install({**record, **where})
         elif kind in (LEAVE, DETACH):
-            self._end(record.get("settled", "none") if kind == LEAVE else "none")
+            note_end(self.account, self.place, {**record, **where})
+            self._end(next_after(record))
             self.place.left = True
+        elif kind in (CONFIRM, ADOPT):
+            note_evidence(self.account, {**record, **where})
         elif kind == ELECT:
             self.account.elects.append({**record, **where})
 
@@ -103,6 +107,8 @@ class Stretches:
             tally.violate(1, **where, kind="again")
         self._close(view)
         certain = place.certain
+        if place.last_view == 0:  # who goes over from another instance goes on in its own stream
+            place.number = max(place.number or 0, base.get(self.process, 0))
         place.install(view, members, base, record.get("base_serial", 0))
         start = {who: place.settled_of(who).highest for who in members} if certain else None
         self.account.views.append(record)

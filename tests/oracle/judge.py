@@ -6,12 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.oracle.continuity import continuity
 from tests.oracle.events import Coverage, Deliver, History, Message, Process, Send, View
 from tests.oracle.read import Key, read
 from tests.oracle.replay import sections, state_faults
 from tests.oracle.rules import RULES, Tally, Verdict
 
-_ALWAYS = ("NO_CREATION", "NO_DUPLICATION", "SENDING_VIEW", "CLOCK", "VIEW_AGREEMENT", "ONE_LEADER")
+_ALWAYS = ("NO_CREATION", "NO_DUPLICATION", "SENDING_VIEW", "CLOCK", "VIEW_AGREEMENT", "ONE_LEADER", "CONTINUITY")
 _RELIABLE = ("SELF_DELIVERY", "AGREEMENT", "VIRTUAL_SYNCHRONY")
 _TOTAL = ("TOTAL", "SERIAL_UNIQUE", "SERIAL_CONTIGUOUS")
 _BY_ORDERING: dict[str, tuple[str, ...]] = {
@@ -25,20 +26,24 @@ _BY_ORDERING: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """`verdict` is that of the expected rules together; VACUOUS if the group showed nothing that could be judged."""
+    """`verdict` is that of the expected rules together; VACUOUS if the group showed nothing that could be judged.
+
+    `within` is the same of the rules within one instance: all but CONTINUITY.
+    """
 
     tallies: dict[str, Tally]
     expected: frozenset[str]
     verdict: Verdict
     sends: int
     deliveries: int
+    within: Verdict
 
     def verdicts(self) -> dict[str, Verdict]:
         return {rule: tally.verdict for rule, tally in self.tallies.items()}
 
     def failed(self) -> dict[str, list[str]]:
         """The violations of the expected rules."""
-        wrong = {rule: self.tallies[rule].violations for rule in RULES if rule in self.expected}
+        wrong = {rule: tally.violations for rule, tally in self.tallies.items() if rule in self.expected}
         return {rule: violations for rule, violations in wrong.items() if violations}
 
 
@@ -83,16 +88,21 @@ def judge(folder: Path) -> Report:
     for histories in logs.groups.values():
         notes += [fault for history in histories for fault in state_faults(history)]
     coverage = {process: log.coverage for process, log in logs.processes.items()}
-    groups = {key: _judge_group(histories) for key, histories in sorted(logs.groups.items())}
+    names = sorted({name for name, _ in logs.groups})
+    closed = {process for process, state in coverage.items() if state == "closed"}
+    lives = {name: {i: it for (n, i), it in logs.groups.items() if n == name} for name in names}
+    lineages = {name: continuity(each, closed) for name, each in lives.items()}
+    groups = {key: _judge_group(it, lineages[key[0]][key[1]]) for key, it in sorted(logs.groups.items())}
     return Report(groups, coverage, notes, logs.unknown_types, logs.unread)
 
 
-def _judge_group(histories: list[History]) -> GroupReport:
-    tallies = {rule: function(histories) for rule, function in RULES.items()}
+def _judge_group(histories: list[History], lineage: Tally) -> GroupReport:
+    tallies = {**{rule: function(histories) for rule, function in RULES.items()}, "CONTINUITY": lineage}
     expected = _expected(histories)
     events = [event for history in histories for event in history.events]
     sends, deliveries = (sum(isinstance(event, kind) for event in events) for kind in (Send, Deliver))
-    return GroupReport(tallies, expected, _verdict(histories, tallies, expected), sends, deliveries)
+    verdict, within = (_verdict(histories, tallies, rules) for rules in (expected, expected - {"CONTINUITY"}))
+    return GroupReport(tallies, expected, verdict, sends, deliveries, within)
 
 
 def _expected(histories: list[History]) -> frozenset[str]:

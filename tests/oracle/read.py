@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.oracle.events import (
+    Adopt,
+    Confirm,
     Coverage,
     Deliver,
     Elect,
@@ -26,6 +28,7 @@ from tests.oracle.events import (
     Send,
     Skip,
     State,
+    Succession,
     View,
 )
 
@@ -176,13 +179,31 @@ def _is_whole(record: Record) -> bool:
         return False
     if not all(record.get(name, 1) > 0 for name in ("at", "count", "number", "view", "sent_view", "serial")):
         return False
-    if not all(type(n) is int and n >= 0 for name in ("clock", "base") for n in record.get(name, {}).values()):
+    if not all(type(n) is int and n >= 0 for name in ("clock", "base", "cut") for n in record.get(name, {}).values()):
+        return False
+    if not all(_is_succession(each) for each in record.get("succeeds", [])):
         return False
     if record["type"] == "view" and not (record["members"] and all(type(who) is str for who in record["members"])):
         return False
     if record["type"] == "skip" and ("sender" in record) != ("number" in record):
         return False
     return record["type"] != "skip" or "sender" in record or "serial" in record
+
+
+def _is_succession(entry: object) -> bool:
+    if not isinstance(entry, dict) or type(entry.get("instance")) is not str:
+        return False
+    kinds = {"view": int, "cut": dict, "without": dict, "gone": dict, "gives_up": list, "by": str, "serial": int}
+    if not all(type(entry[name]) is kind for name, kind in kinds.items() if name in entry):
+        return False
+    numbers = [entry.get("view", 1), *(n + 1 for n in entry.get("cut", {}).values() if type(n) is int)]
+    pairs = [pair for ranges in entry.get("without", {}).values() for pair in (ranges if type(ranges) is list else [0])]
+    return (
+        min(numbers) > 0
+        and all(type(n) is int for n in entry.get("cut", {}).values())
+        and all(type(who) is str for who in entry.get("gives_up", []))
+        and all(type(pair) is list and [type(n) for n in pair] == [int, int] and min(pair) > 0 for pair in pairs)
+    )
 
 
 def _are_states(states: object) -> bool:
@@ -209,6 +230,9 @@ _FIELDS = {
     "view": ("group", "view", "members", "leader", "ordering", "multicast"),
     "leave": ("group", "view"),
     "detach": ("group", "view"),
+    "confirm": ("group", "view", "number", "by"),
+    "adopt": ("group", "view", "cut"),
+    "quorum": ("group", "view", "has"),
     "elect": ("group", "view", "leader"),
     "suspect": ("group", "view"),
     "lost": ("count",),
@@ -216,9 +240,10 @@ _FIELDS = {
 _KINDS: dict[str, type] = {
     **dict.fromkeys(("group", "instance", "sender", "leader", "ordering", "multicast", "netsplit"), str),
     **dict.fromkeys(("view", "sent_view", "number", "count", "serial", "settled", "base_serial", "t", "held"), int),
-    **dict.fromkeys(("clock", "base", "state"), dict),
-    **dict.fromkeys(("members", "digests"), list),
-    "safe": bool,
+    **dict.fromkeys(("clock", "base", "state", "cut"), dict),
+    **dict.fromkeys(("members", "digests", "succeeds"), list),
+    **dict.fromkeys(("into", "by"), str),
+    **dict.fromkeys(("safe", "has"), bool),
 }
 
 
@@ -391,6 +416,21 @@ def _view(item: Record, at: int, _: int) -> Event:
         item.get("netsplit", "PRIMARY"),
         item.get("base", {}),
         item.get("base_serial", 0),
+        tuple(_succession(entry) for entry in item.get("succeeds", [])),
+    )
+
+
+def _succession(entry: Record) -> Succession:
+    ranges = [(who, first, count) for who, pairs in entry.get("without", {}).items() for first, count in pairs]
+    return Succession(
+        entry["instance"],
+        entry.get("view"),
+        entry.get("cut"),
+        frozenset((who, number) for who, first, count in ranges for number in range(first, first + count)),
+        entry.get("by", ""),
+        frozenset(entry.get("gone", {})),
+        frozenset(entry.get("gives_up", [])),
+        entry.get("serial"),
     )
 
 
@@ -410,11 +450,19 @@ def _skip(item: Record, at: int, offset: int) -> Event:
 
 
 def _leave(item: Record, at: int, _: int) -> Event:
-    return End(at, item.get("settled"))
+    return End(at, item.get("settled"), into=item.get("into"), reason=item.get("reason") or "request")
 
 
-def _detach(_item: Record, at: int, _: int) -> Event:
-    return End(at)
+def _detach(item: Record, at: int, _: int) -> Event:
+    return End(at, into=item.get("into"), reason=item.get("reason") or "quorum")
+
+
+def _confirm(item: Record, at: int, offset: int) -> Event:
+    return Confirm(at, item["view"], item["number"] + offset, item["by"])
+
+
+def _adopt(item: Record, at: int, _: int) -> Event:
+    return Adopt(at, item["cut"])
 
 
 def _elect(item: Record, at: int, _: int) -> Event:
@@ -433,6 +481,8 @@ _READERS = {
     "skip": _skip,
     "leave": _leave,
     "detach": _detach,
+    "confirm": _confirm,
+    "adopt": _adopt,
     "elect": _elect,
 }
-_KNOWN = {*_READERS, "suspect", "gap", "opened"}
+_KNOWN = {*_READERS, "suspect", "quorum", "gap", "opened"}

@@ -8,7 +8,7 @@ from typing import Literal
 
 from tests.oracle.events import Deliver, End, Event, Gap, History, Message, Opened, Process, Send, Skip, State, View
 
-Next = int | Literal["END", "none", "unknown"]
+Next = int | tuple[str, str] | Literal["END", "none", "unknown"]  # ("into", an instance): its view 1
 
 
 @dataclass(slots=True)
@@ -46,12 +46,14 @@ def walk(history: History) -> Iterator[tuple[Place, Event]]:
     place = Place()
     for event in history.events:
         yield place, event
-        _apply(place, event)
+        _apply(place, event, history.process)
 
 
-def _apply(place: Place, event: Event) -> None:
+def _apply(place: Place, event: Event, process: Process) -> None:
     match event:
         case View():
+            if place.last_view == 0:  # its own stream goes on from the instance before
+                place.number = max(place.number or 0, event.base.get(process, 0))
             _install(place, event)
         case Send():
             place.number = event.number
@@ -138,7 +140,7 @@ def sections(history: History) -> list[Section]:
             case _:
                 _note(now, place, event, history.process)
     if now is not None:
-        _close(now, _at_end(history), "END" if history.closed else "none" if now.covered else "unknown")
+        _close(now, at_end(history), "END" if history.closed else "none" if now.covered else "unknown")
     return found
 
 
@@ -167,15 +169,19 @@ def _close(now: Section | None, place: Place, following: Next) -> None:
 
 
 def _after_end(event: End) -> Next:
+    """Who goes over by the decided value that begins the next instance is in a class with those who do."""
     if not event.seen:
         return "unknown"
-    return event.settled if event.settled is not None else "none"
+    if event.settled is not None:
+        return event.settled
+    return ("into", event.into) if event.into is not None and event.reason == "succession" else "none"
 
 
-def _at_end(history: History) -> Place:
+def at_end(history: History) -> Place:
+    """The place behind all events."""
     place = Place()
     for event in history.events:
-        _apply(place, event)
+        _apply(place, event, history.process)
     return place
 
 

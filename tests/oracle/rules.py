@@ -146,8 +146,9 @@ def agreement(histories: list[History]) -> Tally:
     tally.add_gaps(histories)
     safe = any(event.safe for history in histories for event in history.events if isinstance(event, View))
     everyone = _sections(histories)
-    for (view, _), members in _classes(histories).items():
-        heard = [section for section in everyone if section.view == view] if safe else members
+    for (view, following), members in _classes(histories).items():
+        over = isinstance(following, tuple)
+        heard = [section for section in everyone if section.view == view] if safe and not over else members
         if len(heard) < 2:
             continue
         tally.evaluated += 1
