@@ -397,7 +397,9 @@ class GroupMachine:
         if self.stage is Stage.ENTERING:
             installs = [item for item in frame.control if isinstance(item, frames.Install)]
             for install in [item for item in installs if self.process in item.decision.view.members][:1]:
-                self._arrival.on_install(install)
+                if not self._arrival.on_install(install):
+                    number = install.decision.view.number
+                    return Refused("ended", f"{self.process} gave its word not to enter view {number}")
                 self._arrive(now_ms)
         if self.stage is not Stage.MEMBER and any(isinstance(item, frames.Join) for item in frame.control):
             return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")
