@@ -63,7 +63,7 @@ class Account:
     end: Record = field(default_factory=dict)
     left_with: dict[str, Intervals] = field(default_factory=dict)
     confirmed: dict[tuple[int, str], Intervals] = field(default_factory=dict)  # by view and `by`
-    adopts: list[Record] = field(default_factory=list)  # each with `deliveries`, how many came before it
+    adopts: list[Record] = field(default_factory=list)
 
     def tally(self, rule: str) -> Tally:
         return self.tallies.setdefault(rule, Tally())

@@ -37,6 +37,7 @@ class _Instance:
         self.primary = lowest.get("netsplit", "PRIMARY") == "PRIMARY"
         self.reliable = lowest.get("multicast") == "RELIABLE"
         self.safe = lowest.get("safe", False)
+        self.base: dict[str, int] = self.firsts[0].first.get("base", {}) if self.firsts else {}
 
     def parents(self) -> list[str]:
         return sorted({each.instance for each in self.succeeds})
@@ -58,6 +59,11 @@ class _Link:
     old: _Instance
     new: _Instance
     said: Succession
+
+    @property
+    def streams(self) -> set[str]:
+        """Whose messages the cut is about: what others sent ended in earlier views, by their rules."""
+        return {*(self.said.cut or {}), *self.old.members.get(self.said.view or 0, ())}
 
 
 def judge_continuity(judgements: list[Judgement], coverage: dict[str, str]) -> list[str]:
@@ -108,12 +114,28 @@ class _Lineage:
             each.tally.evaluated += 1
             if not each.firsts:
                 each.tally.doubt(1, f"the first view of instance {each.name} is in no log")
+        strangers = len(origins) > 1 and self._falls_apart()
         for each in origins if len(origins) > 1 else ():
-            if not known:
-                each.tally.doubt(1, f"{len(origins)} instances of the name, and none says which it `succeeds`")
-            elif all(each.primary for each in lives):
+            if known and all(life.primary for life in lives):
                 others = [other.name for other in origins if other is not each]
                 each.tally.violate(1, kind="origins", instance=each.name, others=others, **_where(each.firsts[0].first))
+            elif strangers:
+                each.tally.doubt(1, f"{len(origins)} instances of the name do not say which they succeed")
+
+    def _falls_apart(self) -> bool:
+        """Whether some instances have nothing to do with the others: nobody succeeds them, or goes over."""
+        beside: dict[str, set[str]] = {name: set() for name in self._instances}
+        for name, each in self._instances.items():
+            went = {stay.into for stay in each.stays.values() if stay.into is not None}
+            for other in {*each.parents(), *went} & beside.keys():
+                beside[name].add(other)
+                beside[other].add(name)
+        found, ends = set[str](), [min(beside)]
+        while ends:
+            name = ends.pop()
+            found.add(name)
+            ends += sorted(beside[name] - found)
+        return found != beside.keys()
 
     def _judge_beginning(self, new: _Instance) -> None:
         unlike = [stay for stay in new.firsts if successions_in(stay.first) != new.succeeds]
@@ -200,7 +222,10 @@ class _Lineage:
     # Who enters
 
     def _judge_adoptions(self) -> None:
-        """Who enters and had not settled the cut takes over a state with it, before it delivers."""
+        """Who enters and had not settled the cut takes over a state with it.
+
+        Messages wait for the state that they follow: a log may have them first.
+        """
         stateful = any(stay.adopts for each in self._instances.values() for stay in each.stays.values())
         earlier = {name: self._names_before(name) for name in self._instances}
         for link in self._links:
@@ -280,7 +305,7 @@ def _judge_settled(link: _Link, view: int) -> None:
         if stay.has_gap or stay.into != link.new.name or stay.process in said.gives_up or stay.views[-1:] != [view]:
             continue
         old.tally.evaluated += 1
-        for sender in sorted({*required, *stay.settled}):
+        for sender in sorted(link.streams):
             settled = stay.settled.get(sender, Intervals())
             lacks = required.get(sender, Intervals()).minus(settled)
             beyond = settled.above(cut.get(sender, 0))
@@ -296,7 +321,7 @@ def _judge_confirmed(link: _Link) -> list[str]:
     outliving = old.outliving(said.gives_up)
     given_up = [stay for who, stay in old.stays.items() if who in said.gives_up]
     exempt = 0
-    for sender, numbers, held in _confirmed(old, outliving):
+    for sender, numbers, held in _confirmed(link, outliving):
         rest = numbers.minus(said.required.get(sender, Intervals()))
         lost = held.minus(held.minus(rest))
         holder = min((stay.process for stay in outliving), default="") if lost else ""
@@ -318,8 +343,9 @@ def _judge_confirmed(link: _Link) -> list[str]:
     return [told] if exempt else []
 
 
-def _confirmed(old: _Instance, outliving: list[StayAccount]) -> Iterator[tuple[str, Intervals, Intervals]]:
+def _confirmed(link: _Link, outliving: list[StayAccount]) -> Iterator[tuple[str, Intervals, Intervals]]:
     """Of each sender what was confirmed, and of this what one of those who go on must have held."""
+    old = link.old
     numbers: Numbers = {}
     held: Numbers = {}
     for stay in old.stays.values():
@@ -331,7 +357,7 @@ def _confirmed(old: _Instance, outliving: list[StayAccount]) -> Iterator[tuple[s
             numbers[stay.process] = numbers.get(stay.process, Intervals()).union(confirmed)
             if _one_held(old.members.get(view, []), by, outliving):
                 held[stay.process] = held.get(stay.process, Intervals()).union(confirmed)
-    for sender, each in sorted(numbers.items()):
+    for sender, each in sorted((sender, each) for sender, each in numbers.items() if sender in link.streams):
         old.tally.evaluated += len(each)
         yield sender, each, held.get(sender, Intervals())
 
@@ -360,21 +386,37 @@ def _judge_adoption(link: _Link, stay: StayAccount, *, returns: bool) -> None:
     new = link.new
     new.tally.evaluated += 1
     whole = [record for record in stay.adopts if not _lacking(link, record["cut"])]
-    if any(not record["deliveries"] for record in whole):
+    if whole:
+        givers = [record["from"] for record in whole if not _had_state(link, record["from"])]
+        if len(givers) == len(whole):
+            told = f"no log tells that {givers[0]}, who gave {stay.process} a state, had what {link.old.name} left"
+            new.tally.doubt(1, told)
         return
     where = _where(stay.adopts[0]) if stay.adopts else {"process": stay.process, "view": stay.views[0]}
     more: dict[str, Any] = {"instance": new.name, "other_instance": link.old.name}
-    if stay.adopts and not whole:
+    if stay.adopts:
         sender, number = _lacking(link, stay.adopts[0]["cut"])[0]
         more |= {"sender": sender, "number": number}
-    kind = "late" if whole else "poor" if stay.adopts else "empty"
-    new.tally.violate(1, kind=kind, **where, **more)
+    new.tally.violate(1, kind="poor" if stay.adopts else "empty", **where, **more)
+
+
+def _had_state(link: _Link, giver: str) -> bool:
+    """Whether it went over with the cut, or took over a state of the instance."""
+    stay = link.new.stays.get(giver)
+    adopts = stay.adopts if stay is not None else []
+    return any(not _lacking(link, record["cut"]) for record in adopts) or _has_cut(link, giver)
 
 
 def _lacking(link: _Link, cut: dict[str, int]) -> list[tuple[str, int]]:
-    """Of each sender the first message of the succeeded cut that `cut` lacks."""
-    rest = {who: numbers.above(cut.get(who, 0)) for who, numbers in sorted(link.said.required.items())}
-    return [(who, numbers.lowest) for who, numbers in rest.items() if numbers]
+    """Of each sender the first message of the succeeded cut that `cut` lacks.
+
+    `cut` has the new instance's numbers. Where these begin anew its base lacks what was before, and the giver tells.
+    """
+    found = []
+    for who, numbers in sorted(link.said.required.items()):
+        rest = numbers.minus(numbers.above(link.new.base.get(who, 0))).above(cut.get(who, 0))
+        found += [(who, rest.lowest)] if rest else []
+    return found
 
 
 def sentence(e: dict[str, Any]) -> str:
@@ -402,7 +444,6 @@ _SENTENCES = {
     "confirmed": "{what} was confirmed in instance {instance}, and {process} went on, "
     "but it is not in what {other_instance} begins with.",
     "serial": "{process} began instance {instance} after serial {serial}, but {other_instance} ended with {last}.",
-    "late": "{process} took over a state of instance {instance} only after it had delivered.",
     "poor": "{process} took over a state of instance {instance} without {what}, which {other_instance} had.",
     "empty": "{process}, a member before, delivered in instance {instance} without the state of {other_instance}.",
 }

@@ -98,8 +98,6 @@ def join(one: Account, other: Account) -> Account:
     one.known_sent = max(one.known_sent, other.known_sent)
     for who, number in other.highest.items():
         one.highest[who] = max(number, one.highest.get(who, 0))
-    for record in other.adopts:
-        one.adopts.append({**record, "deliveries": record["deliveries"] + one.deliveries})
     one.deliveries += other.deliveries
     one.deliveries_without_serial += other.deliveries_without_serial
     add_prints(one.serials, other.serials)

@@ -35,7 +35,7 @@ def next_after(end: Record) -> int | str:
 def note_evidence(account: Account, record: Record) -> None:
     """Keep a `confirm` or an `adopt`."""
     if record["type"] == "adopt":
-        account.adopts.append({**record, "deliveries": account.deliveries})
+        account.adopts.append(record)
         return
     first = record["number"]
     numbers = account.confirmed.setdefault((record["view"], record["by"]), Intervals())
@@ -43,7 +43,8 @@ def note_evidence(account: Account, record: Record) -> None:
 
 
 def join_lineage(one: Account, other: Account) -> None:
-    """Add what a later stretch of the same log has; `adopts` are joined with the deliveries before them."""
+    """Add what a later stretch of the same log has."""
+    one.adopts += other.adopts
     if not one.end:
         one.end, one.left_with = other.end, other.left_with
     for key, numbers in other.confirmed.items():

@@ -60,7 +60,7 @@ _REQUIRED: dict[str, dict[str, type]] = {
     "elect": {"group": str, "view": int, "leader": str},
     "suspect": {"group": str, "view": int},
     "confirm": {"group": str, "view": int, "number": int, "by": str},
-    "adopt": {"group": str, "view": int, "cut": dict},
+    "adopt": {"group": str, "view": int, "from": str, "cut": dict},
     "quorum": {"group": str, "view": int, "has": bool},
     "lost": {"count": int},
 }
@@ -84,6 +84,7 @@ _OPTIONAL: dict[str, type] = {
     "by": str,
     "has": bool,
     "cut": dict,
+    "from": str,
 }
 _OF_SUCCESSION = {"view": int, "cut": dict, "without": dict, "gone": dict, "gives_up": list, "by": str, "serial": int}
 _WORDS = {str: "a text", int: "an integer", bool: "true or false", list: "a list", dict: "a map"}

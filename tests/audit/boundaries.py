@@ -31,6 +31,7 @@ class History:
     sent: dict[str, int] = field(default_factory=dict)
     serial: int = 0
     stateful: bool = True
+    anew: bool = False  # numbers begin at 1 again in each instance, and what those before had is in no base
     openings: dict[str, tuple[int, Record]] = field(
         default_factory=dict
     )  # where a second segment begins, and its state
@@ -44,7 +45,7 @@ class History:
         self.number += 1
         more: dict[str, Any] = {"members": list(self.living), "leader": self.living[0], **self.kind}
         base = {who: n for who, n in self.sent.items() if n}
-        enters = {"base": base, "base_serial": self.serial} if base else {}
+        enters = {"base": base, "base_serial": self.serial} if base or self.serial else {}
         for who in self.living:
             self.log(who, "view", **more, **({"succeeds": said} if said else {}), **(enters if who in entering else {}))
 
@@ -85,6 +86,7 @@ class History:
         for who in self.living:
             self.log(who, "leave", into=following, reason="succession")
         self.instance, self.number = following, 0
+        self.sent = {} if self.anew else self.sent
         self.install(list(self.living), [said])
 
     def begin_anew(self) -> None:
@@ -104,7 +106,7 @@ def history(seed: int) -> History:
     chance = random.Random(seed)
     kind: dict[str, Any] = {"ordering": chance.choice(("FIFO", "TOTAL")), "multicast": "RELIABLE"}
     kind |= chance.choice(({}, {}, {"safe": True}, {"multicast": "BASIC"}, {"netsplit": "PARTITIONABLE"}))
-    made = History(chance, kind, stateful=chance.random() < 0.8)
+    made = History(chance, kind, stateful=chance.random() < 0.8, anew=chance.random() < 0.5)
     made.living = [f"{name}#1" for name in NAMES[: chance.randint(1, 4)]]
     made.install(list(made.living))
     for _ in range(chance.randint(1, 3)):

@@ -236,8 +236,9 @@ def enters_with_an_older_state() -> Told:
     return Told(_enters(D, adopt(2, A, {}), _SAYS).logs, "FAIL")
 
 
-def enters_with_a_state_too_late() -> Told:
-    return Told(_enters(D, _SAYS, adopt(2, A, {A: 2})).logs, "FAIL")
+def enters_with_a_state_that_comes_after_messages() -> Told:
+    """What the core delivers waits for the state."""
+    return _enters(D, _SAYS, adopt(2, A, {A: 1}))
 
 
 def a_member_comes_back_empty() -> Told:
@@ -251,6 +252,50 @@ def a_member_comes_back_empty() -> Told:
         for record in logs[A]
     ]
     return Told(logs, "FAIL")
+
+
+def _enters_anew(*giving: Record) -> Told:
+    """As `_enters`, but j's numbers begin at 1 again: what i had is in no base, and whom d got its state from tells."""
+    kind: dict[str, Any] = {"ordering": "FIFO"}
+    old = on("i", view(1, A, **kind), send(1, 1, {}), deliver(1, A, 1), over(1, "j"))
+    begins, second, third = (
+        view(1, A, succeeds=succeeds("i", 1, {A: 1}), **kind),
+        *(view(number, A, *members, **kind) for number, members in ((2, (B,)), (3, (B, D)))),
+    )
+    logs = {
+        A: [*old, *on("j", begins, second, third, send(3, 1, {}), deliver(3, A, 1), left(3))],
+        B: on("j", second, *giving, third, deliver(3, A, 1), left(3)),
+        D: on("j", third, adopt(3, B, {}), deliver(3, A, 1), left(3)),
+    }
+    return Told(logs, "PASS" if giving else "UNKNOWN")
+
+
+def enters_with_the_state_of_one_who_was_given_it() -> Told:
+    return _enters_anew(adopt(2, A, {}))
+
+
+def enters_with_the_state_of_one_who_had_none() -> Told:
+    return _enters_anew()
+
+
+def somebody_left_before_the_view_that_is_succeeded() -> Told:
+    """The cut says where the streams of view 2 end; b's ended before it."""
+    kind: dict[str, Any] = {"ordering": "FIFO", "safe": True}
+    begun, second = view(1, A, B, **kind), view(2, A, **kind)
+    heard = deliver(1, B, 1)
+    logs = {
+        A: _forks([begun, heard, second, over(2, "j")], succeeds("i", 2, {A: 0}), **kind),
+        B: on("i", begun, send(1, 1, {}), heard, left(1, settled=2)),
+    }
+    return Told(logs, "PASS")
+
+
+def a_side_beside_those_who_succeed() -> Told:
+    """b's side of a PARTITIONABLE name begins k without a word of what it follows."""
+    apart: dict[str, Any] = {"netsplit": "PARTITIONABLE"}
+    both = view(1, A, B, **apart)
+    old = {A: _forks([both, over(1, "j")], succeeds("i", 1, {}), **apart), B: on("i", both, detach(1, "fork"))}
+    return Told({**old, B2: on("k", view(1, B2, **apart), left(1))}, "UNKNOWN")
 
 
 def goes_over_with_less_than_the_cut() -> Told:
@@ -310,8 +355,12 @@ WORDINGS: dict[str, Callable[[], Told]] = {
         enters_with_a_state,
         enters_without_asking_for_a_state,
         enters_with_an_older_state,
-        enters_with_a_state_too_late,
+        enters_with_a_state_that_comes_after_messages,
         a_member_comes_back_empty,
+        enters_with_the_state_of_one_who_was_given_it,
+        enters_with_the_state_of_one_who_had_none,
+        somebody_left_before_the_view_that_is_succeeded,
+        a_side_beside_those_who_succeed,
         goes_over_with_less_than_the_cut,
         goes_over_with_more_than_the_cut,
         nobody_held_the_first,

@@ -66,6 +66,16 @@ class Link:
     def whole(self) -> set[Message]:
         return {(who, n) for who, last in (self.said.cut or {}).items() for n in range(1, last + 1)}
 
+    def required_anew(self) -> set[Message]:
+        """Of what is required, what has a number in the new instance: its base has it."""
+        base = self.new.firsts[min(self.new.firsts)].base
+        return {(who, n) for who, n in self.required() if n <= base.get(who, 0)}
+
+    def concerns(self, sender: Process) -> bool:
+        """The streams of others ended in earlier views."""
+        view = self.old.views.get(self.said.view or 0)
+        return sender in (self.said.cut or {}) or (view is not None and sender in view.members)
+
 
 def continuity(by_instance: dict[str, list[History]], closed: set[Process]) -> dict[str, Tally]:
     """The rule's tally at each instance of one name; `closed` are the processes whose logs are complete."""
@@ -104,12 +114,23 @@ def _check_origins(instances: dict[str, Instance]) -> None:
         each.tally.evaluated += 1
         if not each.firsts:
             each.tally.unknowns.append(f"the first view of {each.name} is in no log")
-    if len(origins) > 1 and not known:
-        for each in origins:
-            each.tally.unknowns.append(f"{each.name} is one of several instances without `succeeds`")
-    elif len(origins) > 1 and all(each.primary for each in instances.values()):
+    if len(origins) > 1 and known and all(each.primary for each in instances.values()):
         for each in origins:
             each.tally.violations.append(f"{each.name} is one of several origins of the name")
+    elif len(origins) > 1 and len(_components(instances)) > 1:
+        for each in origins:
+            each.tally.unknowns.append(f"{each.name} is one of several instances without `succeeds`")
+
+
+def _components(instances: dict[str, Instance]) -> list[set[str]]:
+    """Instances that succeed one another, or from one to the other of which somebody went, are together."""
+    parts = [{name} for name in instances]
+    for name, each in instances.items():
+        went = {end.into for history in each.histories for end in _ends(history)[:1]}
+        for other in {*each.parents(), *went} & instances.keys():
+            joined = [part for part in parts if part & {name, other}]
+            parts = [part for part in parts if part not in joined] + [set().union(*joined)]
+    return parts
 
 
 def _ends(history: History) -> list[End]:
@@ -278,7 +299,7 @@ def _check_settled(link: Link, view: int) -> None:
             continue
         if max(_installed(history), default=0) == view:
             link.old.tally.evaluated += 1
-            settled = _settled(history)
+            settled = {message for message in _settled(history) if link.concerns(message[0])}
             if not link.required() <= settled <= link.whole():
                 link.old.tally.violations.append(f"{history.process} had not settled exactly the cut of view {view}")
 
@@ -299,6 +320,7 @@ def _check_confirmed(link: Link) -> None:
                 if isinstance(event, Confirm):
                     held = confirmed.setdefault((history.process, event.number), set())
                     held |= _must_hold(event, old, outliving)
+    confirmed = {message: held for message, held in confirmed.items() if link.concerns(message[0])}
     old.tally.evaluated += len(confirmed)
     for message, held in confirmed.items():
         holders = held | {who for who in outliving if message in delivered[who]}
@@ -362,15 +384,23 @@ def _has_cut(link: Link, process: Process) -> bool:
 
 
 def _check_adoption(link: Link, history: History, returns: bool) -> None:
-    delivered = next((i for i, event in enumerate(history.events) if isinstance(event, Deliver)), None)
-    adopted = [(i, event) for i, event in enumerate(history.events) if isinstance(event, Adopt)]
-    if not adopted and (delivered is None or not returns):
+    delivers = any(isinstance(event, Deliver) for event in history.events)
+    adopted = [event for event in history.events if isinstance(event, Adopt)]
+    if not adopted and not (delivers and returns):
         return
     link.new.tally.evaluated += 1
-    whole = [
-        event
-        for i, event in adopted
-        if (delivered is None or i < delivered) and all(n <= event.cut.get(who, 0) for who, n in link.required())
-    ]
-    if not whole:
+    whole = [event for event in adopted if _is_whole(event, link)]
+    if whole and not any(_had_state(link, event.giver) for event in whole):
+        link.new.tally.unknowns.append(f"nothing tells that who gave {history.process} a state had the cut")
+    elif not whole:
         link.new.tally.violations.append(f"{history.process} entered {link.new.name} without the cut's state")
+
+
+def _is_whole(event: Adopt, link: Link) -> bool:
+    return all(n <= event.cut.get(who, 0) for who, n in link.required_anew())
+
+
+def _had_state(link: Link, giver: Process) -> bool:
+    """Whether it went over with the cut, or took over a state of the new instance."""
+    theirs = [event for history in link.new.histories if history.process == giver for event in history.events]
+    return _has_cut(link, giver) or any(isinstance(event, Adopt) and _is_whole(event, link) for event in theirs)

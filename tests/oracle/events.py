@@ -93,6 +93,7 @@ class Confirm:
 @dataclass(frozen=True, slots=True)
 class Adopt:
     at: int
+    giver: Process
     cut: dict[Process, int]
 
 

@@ -231,13 +231,14 @@ _FIELDS = {
     "leave": ("group", "view"),
     "detach": ("group", "view"),
     "confirm": ("group", "view", "number", "by"),
-    "adopt": ("group", "view", "cut"),
+    "adopt": ("group", "view", "from", "cut"),
     "quorum": ("group", "view", "has"),
     "elect": ("group", "view", "leader"),
     "suspect": ("group", "view"),
     "lost": ("count",),
 }
 _KINDS: dict[str, type] = {
+    "from": str,
     **dict.fromkeys(("group", "instance", "sender", "leader", "ordering", "multicast", "netsplit"), str),
     **dict.fromkeys(("view", "sent_view", "number", "count", "serial", "settled", "base_serial", "t", "held"), int),
     **dict.fromkeys(("clock", "base", "state", "cut"), dict),
@@ -462,7 +463,7 @@ def _confirm(item: Record, at: int, offset: int) -> Event:
 
 
 def _adopt(item: Record, at: int, _: int) -> Event:
-    return Adopt(at, item["cut"])
+    return Adopt(at, item["from"], item["cut"])
 
 
 def _elect(item: Record, at: int, _: int) -> Event:
