@@ -392,12 +392,13 @@ def _judge_adoption(link: _Link, stay: StayAccount, *, returns: bool) -> None:
             told = f"no log tells that {givers[0]}, who gave {stay.process} a state, had what {link.old.name} left"
             new.tally.doubt(1, told)
         return
-    where = _where(stay.adopts[0]) if stay.adopts else {"process": stay.process, "view": stay.views[0]}
-    more: dict[str, Any] = {"instance": new.name, "other_instance": link.old.name}
-    if stay.adopts:
-        sender, number = _lacking(link, stay.adopts[0]["cut"])[0]
-        more |= {"sender": sender, "number": number}
-    new.tally.violate(1, kind="poor" if stay.adopts else "empty", **where, **more)
+    if not stay.adopts:
+        told = f"no record tells whether {stay.process}, a member before, took over the state of {link.old.name}"
+        new.tally.doubt(1, told)
+        return
+    sender, number = _lacking(link, stay.adopts[0]["cut"])[0]
+    more: dict[str, Any] = {"instance": new.name, "other_instance": link.old.name, "sender": sender, "number": number}
+    new.tally.violate(1, kind="poor", **_where(stay.adopts[0]), **more)
 
 
 def _had_state(link: _Link, giver: str) -> bool:
@@ -445,5 +446,4 @@ _SENTENCES = {
     "but it is not in what {other_instance} begins with.",
     "serial": "{process} began instance {instance} after serial {serial}, but {other_instance} ended with {last}.",
     "poor": "{process} took over a state of instance {instance} without {what}, which {other_instance} had.",
-    "empty": "{process}, a member before, delivered in instance {instance} without the state of {other_instance}.",
 }

@@ -65,7 +65,6 @@ BECAUSE = {  # the clauses that fail, by what the words leave open
     "all_held_it": {"confirmed"},
     "a_majority_held_it_and_two_go_on": {"confirmed"},
     "enters_with_an_older_state": {"poor"},
-    "a_member_comes_back_empty": {"empty"},
     "goes_over_with_less_than_the_cut": {"short"},
     "goes_over_with_more_than_the_cut": {"beyond"},
     "serials_begin_again": {"serial"},

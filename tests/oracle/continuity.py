@@ -392,6 +392,8 @@ def _check_adoption(link: Link, history: History, returns: bool) -> None:
     whole = [event for event in adopted if _is_whole(event, link)]
     if whole and not any(_had_state(link, event.giver) for event in whole):
         link.new.tally.unknowns.append(f"nothing tells that who gave {history.process} a state had the cut")
+    elif not adopted:
+        link.new.tally.unknowns.append(f"{history.process} entered {link.new.name}, and nothing tells with which state")
     elif not whole:
         link.new.tally.violations.append(f"{history.process} entered {link.new.name} without the cut's state")
 
