@@ -332,13 +332,13 @@ def fork(
     ] = False,
     registry: options.Registry = None,
 ) -> int:
-    """Let members that lost their quorum begin the group anew, without proof that the others are dead.
+    """Let detached members go on without those whom they do not hear, though nothing proves that these are dead.
 
-    For a group whose other members will not come back, or cannot be reached for longer than you can wait. The first
-    detached member that hears of it, within a minute, goes on with its state under a new instance, and those that lost
-    the group with it join there. Members of the old instance that still run are not stopped until the registry reaches
-    them: until then there are two groups of one name, and what the old one delivers meanwhile the new one never sees.
-    A group whose leader still registers is refused, as it has its quorum.
+    For a group whose other members will not come back, or cannot be reached for longer than you can wait. A detached
+    member that registers within a minute takes the order, and all that are left and hear each other go on, with their
+    state, in an instance that succeeds the old one. Whoever is given up and still runs is not stopped until the
+    registry reaches it: what it delivers meanwhile the successor never sees. A group whose leader still registers is
+    refused, as it has its quorum.
 
     \b
     Examples:
