@@ -156,7 +156,7 @@ def test_a_hundred_full_groups_are_listed_in_pages(client: DirectoryClient) -> N
     members = tuple(f"member-with-a-longish-name-{number:02}#abcdefgh" for number in range(limits.MEMBERS_MAX))
     view = View(1, members, tuple(HOME for _ in members))
     for number in range(100):
-        client.ask(Register(Definition.parse(f"g{number:03}"), "k2", view))
+        client.ask(Register(Definition.parse(f"g{number:03}"), "k2", view, members[0]))
     assert [entry.definition.group for entry in client.groups()] == [f"g{number:03}" for number in range(100)]
 
 
