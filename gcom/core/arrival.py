@@ -88,15 +88,18 @@ class Arrival:
             case _:
                 raise AssertionError(f"a driver tells {type(event).__name__} only to a member")
 
-    def on_install(self, install: frames.Install) -> None:
+    def on_install(self, install: frames.Install) -> bool:
         """A member says that this process is in; who has asked nobody to admit it knows better.
 
-        What was decided below a ballot that this process has promised is void: whoever decided it is dead, and those
-        who are left may have begun a successor meanwhile.
+        Returns False where that was decided below a ballot that this process has promised: whoever was left of the view
+        before may have begun a successor meanwhile, so it takes no part in this view, and the member is to know that.
         """
         left = self.instance, install.decision.view.number - 1
-        if self._found is not None and install.ballot >= self._promised.get(left, frames.NO_BALLOT):
+        if install.ballot < self._promised.get(left, frames.NO_BALLOT):
+            return False
+        if self._found is not None:
             self.entered = install
+        return True
 
     def on_prepare(self, instance: str, prepare: frames.Prepare) -> frames.Promise | frames.Nack:
         """What is left of a view asks whether this process is in the next: not yet, nor by any older word."""

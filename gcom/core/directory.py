@@ -149,9 +149,10 @@ class Directory:
 
     def _on_lookup(self, request: Lookup) -> Answer:
         row = self._rows.get(request.group)
-        if row:
-            return self._entry(row)
-        return self._ended(request.group, request.former) or self._unready(request.group) or _unknown(request.group)
+        over = self._ended(request.group, request.former)
+        if over or row is None:
+            return over or self._unready(request.group) or _unknown(request.group)
+        return self._entry(row)
 
     def _on_list(self, request: ListGroups) -> Answer:
         later = sorted(name for name in self._rows if name > request.after)

@@ -79,6 +79,7 @@ class GroupMachine:
         self._effects: list[Effect] = []
         self._ticked_ms = 0
         self._linger_until_ms = 0
+        self._leaves_for = ""  # why it leaves as soon as it is in
 
     def again(self, process: Process) -> GroupMachine:
         """The machine of this process's next incarnation, which enters the group anew and does not give up.
@@ -118,8 +119,13 @@ class GroupMachine:
         follows = Succeeds(self.instance, last.number - 1, cut, decided.serial, made.by, made.gone, made.gives_up)
         machine._arrival.inherit(entry, frames.Install(first, decided.serial), follows)
         machine._former = Former(self.process, entry, view.started, member.away)
-        machine.instance = made.instance
+        machine.instance, machine._leaves_for = made.instance, member.leaves_for
         return machine
+
+    @property
+    def leaving(self) -> bool:
+        """Whether this process has asked to go."""
+        return self._member is not None and self._member.leaving
 
     @property
     def detached(self) -> bool:
@@ -325,6 +331,8 @@ class GroupMachine:
         away = self._former.seats if self._former else ()
         parts = (self._links, self.transfer, install, now_ms, away, self._arrival.succeeds)
         self._member = Member(entry, self.process, *parts)
+        if self._leaves_for:  # it went on in the successor, since nobody else was left to
+            self._member.leave(now_ms, self._leaves_for)
 
     # members
 
@@ -397,7 +405,9 @@ class GroupMachine:
         if self.stage is Stage.ENTERING:
             installs = [item for item in frame.control if isinstance(item, frames.Install)]
             for install in [item for item in installs if self.process in item.decision.view.members][:1]:
-                self._arrival.on_install(install)
+                if not self._arrival.on_install(install):
+                    number = install.decision.view.number
+                    return Refused("ended", f"{self.process} gave its word not to enter view {number}")
                 self._arrive(now_ms)
         if self.stage is not Stage.MEMBER and any(isinstance(item, frames.Join) for item in frame.control):
             return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")

@@ -363,7 +363,12 @@ class Member:
     @property
     def leaving(self) -> bool:
         """Whether this process has asked to go."""
-        return bool(self._passage.leaves_for)
+        return bool(self.leaves_for)
+
+    @property
+    def leaves_for(self) -> str:
+        """What it has asked to go for; empty: it has not."""
+        return self._passage.leaves_for
 
     def leave(self, now_ms: int, reason: str = "request") -> None:
         """Ask to go: every status says so, and the leader takes it into the next change."""
@@ -408,10 +413,15 @@ class Member:
             self._on_own_entry(answer)
 
     def _on_own_entry(self, entry: Entry) -> None:
-        """What the registry knows of this instance: perhaps a later view, or an operator's order."""
+        """What the registry knows of this instance: perhaps a later view, or an operator's order.
+
+        Who hears a quorum is told by that, with where its own messages ended; others may not have heard of it yet.
+        """
+        if not self._passage.detached or self._grounds.partitionable:
+            return
         if entry.view > self.view.number and self.process not in entry.members:
             self.end("expelled")
-        elif entry.forked and self._passage.detached and not self._grounds.partitionable:
+        elif entry.forked:
             self._grounds.give_up_unheard()
 
     def _on_rival(self, rival: Entry, now_ms: int) -> None:

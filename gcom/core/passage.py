@@ -331,7 +331,8 @@ class Passage:
         closed = self._streams.close(decision)
         self.effects += closed
         if self.process not in decision.view.members:
-            self.finish(Ended(self.view.number, self.leaves_for or "request", decision.view.number))
+            settled = None if decision.succession else decision.view.number  # a successor's views have other numbers
+            self.finish(Ended(self.view.number, self.leaves_for or "request", settled))
             return
         install = Install(decision, serial, self._decided_by)
         if decision.succession:

@@ -87,8 +87,8 @@ class Membership:
     def on_ended(self, stay: Stay, ended: Ended) -> None:
         """A stay that was in the group is over."""
         asked_for = ended.reason not in RETURNS or stay.leaving
-        wanted = self.uses.rejoin or ended.reason == "succession"  # which it did not leave
-        returning = wanted and not asked_for and len(self.arrivals) < NOTICES_MAX
+        returning = self.uses.rejoin and not asked_for and len(self.arrivals) < NOTICES_MAX
+        returning |= ended.reason == "succession"  # it did not lose the group, and may have to leave it there
         if self.uses.receive or not returning:
             self.handover.end(Gone(ended, returning))
         if returning:

@@ -146,6 +146,8 @@ class Node:
         self._succeeded.append(former)
         del self.stays[former.process]
         stay = self.stays[former.process] = Stay(self, former.process, Random(self._rng.random()), former)
+        if former.machine.leaving:
+            stay.checker.calls.leave(stay.process)
         stay.start()
 
     def leave(self) -> None:

@@ -154,9 +154,9 @@ class Stay:
                 self.application.arrived(effect)
             case DeliverUnicast() | Undelivered() | Serve() | Answered() | GroupCallOver():
                 self.application.posted(effect)
-            case EntryFailed(error):
+            case EntryFailed(error, final):
                 self.failure = error
-                self.lost = self.machine.returns
+                self.lost = self.machine.returns and not final  # else its application begins anew
                 self.node.on_failed()
             case Ended(_, reason):
                 self.lost = reason in RETURNS

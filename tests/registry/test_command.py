@@ -19,7 +19,7 @@ from gcom.shell.directory import DirectoryClient
 from gcom.values.definition import Definition
 
 ROOT = Path(__file__).parents[2]
-LIMIT_S = 30.0
+LIMIT_S = 120.0
 Start = Callable[..., "subprocess.Popen[str]"]
 
 

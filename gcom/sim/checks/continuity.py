@@ -27,6 +27,7 @@ class Continuity:
         self._safe = definition.safe
         self._views: dict[_Where, View] = {}
         self._delivered: dict[tuple[_Where, Process], dict[Process, int]] = {}  # of each sender's, who has how much
+        self._dissolved: set[str] = set()  # instances that all have left: who was cut off then is told, and ends
         self._confirmed: dict[Process, int] = {}  # of each sender how many, from the first on
         # In a successor a process' numbers begin again: how many of its messages there were before, and are at each.
         self._before: dict[tuple[str, Process], int] = {}
@@ -42,12 +43,13 @@ class Continuity:
                 if effect.succeeds and effect.succeeds.by != "ended":
                     for sender in effect.succeeds.cut:
                         self._before.setdefault((instance, sender), self._count.get((who, sender), 0))
-            case Deliver(run):
+            case Deliver(run) if instance not in self._dissolved:
                 count = self._before.get((instance, run.sender), 0) + run.last
                 self._count[who, run.sender] = count
                 self._on_delivered((instance, effect.view), who, run.sender, count)
             case Ended(number, "request") if self._views[instance, number].members == (who,):
                 self._confirmed.clear()  # the last has left
+                self._dissolved.add(instance)
             case _:
                 pass
 

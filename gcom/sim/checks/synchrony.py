@@ -168,16 +168,33 @@ class Safety(_Owed):
 
 
 class Confirmation(_Owed):
-    """UNCONFIRMED: what a process that lost its group does not name as unconfirmed, each class has settled."""
+    """UNCONFIRMED: what a process that lost its group does not name as unconfirmed, each class has settled.
+
+    SETTLED: where it is told up to where its messages arrived, nobody delivers one after that, and all before it did.
+    """
 
     name = "UNCONFIRMED"
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record)
+        self._never: dict[Process, int] = {}  # the first number that will never be delivered
 
     def ended(self, witness: Witness, ended: Ended) -> None:
         super().ended(witness, ended)
         if not witness.sections or ended.settled is not None:
             return
         first_doubtful = ended.unconfirmed[0] if ended.unconfirmed else None
+        if ended.arrived is not None:
+            first_doubtful = self._never[witness.process] = ended.arrived + 1
         for sender, first, last in witness.section.sent:
             sure = last if first_doubtful is None else min(last, first_doubtful - 1)
             if sure >= first:
                 self.claim(witness.process, witness.section.view.number, (sender, first, sure))
+
+    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+        run = delivery.run
+        if run.last >= self._never.get(run.sender, run.last + 1):
+            raise Violation(
+                f"SETTLED: {witness.process} delivers {run.sender}, {run.first} to {run.last}, and its sender was told "
+                f"that from {self._never[run.sender]} on none will be"
+            )
