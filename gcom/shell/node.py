@@ -477,7 +477,7 @@ class Node:
                 self._ticking.wait(limits.JOIN_GATHER_MS / 1000)
 
     def __repr__(self) -> str:
-        return f"<gcom.Node {self.name!r} at {self.address}, registry {self.directory.address}>"
+        return f"<gcom.Node {self.name!r} at {names.place_of(self.address)}, registry {self.directory.address}>"
 
     def __enter__(self) -> Self:
         return self

@@ -204,16 +204,22 @@ class Stay:
             f"{self.machine.process} is detached from group {group!r}: {why[ended.reason]}{open_ones}; {advice}"
         )
 
-    def raise_if_detached(self) -> None:
-        """Raise Detached while no quorum is heard. Holds the lock."""
+    def raise_if_detached(self, done: str = "nothing was sent") -> None:
+        """Raise Detached while no quorum is heard; `done` says what came of what was asked for. Holds the lock."""
         if not self.detached or self.ended is not None:
             return
-        lacking = self.machine.number and self.machine.lacking(self.machine.number)
-        doubt = f"; messages up to {self.machine.number} may not have arrived" if lacking else ""
         raise Detached(
-            f"{self.machine.process} is detached from group {self.machine.group!r}: it hears no quorum of its view"
-            f"{doubt}; nothing was sent: it goes on by itself once it hears enough members again"
+            f"{self.machine.process} is detached from group {self.machine.group!r}, since it hears no quorum of its "
+            f"view: {done}{self._in_doubt}; wait for QuorumRegained, or for wait_for_members(1), and go on"
         )
+
+    @property
+    def _in_doubt(self) -> str:
+        """In words, what of what was sent is not settled. Holds the lock."""
+        number, waiting = self.machine.number, self.unnumbered
+        lacking = number > 0 and self.machine.lacking(number)
+        doubt = f"; its messages up to {number} may not have arrived, and Settled will say" if lacking else ""
+        return doubt + (f"; {waiting} more wait to be sent" if waiting else "")
 
     def _hand_over(self) -> None:
         if self._buffer:
