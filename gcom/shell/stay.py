@@ -58,6 +58,16 @@ if TYPE_CHECKING:
 
 Notice = Installed | Quorum | Settled | Suspected | Skip | Undelivered
 
+_REASONS = {  # of an end that the application did not ask for
+    "expelled": "the group went on without it",
+    "succession": "too few members were left, and another instance succeeds it",
+    "fork": "too few members are left to go on as before",
+    "merge": "another instance goes on under the group's name",
+    "dissolved": "all others have left the group",
+    "taken": "its name was another's when it came back",
+    "defect": "a defect in GCom ended this node; its traceback was printed",
+}
+
 
 class Stay:
     """One process in one group. Every field is guarded by the node's lock; `arrivals` may be popped without it."""
@@ -194,14 +204,9 @@ class Stay:
             )
         if ended.reason in ("request", "exit"):
             raise NotAMember(f"group {group!r} was left{open_ones}: join it again")
-        why = {"expelled": "the group went on without it", "dissolved": "all others have left the group"}
         advice = "join again" if self.membership.over else "it is on its way back"
-        why["succession"] = "too few members were left, and another instance succeeds it"
-        why["fork"] = "too few members are left to go on as before"
-        why["merge"] = "another instance goes on under the group's name"
-        why["defect"] = "a defect in GCom ended this node; its traceback was printed"
         raise Detached(
-            f"{self.machine.process} is detached from group {group!r}: {why[ended.reason]}{open_ones}; {advice}"
+            f"{self.machine.process} is detached from group {group!r}: {_REASONS[ended.reason]}{open_ones}; {advice}"
         )
 
     def raise_if_detached(self, done: str = "nothing was sent") -> None:

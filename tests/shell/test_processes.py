@@ -109,7 +109,7 @@ def test_a_program_that_ends_without_closing_ends(workers: Workers) -> None:
     bob.say("end")
     assert bob.end(5.0) == 0
     assert bob.errors == []
-    assert alice.told("view", number=3)["left"] == ["refused"]
+    assert alice.told("view", number=3)["left"] == ["dead"]
 
 
 @pytest.mark.slow

@@ -149,6 +149,36 @@ def test_without_rejoin_the_end_is_the_end(here: Cluster) -> None:
 
 
 @pytest.mark.slow
+def test_whose_name_was_taken_meanwhile_does_not_come_back(here: Cluster) -> None:
+    alice, bob, carol = here.members("alice", "bob", "carol")
+    with standing_still(carol):
+        until(lambda: alice.members == bob.members == ("alice", "bob"), "the expulsion")
+        other = here.node("carol").join("news", timeout_s=LIMIT_S)
+    assert next_of(carol, gcom.Departure).reason == "expelled"
+    assert next_of(carol, gcom.Departure) == gcom.Departure("taken", None)
+    with pytest.raises(gcom.Detached, match="its name was another's when it came back; join again"):
+        carol.send("late")
+    with pytest.raises(gcom.Detached):
+        carol.receive()
+    alice.send("hello")
+    assert take(other, 1)[0].text == "hello"
+
+
+@pytest.mark.slow
+def test_what_all_others_have_left_is_over_for_who_was_away(here: Cluster) -> None:
+    alice, bob, carol = here.members("alice", "bob", "carol")
+    with standing_still(carol):
+        until(lambda: alice.members == bob.members == ("alice", "bob"), "the expulsion")
+        alice.leave()
+        bob.leave()
+    while (departure := next_of(carol, gcom.Departure)).returning:
+        pass  # it hears of the view without it before it hears of the end
+    assert departure == gcom.Departure("dissolved", None)
+    with pytest.raises(gcom.Detached, match="all others have left the group; join again"):
+        carol.send("late")
+
+
+@pytest.mark.slow
 def test_a_listener_hears_of_the_end_and_of_the_return(here: Cluster) -> None:
     alice, bob, carol = here.members("alice", "bob", "carol")
     seen: list[gcom.Event] = []
