@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -22,7 +23,10 @@ LIMIT_S = 600
 def run(*command: object, cwd: Path) -> str:
     """Run a command away from the checkout and return what it printed; its status must be 0."""
     words = [str(word) for word in command]
-    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL)
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # it may name the checkout
+    done = subprocess.run(
+        words, cwd=cwd, env=env, capture_output=True, text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL
+    )
     assert done.returncode == 0, f"{words} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
     return done.stdout
 

@@ -110,12 +110,18 @@ class ViewChange:
         self._proposal: _Proposal | None = None
         self._attempt_seen = 0
         self.survivors: frozenset[Process] | None = None  # who must agree, where no quorum of the view can be again
-        self.fence = NO_BALLOT  # what was decided below it is void: none who is left has installed it
+        self.fence = NO_BALLOT  # of the succession promised last
 
     @property
     def view(self) -> View:
         assert self._view is not None, "only a member changes its view"
         return self._view
+
+    @property
+    def gone(self) -> dict[Process, str]:
+        """Who is dead, as a succession says that this process has accepted."""
+        made = self._accepted[1].succession if self._accepted[1] else None
+        return made.gone if made else {}
 
     @property
     def proposing(self) -> bool:

@@ -192,6 +192,11 @@ class Member:
         for item in frame.control:
             if isinstance(item, frames.Join) and not frame.status.view:  # who has a view does not enter
                 return self._on_join(frame.source, item, now_ms)
+            if isinstance(item, frames.Install) and frame.source in item.decision.joined:
+                # It is in the next view already; who told it may be dead, and nobody else know of that view.
+                self._on_control(frame.source, item, now_ms)
+                self._proceed(now_ms)
+                return self._reply(frame.source)
         if told := self._passage.farewells.decision(frame.source):  # it has not seen the view that goes on without it
             self._links.say(frame.source, frames.Install(told))
             self._relay_fetches(frame)
@@ -265,7 +270,7 @@ class Member:
     def _on_control(self, source: Process, item: Control, now_ms: int) -> None:
         match item:
             case frames.Install(decision, _, ballot):
-                self._passage.on_install(decision, ballot, now_ms)
+                self._passage.on_install(decision, ballot, now_ms, source)
             case frames.StateChunk():
                 self.effects += self.transfer.on_chunk(source, item, now_ms)
             case frames.StateRefused():
@@ -305,7 +310,7 @@ class Member:
                 if isinstance(item, ANSWERS):
                     self._passage.on_item(peer, item, now_ms)
                 elif isinstance(item, Install):  # it has gone on to a successor
-                    self._passage.on_install(item.decision, item.ballot, now_ms)
+                    self._passage.on_install(item.decision, item.ballot, now_ms, peer)
             if self.ended:
                 return
             self.streams.multicast.on_replied(peer)

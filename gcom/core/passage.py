@@ -156,13 +156,14 @@ class Passage:
             case _:
                 assert_never(item)
 
-    def on_install(self, decision: Decision, ballot: Ballot, now_ms: int, durable: bool = False) -> None:
-        """A value was decided, under a ballot; `durable`: the registry says so.
+    def on_install(self, decision: Decision, ballot: Ballot, now_ms: int, source: Process = "") -> None:
+        """A value was decided, under a ballot, as another process says; without a `source`, the registry does.
 
-        A late INSTALL of before a succession was promised is void: whoever decided it is dead, none who is left has
-        installed it, and they go on otherwise.
+        A late INSTALL of before a succession was promised is void where it comes from the dead: nobody who is left has
+        installed it, and they go on otherwise. Who says so and lives is in that view, so there will be no succession.
         """
-        if ballot < self._change.fence and decision.succession is None and not durable:
+        late = ballot < self._change.fence and decision.succession is None
+        if late and (source in self.grounds.detector.dead or source in self._change.gone):
             return
         if decision.view.number != self.view.number + 1:
             if self.process in decision.joined and decision.view.number > self.view.number:
@@ -184,7 +185,7 @@ class Passage:
                 if self.process in decision.view.members:
                     self._install_everywhere(decision, ballot, now_ms)
                 else:
-                    self.on_install(decision, ballot, now_ms, durable=True)
+                    self.on_install(decision, ballot, now_ms)
             case WitnessPromised(number) if number == self.view.number:
                 self._change.on_witness(answer)
                 self.ask_noted(now_ms)
@@ -328,7 +329,7 @@ class Passage:
             install = Install(decision, self._streams.serial_after(decision), ballot)
             for peer in [*self.live_others, *decision.joined]:
                 self._links.say(peer, install)
-        self.on_install(decision, ballot, now_ms, durable=True)
+        self.on_install(decision, ballot, now_ms)
 
     def _install(self, decision: Decision, now_ms: int) -> None:
         serial = self._streams.serial_after(decision)

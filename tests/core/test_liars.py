@@ -40,12 +40,12 @@ from tests.core.network import Network
 from tests.core.replicas import Replicas
 
 
-def some_and_all(end: int) -> list[ParameterSet]:
+def some_and_all(daily: int, end: int) -> list[ParameterSet]:
     """A few seeds for `make check`, some for `make test`, and the rest."""
     return [
         pytest.param(range(4), id="few"),
-        pytest.param(range(4, 24), id="some", marks=pytest.mark.slow),
-        pytest.param(range(24, end), id="all", marks=pytest.mark.soak),
+        pytest.param(range(4, daily), id="some", marks=pytest.mark.slow),
+        pytest.param(range(daily, end), id="all", marks=pytest.mark.soak),
     ]
 
 
@@ -282,7 +282,7 @@ class Victim:
 
 @pytest.mark.parametrize("at_registry", [True, False], ids=["at registry", "at leader"])
 @pytest.mark.parametrize("kind", DEFINITIONS)
-@pytest.mark.parametrize("seeds", some_and_all(100))
+@pytest.mark.parametrize("seeds", some_and_all(24, 100))
 def test_whatever_a_member_says_nothing_of_ours_breaks(
     seeds: range, kind: str, at_registry: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,7 +303,7 @@ def _is_in(net: Replicas, who: Process) -> bool:
 
 
 @pytest.mark.parametrize("victim", ["donor", "joiner"])
-@pytest.mark.parametrize("seeds", some_and_all(300))
+@pytest.mark.parametrize("seeds", some_and_all(150, 300))
 def test_whatever_is_said_of_the_state_nothing_of_ours_breaks(
     seeds: range, victim: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
