@@ -74,11 +74,12 @@ def test_a_detached_member_says_what_to_do_and_goes_on_as_it_was(members: list[g
 def test_who_waits_for_members_when_it_is_detached_is_told_of_which_message(members: list[gcom.Group]) -> None:
     alice, bob, carol = members
     with standing_still(bob, carol):
-        waits: list[Callable[[], object]] = [
-            lambda: alice.send("two", LIMIT_S, "majority"),
-            lambda: (until(lambda: alice._stay.machine.number == 2, "the message"), alice.flush(LIMIT_S)),
-        ]
-        caught = at_once(waits)
+
+        def flush() -> None:
+            until(lambda: alice._stay.machine.number == 2, "the message")
+            alice.flush(LIMIT_S)
+
+        caught = at_once([lambda: alice.send("two", LIMIT_S, "majority"), flush])
         held, flushed = map(str, caught)
         assert all(isinstance(error, gcom.Detached) for error in caught)
         assert f"message 2 of {alice.process} in group 'news' is not held by majority" in held
@@ -146,6 +147,20 @@ def test_a_leave_that_no_quorum_settles_says_what_is_open(members: list[gcom.Gro
         with pytest.raises(gcom.NotAMember, match="its messages 2 to 2 may not have arrived"):
             alice.send("three")
     until(lambda: sorted(bob.members) == sorted(carol.members) == ["bob", "carol"], "the view without it")
+
+
+@pytest.mark.slow
+def test_a_node_that_is_closed_does_not_keep_its_other_groups_waiting(here: Cluster, members: list[gcom.Group]) -> None:
+    alice, bob, carol = members
+    dave = here.node("dave").join("other", create=gcom.Definition.parse("other"))
+    other = alice._node.join("other")
+    dave.wait_for_members(2, LIMIT_S)
+    with standing_still(bob, carol):
+        next_of(alice, gcom.QuorumLost)
+        alice._node.close(0.5)
+    assert next_of(alice, gcom.Departure).reason == "exit"
+    assert next_of(other, gcom.Departure) == gcom.Departure("request", None)
+    until(lambda: dave.members == ("dave",), "the view without it")
 
 
 # two of three are killed, and the third goes on in a successor
