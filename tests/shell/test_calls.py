@@ -496,7 +496,7 @@ def test_a_caller_that_loses_its_quorum_has_what_had_come(here: Cluster) -> None
         for process in others:
             process.popen.send_signal(signal.SIGSTOP)
         results = alice.call("hi", gcom.NONE, None)
-        with pytest.raises(gcom.CallDetached, match="no quorum of its view: .*bob.* did not answer yet") as caught:
+        with pytest.raises(gcom.CallDetached, match=r"no quorum of its view: .*bob.* did not answer yet") as caught:
             results.wait(gcom.ALL, LIMIT_S)
         assert caught.value.results is results
         assert results["alice"].value == alice.process
