@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 import gcom
+from gcom.shell.membership import NOTICES_MAX
 from gcom.values import lineage
 from tests.shell.nodes import LIMIT_S, Cluster, at_once, cluster, next_of, take, until
 from tests.shell.processes import Workers
@@ -229,3 +230,22 @@ def test_what_the_last_of_three_sends_arrives_once_or_is_told_as_lost(ordering: 
         assert lineage.descends(alice.instance, instance)
         assert alice.members == ("alice",)
         alice.leave()
+
+
+@pytest.mark.xfail(
+    strict=True, reason="its join is refused by who has gone on to the successor, and does not look again"
+)
+def test_a_newcomer_enters_the_successor_of_the_instance_that_it_was_let_into(
+    here: Cluster, expect_log: Callable[[str], None]
+) -> None:
+    """1. Alice lets carol in, and leaves without a word as soon as she has that view. 2. Bob, who has not, is all that
+    is left of the view before: he has carol's word not to enter that view, and begins a successor. 3. Carol asks him.
+    """
+    expect_log("reads nothing")
+    alice, bob = here.members("alice", "bob")
+    bob.listen()
+    with alice._node.lock:
+        alice._stay._notices = NOTICES_MAX - 1
+    carol = here.node("carol").join("news", timeout_s=LIMIT_S)
+    carol.listen()
+    until(lambda: sorted(bob.members) == sorted(carol.members) == ["bob", "carol"], "one view of the two")
