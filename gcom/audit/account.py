@@ -25,9 +25,11 @@ def add_prints(mine: Fingerprints, theirs: Fingerprints) -> None:
 class Account:
     """What one process's log, or a part of it, says of one (group, instance).
 
-    `sent_in` and `heard_in` are, of each view, the numbers sent, and delivered of each sender where the record's views
-    agree with one another and with the view in force. `dependent_from` is for each other process the first own number
-    that was sent after something of it had been delivered.
+    `digested` and `heard_digested` are the numbers sent, and delivered of each sender, that have digests. `sent_in` and
+    `heard_in` are, of each view, the numbers sent, and delivered of each sender where the record's views agree with one
+    another and with the view in force. `dependent_from` is for each other process the first own number that was sent
+    after something of it had been delivered. `unplaced` are clocks that are wrong if the other process is in the view,
+    where this part of the log does not tell: by view, other process, and whether a gap hides the view's record.
     """
 
     process: str
@@ -52,8 +54,16 @@ class Account:
     late_serials: frozenset[int] = frozenset()  # buckets in which a serial is not above all before it
     sent_digests: Fingerprints = field(default_factory=dict)
     heard_digests: Fingerprints = field(default_factory=dict)
+    digested: Intervals = field(default_factory=Intervals)
+    heard_digested: dict[str, Intervals] = field(default_factory=dict)
     dependent_from: dict[str, int] = field(default_factory=dict)
+    unplaced: dict[tuple[int, str, bool], Tally] = field(default_factory=dict)
     timeline: Timeline = field(default_factory=Timeline)
+    # For CONTINUITY (continuity.py): the end of the stay, what was settled then, and what an instance's successor owes.
+    end: Record = field(default_factory=dict)
+    left_with: dict[str, Intervals] = field(default_factory=dict)
+    confirmed: dict[tuple[int, str], Intervals] = field(default_factory=dict)  # by view and `by`
+    adopts: list[Record] = field(default_factory=list)
 
     def tally(self, rule: str) -> Tally:
         return self.tallies.setdefault(rule, Tally())

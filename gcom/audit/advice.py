@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gcom.audit.result import Result
+from gcom.audit.continuity import RULE
+from gcom.audit.result import GroupResult, Result
 from gcom.trace.segment import folder_name
 
 _NAMED = 5  # processes in one line
@@ -25,18 +26,27 @@ def advice_of(result: Result) -> list[str]:
     if absent:
         found.append(f"No log of {_names(absent)} is here: name the folder that has it beside the others.")
     found += _of_gaps(result, [who for who, state in sorted(result.coverage.items()) if state == "lost"])
+    files = [each for each in result.unread if each in result.notes]
+    if files and result.groups:
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        found.append(f"A log could not be read, nor whose it is: {files[0]}{more}. {_WHOLE}.")
     unfinished = sorted(who for who, state in result.coverage.items() if state in ("open", "torn"))
-    cut = {who: note for who in unfinished for note in result.notes if _is_about(note, who)}
-    if cut:
-        found.append(f"Records are missing in the log of {_names([*cut])}: {next(iter(cut.values()))}. {_WHOLE}.")
-    if running := [who for who in unfinished if who not in cut]:
+    if unfinished:
         found.append(
-            f"No close ends the log of {_names(running)}: if it still runs, audit again when it has left; if it "
+            f"No close ends the log of {_names(unfinished)}: if it still runs, audit again when it has left; if it "
             f"crashed, its last records are lost, and {_ACCEPT}."
         )
     if any(rule.expected and "--exact" in (rule.reason or "") for group in doubted for rule in group.rules):
         found.append("The quick plan has looked at a part of a large group: the same with --exact looks at all.")
+    found += _of_instances(doubted)
     return found or [f"The logs do not tell more: {_ACCEPT}."]
+
+
+def _of_instances(doubted: list[GroupResult]) -> list[str]:
+    """Instances of one name of which the logs do not tell what followed what."""
+    names = sorted({each.group for each in doubted if each.reason is not None and each.reason.startswith(RULE)})
+    about = f"What followed what in {_names(names)} is not told: name the folders that have the logs of all instances"
+    return [f"{about}; of several that an older GCom wrote, or of runs that are strangers, {_ACCEPT}."] if names else []
 
 
 def _of_gaps(result: Result, lost: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gcom.audit.causality import Dependencies
 from gcom.audit.files import read_file
-from gcom.audit.place import Key, comparable_state
+from gcom.audit.place import Key, Reached, reached_by
 from gcom.audit.reading import Listing, open_segment, read_opening
 from gcom.audit.records import Record
 from gcom.audit.scanner import Scanner
@@ -17,21 +17,25 @@ from gcom.audit.tape import Tape
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Segments of one process that one scanner goes through in order; from the log's beginning if `first`."""
+    """Segments of one process that one scanner goes through in order: from the log's beginning if `first`, to its end
+    if `last`.
+    """
 
     process: str
     paths: tuple[str, ...]
     first: bool = True
+    last: bool = True
 
 
 @dataclass(slots=True)
 class Catalogue:
-    """`openings` are by path; `notes` tell of files that are no segments."""
+    """`openings` are by path; `notes` tell of files that are no segments, `unread` of those that may have been some."""
 
     paths: dict[str, list[str]] = field(default_factory=dict)
     openings: dict[str, Opening] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
 
 
 def catalogue(listing: Listing) -> Catalogue:
@@ -42,6 +46,7 @@ def catalogue(listing: Listing) -> Catalogue:
         opening, wrong = read_opening(path)
         if opening is None:
             found.notes.append(f"{path}:1: {wrong}")
+            found.unread.append(found.notes[-1])
         else:
             found.openings[path] = opening
             by_process[opening.process].append((opening.segment, path))
@@ -74,8 +79,9 @@ class Scanned:
     scanner: Scanner
     torn: bool
     exited: bool
-    begins: dict[Key, tuple[object, ...]] = field(default_factory=dict)
-    ends: dict[Key, tuple[object, ...]] = field(default_factory=dict)
+    rotated: bool = False  # the last segment is whole, and says that another follows
+    begins: dict[Key, Reached] = field(default_factory=dict)
+    ends: dict[Key, Reached] = field(default_factory=dict)
     begins_at: int = 0
     ends_at: int = 0
 
@@ -103,11 +109,13 @@ def scan(
         previous = segment.opening.segment
     assert scanned is not None, "a chain has a path"
     scanner = scanned.scanner
+    if chain.last and scanned.rotated:
+        scanner.lose_segment(f"{chain.paths[-1]}: {chain.process} went on after it, and the next segment is missing")
     scanner.finish()
     scanned.ends_at = scanner.expected
     for key, place in scanner.places.items():
         if place.view is not None:
-            scanned.ends[key] = place.as_state(chain.process)
+            scanned.ends[key] = place.reached(chain.process)
     return scanned
 
 
@@ -119,7 +127,7 @@ def _begun(chain: Chain, opening: Opening | None, scanner: Scanner) -> Scanned:
     """With the state that the opening says, where the chain does not begin at the log's beginning."""
     scanned = Scanned(scanner, torn=False, exited=False, begins_at=1 if opening is None else opening.at)
     for group, each in (_states(opening) or {}).items():
-        scanned.begins[group, each.get("instance", "")] = comparable_state(each, chain.process)
+        scanned.begins[group, each.get("instance", "")] = reached_by(each, chain.process)
     return scanned
 
 
@@ -132,6 +140,8 @@ def _feed(scanner: Scanner, scanned: Scanned, segment: Segment, previous: int, *
         if missing:
             scanner.notes.append(f"{segment.path}: segment {previous + 1} of {scanner.process} is missing before it")
         scanner.feed(segment, missing, first)
-        scanner.notes += [segment.cut] if segment.cut else []
+        if segment.cut:
+            scanner.lose_segment(segment.cut)
     scanned.torn = segment.torn
     scanned.exited = segment.closing is not None and segment.closing.exited
+    scanned.rotated = segment.closing is not None and not segment.closing.exited and not segment.damage

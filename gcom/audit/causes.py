@@ -30,6 +30,7 @@ ROOT_FIRST = (
     "SENDING_VIEW",
     "AGREEMENT",
     "SELF_DELIVERY",
+    "CONTINUITY",
     "FIFO",
     "CAUSAL",
     "SERIAL_UNIQUE",
@@ -39,6 +40,7 @@ ROOT_FIRST = (
     "TOTAL_GAP_FREE",
     "CLOCK",
 )
+_NUMBERS = 1_000  # from each end of what is missing
 _VIEWS = 100  # that a jump passes over, at most
 
 
@@ -56,6 +58,9 @@ def marks_of(rule: str, example: Example) -> set[Mark]:
             found.add(("message", example["sender"], min(example["mine"], example["theirs"]) + 1))
         case "AGREEMENT" | "SELF_DELIVERY":
             found.add(("hole", process, view))
+            found |= {("message", example["sender"], number) for number in _missing(example)}
+        case "SERIAL_CONTIGUOUS" if example.get("kind") == "start":
+            found |= {("hole", who, view - 1) for who in processes_in(rule, example)}  # what one lacks there
         case "SERIAL_CONTIGUOUS" if example["serial"] > example["before"] + 1:
             found |= {("hole", process, each) for each in (view, view - 1)}  # seen at the next delivery
         case "TOTAL_GAP_FREE":
@@ -67,6 +72,14 @@ def marks_of(rule: str, example: Example) -> set[Mark]:
             found |= {("view", who, each) for who in processes_in(rule, example) for each in (*passed, view)}
         case "SENDING_VIEW" if example.get("kind") != "sent":
             found.add(("view", process, view))
+    return found
+
+
+def _missing(example: Example) -> list[int]:
+    """The numbers that are missing; of long ranges both ends, whose neighbours other violations name."""
+    found: list[int] = []
+    for first, last in example.get("missing", ()):
+        found += {*range(first, min(last, first + _NUMBERS) + 1), *range(max(first, last - _NUMBERS), last + 1)}
     return found
 
 

@@ -57,18 +57,16 @@ def in_one_view_each(group: Group) -> bool:
     if has_duplicates(group):
         return False
     by_view: dict[str, dict[int, Intervals]] = defaultdict(dict)
-    everywhere: dict[str, Intervals] = {}
     for account in group.accounts.values():
+        labelled: dict[str, Intervals] = {}  # of each sender, as the view in force
         for (sender, view), numbers in account.heard_in.items():
             by_view[sender][view] = by_view[sender].get(view, Intervals()).union(numbers)
-        for sender, numbers in account.delivered.items():
-            everywhere[sender] = everywhere.get(sender, Intervals()).union(numbers)
-    for sender, numbers in everywhere.items():
+            labelled[sender] = labelled.get(sender, Intervals()).union(numbers)
+        if labelled != account.delivered:
+            return False
+    for views in by_view.values():
         heard = Intervals()
-        for each in by_view[sender].values():
-            if any(heard.add(first, last) for first, last in each):
-                return False
-        if heard != numbers:
+        if any(heard.add(first, last) for each in views.values() for first, last in each):
             return False
     return True
 

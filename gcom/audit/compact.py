@@ -39,6 +39,7 @@ def to_parquet(segment: Segment, target: Path) -> None:
         "torn": segment.torn,
         "damage": segment.damage,
         "sealed": segment.sealed,
+        "worn": segment.worn,
         "keys": rows.keys,
         "senders": rows.senders,
         "clocks": list(rows.clock),
@@ -85,7 +86,8 @@ def from_parquet(path: str) -> Segment | str:
     _read_clocks(rows, table["clock"], about["clocks"])
     closing = None if about["closing"] is None else Closing(**about["closing"])
     opening = Opening(**about["opening"])
-    return Segment(path, opening, rows, closing, about["torn"], about["damage"], about.get("sealed", False))
+    worn = about.get("worn", "")
+    return Segment(path, opening, rows, closing, about["torn"], about["damage"], about.get("sealed", False), worn)
 
 
 def _read_clocks(rows: Rows, column: pa.ChunkedArray, names: list[str]) -> None:

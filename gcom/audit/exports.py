@@ -45,9 +45,10 @@ def junit_of(result: Result, *, allow_unknown: bool = False) -> bytes:
     for group in result.groups:
         accepted = allow_unknown or (group.group, group.instance) not in deciding
         root.append(_suite(group, "skipped" if accepted else "error"))
-    if not result.groups:
+    if not result.groups or result.unread:
         suite = Xml.SubElement(root, "testsuite", name="logs")
-        _tell(_case(suite, "logs", "groups"), "skipped" if allow_unknown else "error", "the logs tell of no group")
+        reason = "\n".join(result.unread) or "the logs tell of no group"
+        _tell(_case(suite, "logs", "groups"), "skipped" if allow_unknown else "error", reason)
         _count(suite)
     _count(root)
     Xml.indent(root)

@@ -132,8 +132,15 @@ class Finder:
 
         return self._find(process, key, lambda _: False, here)
 
-    def whole(self, process: str, key: Key) -> Iterator[Spot | Hole]:
-        """All that the process's log says of the group, as far as it is believed, and where something is missing."""
+    def key(self, spot: Spot) -> Key:
+        """The (group, instance) that the record is of."""
+        segment = self._segment(spot.path)
+        assert segment is not None, "the spot was found in it"
+        key: Key = segment.rows.keys[segment.rows.key[spot.row]]
+        return key
+
+    def whole(self, process: str, *keys: Key) -> Iterator[Spot | Hole]:
+        """All that the process's log says of the groups, as far as it is believed, and where something is missing."""
         expected, previous, missing = 1, -1, False
         for path in self._catalogue.paths.get(process, ()):
             opening, segment = self._catalogue.openings[path], self._segment(path)
@@ -144,7 +151,7 @@ class Finder:
                 yield Hole(opening.state)
             expected, previous, missing = opening.at, opening.segment, False
             rows = only_forward(segment.rows, expected)
-            mine = set(_rows_of(segment, key).tolist())
+            mine = {row for key in keys for row in _rows_of(segment, key).tolist()}
             for row in range(len(rows)):
                 if rows.kind[row] == BAD:
                     missing = True
@@ -156,7 +163,7 @@ class Finder:
                 missing, expected = False, int(rows.at[row] + rows.count[row])
                 if row in mine:
                     yield Spot(path, row)
-            missing |= segment.closing is not None and segment.closing.at > expected
+            missing |= bool(segment.cut) or (segment.closing is not None and segment.closing.at > expected)
 
     def around(self, spot: Spot, key: Key, before: int, after: int) -> list[Event]:
         """The group's records from `before` before the spot to `after` behind it, from the files next to it too."""
@@ -277,7 +284,7 @@ def _of(mine: Ints, chosen: NDArray[np.bool_]) -> Ints:
 def _rows_of(segment: Segment, key: Key) -> Ints:
     rows = segment.rows
     code = rows.keys.index(key) if key in rows.keys else -2
-    mine: Ints = np.flatnonzero((rows.key == code) & (rows.kind <= ELECT))
+    mine: Ints = np.flatnonzero((rows.key == code) & ((rows.kind <= ELECT) | (rows.kind > BAD)))
     return mine
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from gcom.audit.account import Account, add_prints
 from gcom.audit.hashing import BUCKET
 from gcom.audit.intervals import Intervals
-from gcom.audit.place import Key, Section
+from gcom.audit.lineage import join_lineage
+from gcom.audit.place import Key, Section, Tally
 
 
 @dataclass(slots=True)
@@ -55,6 +56,10 @@ class Group:
                 found[section.view, section.next].append((who, section))
         return found
 
+    def ends_nowhere(self) -> bool:
+        """Whether no log tells how anybody went on from a view, or that it did not: then no class has a member."""
+        return not self.classes() and not any(self.closed(who) for who in self.accounts)
+
     def members(self) -> dict[int, list[str]]:
         """Of each view, as the first says that tells."""
         found: dict[int, list[str]] = {}
@@ -88,6 +93,8 @@ def join(one: Account, other: Account) -> Account:
     _add_numbers(one.heard_in, other.heard_in)
     _add_numbers(one.delivered, other.delivered)
     _add_numbers(one.skipped, other.skipped)
+    _add_numbers(one.heard_digested, other.heard_digested)
+    one.digested = one.digested.union(other.digested)
     one.known_sent = max(one.known_sent, other.known_sent)
     for who, number in other.highest.items():
         one.highest[who] = max(number, one.highest.get(who, 0))
@@ -103,7 +110,10 @@ def join(one: Account, other: Account) -> Account:
     one.last_serial = max(one.last_serial, other.last_serial)
     for who, number in other.dependent_from.items():
         one.dependent_from.setdefault(who, number)
+    for view, tally in other.unplaced.items():
+        one.unplaced.setdefault(view, Tally()).add(tally)
     one.timeline.add(other.timeline)
+    join_lineage(one, other)
     return one
 
 

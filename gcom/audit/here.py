@@ -19,7 +19,12 @@ Seeds = tuple[int, int]
 
 
 def run_here(
-    catalogue: Catalogue, chain_bytes: int = sys.maxsize, most: int = MOST, seeds: Seeds | None = None
+    catalogue: Catalogue,
+    chain_bytes: int = sys.maxsize,
+    most: int = MOST,
+    seeds: Seeds | None = None,
+    *,
+    all_rules: bool = False,
 ) -> Outcome:
     """What `job.run` answers; `seeds` are those of the fingerprints, drawn if not given."""
     seeds = seeds or (secrets.randbits(64), secrets.randbits(64))
@@ -38,7 +43,7 @@ def run_here(
         for key, account in each.scanner.accounts.items():
             accounts[key][index] = account
     coverage = stages.coverages(catalogue, summaries)
-    judgements = [stages.judged(key, of, coverage, most) for key, of in sorted(accounts.items())]
+    judgements = [stages.judged(key, of, coverage, most, all_rules=all_rules) for key, of in sorted(accounts.items())]
     for judgement in judgements:
         if judgement.deliveries > most:
             _look_at_part(judgement, chains, coverage, seeds, most)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from gcom.audit.causes import ROOT_FIRST, Example, Mark, ends_of, holes_in, marks_of, messages_in, processes_in
+from gcom.audit.continuity import sentence
 from gcom.audit.judging import Judgement
 
 
@@ -106,7 +107,8 @@ def _units(judgement: Judgement, rule: str) -> list[_Unit]:
     units = []
     for _, examples in sorted(by_process.items()):
         marks = {mark for example in examples for mark in marks_of(rule, example)}
-        ordered = sorted(examples, key=lambda example: example.get("at", 0))
+        # What is only seen where views begin has its cause elsewhere.
+        ordered = sorted(examples, key=lambda each: (each.get("kind") == "start", each.get("at", 0)))
         units.append(_Unit(rule, ordered, marks, len(examples) + rest))
         rest = 0
     return units
@@ -220,10 +222,21 @@ def _unique(e: Example) -> str:
     return f"{_said(e).capitalize()} has serial {where}."
 
 
+def _contiguous(e: Example) -> str:
+    if e.get("kind") == "start":
+        return (
+            f"{e['process']} installed view {e['view']} after serial {e['before']}, "
+            f"{e['other']} after serial {e['serial']}."
+        )
+    return f"{e['process']} went from serial {e['before']} to serial {e['serial']}."
+
+
 def _sending_view(e: Example) -> str:
     if e.get("kind") == "sent":
         return f"{e['process']} delivered {_said(e)} in view {e['view']}, but it was sent in view {e['sent_view']}."
     force = "no view" if e.get("in_force") is None else f"view {e['in_force']}"
+    if e.get("kind") == "send":
+        return f"{e['process']} sent its number {e['number']} with view {e['view']}, while {force} was in force there."
     return (
         f"{e['process']} delivered {_said(e)} with view {e['view']} and sending view {e['sent_view']}, "
         f"while {force} was in force there."
@@ -236,6 +249,8 @@ def _views(e: Example) -> str:
             return f"{e['process']} installed view {e['view']}, of which it or the leader is no member."
         case "jump":
             return f"{e['process']} installed view {e['view']} right after view {e['before']}."
+        case "again":
+            return f"{e['process']} installed view {e['view']} after the end of its stay."
         case _:
             return f"View {e['view']} at {e['process']} is not what {e['other']} installed under that number."
 
@@ -271,9 +286,10 @@ _SENTENCES: dict[str, Callable[[Example], str]] = {
     "TOTAL": _total,
     "TOTAL_GAP_FREE": _gap_free,
     "SERIAL_UNIQUE": _unique,
-    "SERIAL_CONTIGUOUS": lambda e: f"{e['process']} went from serial {e['before']} to serial {e['serial']}.",
+    "SERIAL_CONTIGUOUS": _contiguous,
     "SENDING_VIEW": _sending_view,
     "VIEW_AGREEMENT": _views,
     "VIRTUAL_SYNCHRONY": _synchrony,
+    "CONTINUITY": sentence,
     "ONE_LEADER": lambda e: f"View {e['view']} has more than one leader: {', '.join(e['leaders'])}.",
 }

@@ -52,11 +52,13 @@ def run(
     kept: Kept | None = None,
     most: int = MOST,
     tell: Callable[[str], object] = str,
+    *,
+    all_rules: bool = False,
 ) -> Outcome:
     """The quick plan: certificates first, messages only where they differ. With `kept`, only new segments are read.
 
     A chain has about `chain_bytes`; a group of up to `most` deliveries is looked at message by message, in one task.
-    `tell` hears what begins.
+    `tell` hears what begins. With `all_rules` messages are looked at for what a group does not promise, too.
     """
     seeds = (secrets.randbits(64), secrets.randbits(64)) if kept is None else kept.seeds
     chains = stages.chains_of(catalogue, chain_bytes if kept is None else 1)
@@ -76,7 +78,7 @@ def run(
         accounts = accounts.where(~accounts.process.isin(again)).unionByName(whole)
     coverage = stages.coverages(catalogue, summaries)
     tell("comparing what the processes say")
-    judgements = _judge(accounts, coverage, most)
+    judgements = _judge(accounts, coverage, most, all_rules=all_rules)
     tell("looking at messages where accounts differ")
     small = [each for each in judgements if each.deliveries <= most]
     _look_closer(spark, small, catalogue, coverage, seeds)
@@ -115,7 +117,8 @@ def _scan_new(spark: Any, chains: list[Chain], catalogue: Catalogue, kept: Kept)
     rows: list[tuple[Any, ...]] = []
     new = []
     for index, chain in enumerate(chains):
-        known = kept.get(chain.paths[0], catalogue.sizes[chain.paths[0]]) if len(chain.paths) == 1 else None
+        (path, *more) = chain.paths
+        known = kept.get(path, catalogue.sizes[path], last=chain.last) if not more else None
         if known is None:
             new.append(index)
         else:
@@ -124,7 +127,7 @@ def _scan_new(spark: Any, chains: list[Chain], catalogue: Catalogue, kept: Kept)
         chain = chains[index]
         rows += [(*names, index, payload) for *names, payload in found]
         if len(chain.paths) == 1:
-            kept.put(chain.paths[0], catalogue.sizes[chain.paths[0]], found)
+            kept.put(chain.paths[0], catalogue.sizes[chain.paths[0]], found, last=chain.last)
     return spark.createDataFrame(rows, ACCOUNTS)
 
 
@@ -164,11 +167,12 @@ def _summaries(accounts: Any) -> dict[str, list[Summary]]:
 # Stage 2
 
 
-def _judge(accounts: Any, coverage: dict[str, str], most: int) -> list[Judgement]:
+def _judge(accounts: Any, coverage: dict[str, str], most: int, *, all_rules: bool) -> list[Judgement]:
     def judge_group(table: pa.Table) -> pa.Table:
         rows = sorted(table.select(["chain", "payload"]).to_pylist(), key=lambda row: row["chain"])
         key = _key_of(table)
-        found = stages.judged(key, {row["chain"]: unpack(row["payload"]) for row in rows}, coverage, most)
+        of = {row["chain"]: unpack(row["payload"]) for row in rows}
+        found = stages.judged(key, of, coverage, most, all_rules=all_rules)
         return _judgement_row(key, found)
 
     of_groups = accounts.where(accounts.group.isNotNull()).groupBy("group", "instance")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from gcom.audit.account import Fingerprints, add_prints
@@ -23,7 +24,10 @@ from gcom.audit.certificates import (
 )
 from gcom.audit.groups import Group
 from gcom.audit.history import History, history_of
+from gcom.audit.installed import judge_first_serials, judge_views
 from gcom.audit.intervals import Intervals
+from gcom.audit.lacks import lack_of
+from gcom.audit.lineage import INTO, StayAccount, stay_of
 from gcom.audit.place import Key, Section, Tally
 
 RULES = (
@@ -43,10 +47,12 @@ RULES = (
     "VIEW_AGREEMENT",
     "VIRTUAL_SYNCHRONY",
     "ONE_LEADER",
+    "CONTINUITY",
 )
 MOST = 4_000_000  # deliveries of one group up to which a closer look takes them all
+_RANGES = 16  # of numbers that one example tells
 _UNTOLD_ONLY = ("CLOCK", "SERIAL_CONTIGUOUS")  # a gap that a state makes up for hides nothing from these
-_ALWAYS = ("NO_CREATION", "NO_DUPLICATION", "SENDING_VIEW", "CLOCK", "VIEW_AGREEMENT", "ONE_LEADER")
+_ALWAYS = ("NO_CREATION", "NO_DUPLICATION", "SENDING_VIEW", "CLOCK", "VIEW_AGREEMENT", "ONE_LEADER", "CONTINUITY")
 _RELIABLE = ("SELF_DELIVERY", "AGREEMENT", "VIRTUAL_SYNCHRONY")
 _TOTAL = ("TOTAL", "SERIAL_UNIQUE", "SERIAL_CONTIGUOUS")
 _BY_ORDERING: dict[str, tuple[str, ...]] = {
@@ -90,11 +96,13 @@ class Judgement:
     processes: list[str]
     views: int
     deliveries: int
-    serials_missing: bool
     members: dict[int, list[str]]  # by view
     looks: list[Look] = field(default_factory=list)
     chains: dict[int, list[Any]] = field(default_factory=dict)  # of a large group: what each chain has (partial.py)
     history: History = field(default_factory=History)
+    sends: int = 0
+    lacks: str = ""  # why a promise that nothing breaks is not shown to be kept, where the logs could have shown it
+    stays: list[StayAccount] = field(default_factory=list)  # for CONTINUITY, which is judged over all instances
 
     def add(self, found: dict[str, Tally]) -> None:
         """Take over what a closer look found, by rule."""
@@ -111,8 +119,11 @@ def expected_rules(definition: dict[str, Any], digests: bool) -> frozenset[str]:
     return frozenset(rules)
 
 
-def judge(group: Group, most: int = MOST) -> Judgement:
-    """Orders of more than `most` deliveries are compared as sets first, where this settles them."""
+def judge(group: Group, most: int = MOST, *, all_rules: bool = False) -> Judgement:
+    """Orders of more than `most` deliveries are compared as sets first, where this settles them.
+
+    Without `all_rules` no messages are asked for where only rules that the group does not promise need them.
+    """
     accounts = group.accounts
     tallies = {rule: Tally() for rule in RULES}
     for who, account in sorted(accounts.items()):
@@ -131,17 +142,21 @@ def judge(group: Group, most: int = MOST) -> Judgement:
         processes=sorted({*group.accounts, *group.gaps}),
         views=len({view["view"] for account in accounts.values() for view in account.views}),
         deliveries=sum(account.deliveries for account in accounts.values()),
-        serials_missing=any(account.deliveries_without_serial for account in accounts.values()),
         members=group.members(),
         history=history_of(accounts),
+        sends=sum(len(account.sent) for account in accounts.values()),
+        stays=[stay_of(each, has_gap=bool(group.gaps.get(who))) for who, each in sorted(accounts.items())],
     )
     _add_gaps(group, tallies)
+    _judge_unplaced_clocks(group, tallies["CLOCK"])
     _judge_creation(group, tallies["NO_CREATION"])
     _judge_sent_views(group, tallies["SENDING_VIEW"])
     _judge_self_delivery(group, tallies["SELF_DELIVERY"])
     _judge_agreement(group, tallies["AGREEMENT"])
     _judge_synchrony(group, tallies["VIRTUAL_SYNCHRONY"])
-    _judge_views(group, tallies)
+    judge_first_serials(group, tallies["SERIAL_CONTIGUOUS"])
+    judge_views(group, tallies)
+    judgement.lacks = lack_of(group, judgement.expected, tallies)
     large = judgement.deliveries > most
     judgement.looks = [
         *_look_at_integrity(group, tallies["INTEGRITY"]),
@@ -150,9 +165,18 @@ def judge(group: Group, most: int = MOST) -> Judgement:
     ]
     judgement.looks += _look_at_total(group, tallies["TOTAL"], judgement.looks, large=large)
     judgement.looks += _look_at_causality(group, tallies, judgement.looks)
+    if not all_rules:
+        _pass_over_unpromised(judgement)
     if large:
         _leave_to_exact(judgement)
     return judgement
+
+
+def _pass_over_unpromised(judgement: Judgement) -> None:
+    """What decides nothing is not worth reading the logs once more."""
+    for rule in {look.rule for look in judgement.looks} - judgement.expected:
+        judgement.tallies[rule].doubt(1, "not promised, and it takes the messages themselves: --all-rules judges it")
+    judgement.looks = [look for look in judgement.looks if look.rule in judgement.expected]
 
 
 def _leave_to_exact(judgement: Judgement) -> None:
@@ -171,6 +195,22 @@ def _add_gaps(group: Group, tallies: dict[str, Tally]) -> None:
             for rule, tally in tallies.items():
                 if rule != "INTEGRITY" and not (told and rule in _UNTOLD_ONLY):
                     tally.doubt(1, reason)
+
+
+def _judge_unplaced_clocks(group: Group, tally: Tally) -> None:
+    """CLOCK of those in a view whose record is not where the clock is: it stands before, or in the logs of others."""
+    members = group.members()
+    for who, account in sorted(group.accounts.items()):
+        own = {view["view"]: view["members"] for view in account.views}
+        for (view, other, hidden), found in sorted(account.unplaced.items()):
+            inside = (members if hidden else own).get(view)
+            if inside is None:
+                tally.doubt(found.violations, f"no log tells who is in view {view}, which {who} was in")
+            elif other in inside:
+                for example in found.examples:
+                    example.setdefault("process", who)
+                found.spread.name(who)
+                tally.add(found)
 
 
 def _judge_creation(group: Group, tally: Tally) -> None:
@@ -218,7 +258,13 @@ def _judge_self_delivery(group: Group, tally: Tally) -> None:
         tally.evaluated += len(section.sends)
         missing = section.sends.minus(section.settled.get(who, Intervals()))
         if missing:
-            tally.violate(len(missing), process=who, sender=who, number=missing.lowest, view=section.view)
+            more = {"number": missing.lowest, "missing": _ranges(missing), "view": section.view}
+            tally.violate(len(missing), process=who, sender=who, **more)
+
+
+def _ranges(numbers: Intervals) -> list[list[int]]:
+    """The first of them."""
+    return [[first, last] for first, last in islice(numbers, _RANGES)]
 
 
 def _judge_agreement(group: Group, tally: Tally) -> None:
@@ -226,8 +272,9 @@ def _judge_agreement(group: Group, tally: Tally) -> None:
     everyone: dict[int, list[tuple[str, Section]]] = defaultdict(list)
     for who, section in group.sections():
         everyone[section.view].append((who, section))
-    for (view, _), members in sorted(group.classes().items(), key=str):
-        heard = everyone[view] if safe else members
+    for (view, following), members in sorted(group.classes().items(), key=str):
+        # Where a quorum died for good, what only it had is gone: of who goes over, CONTINUITY says what is owed.
+        heard = everyone[view] if safe and not str(following).startswith(INTO) else members
         if len(heard) < 2:
             continue
         tally.evaluated += 1
@@ -242,7 +289,8 @@ def _judge_agreement(group: Group, tally: Tally) -> None:
                 if missing:
                     number = missing.lowest
                     other = next(p for p, s in heard if number in s.delivered.get(sender, Intervals()))
-                    tally.violate(len(missing), process=who, sender=sender, number=number, view=view, other=other)
+                    more = {"number": number, "missing": _ranges(missing), "view": view, "other": other}
+                    tally.violate(len(missing), process=who, sender=sender, **more)
 
 
 def _judge_synchrony(group: Group, tally: Tally) -> None:
@@ -278,32 +326,6 @@ def _judge_starts(group: Group, tally: Tally) -> None:
                 number = max(start[sender], first[sender])  # that only one of them has settled
                 more = {"other": one, "mine": start[sender], "theirs": first[sender], "number": number}
                 tally.violate(1, kind="start", process=who, sender=sender, view=view, **more)
-
-
-def _judge_views(group: Group, tallies: dict[str, Tally]) -> None:
-    agreed: dict[int, dict[str, Any]] = {}
-    leaders: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
-    for _, account in sorted(group.accounts.items()):
-        for view in account.views:
-            other = agreed.setdefault(view["view"], view)
-            if _substance(view) != _substance(other):
-                more = {"at": view["at"], "file": view["file"], "line": view["line"], "other": other["process"]}
-                tallies["VIEW_AGREEMENT"].violate(1, kind="differs", process=view["process"], view=view["view"], **more)
-        for record in (*account.views, *account.elects):
-            leaders[record["view"]].setdefault(record["leader"], record)
-    for view_number, named in sorted(leaders.items()):
-        tallies["ONE_LEADER"].evaluated += 1
-        if len(named) > 1:
-            one, other = list(named.values())[:2]
-            more = {"leaders": sorted(named), "other": one["process"]}
-            where = {"at": other["at"], "file": other["file"], "line": other["line"]}
-            tallies["ONE_LEADER"].violate(1, process=other["process"], view=view_number, **where, **more)
-
-
-def _substance(view: dict[str, Any]) -> tuple[object, ...]:
-    members = tuple(sorted(set(view["members"])))
-    rest = (view["leader"], view["ordering"], view["multicast"])
-    return (members, *rest, view.get("safe", False), view.get("netsplit", "PRIMARY"))
 
 
 def _look_at_integrity(group: Group, tally: Tally) -> list[Look]:

@@ -1,7 +1,8 @@
 """`--incremental STATE`: what was found of sealed segments is kept, so that only new ones are read.
 
-A segment is known again by its path, its size, and when it was last written. What is kept holds fingerprints, so the
-folder keeps their seeds too. A file that another version wrote, or that is damaged, is as good as none.
+A segment is known again by its path, its size, when it was last written, and whether it was its log's last. What is
+kept holds fingerprints, so the folder keeps their seeds too. A file that another version wrote, or that is damaged, is
+as good as none.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from gcom.audit.files import is_remote, local
 from gcom.audit.wire import pack, unpack
 from gcom.errors import BadValue
 
-_VERSION = 5
+_VERSION = 6
 _MARK = "gcom-audit-state"
 
 
@@ -35,21 +36,21 @@ class Kept:
             _write(mark, found)
         self.seeds: tuple[int, int] = (found[1], found[2])
 
-    def get(self, path: str, size: int) -> Any:
+    def get(self, path: str, size: int, *, last: bool) -> Any:
         """What `put` was given, or None."""
-        found = _read(self._file(path, size))
+        found = _read(self._file(path, size, last=last))
         if found is None or len(found) != 3 or found[:2] != (_VERSION, self.seeds):
             return None
         return found[2]
 
-    def put(self, path: str, size: int, thing: Any) -> None:
+    def put(self, path: str, size: int, thing: Any, *, last: bool) -> None:
         """Keep `thing` of a sealed segment; what is still written to is not kept."""
         if not path.rpartition("/")[2].startswith("."):
-            _write(self._file(path, size), (_VERSION, self.seeds, thing))
+            _write(self._file(path, size, last=last), (_VERSION, self.seeds, thing))
 
-    def _file(self, path: str, size: int) -> Path:
+    def _file(self, path: str, size: int, *, last: bool) -> Path:
         written = 0 if is_remote(path) else local(path).stat().st_mtime_ns
-        name = hashlib.sha256(f"{path} {size} {written}".encode()).hexdigest()
+        name = hashlib.sha256(f"{path} {size} {written} {last}".encode()).hexdigest()
         return self._folder / name[:2] / name[2:]
 
 

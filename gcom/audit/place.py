@@ -68,12 +68,29 @@ class Section:
 
 
 @dataclass(slots=True)
+class Reached:
+    """How far a process had come in a group; `members` are None where they are not known."""
+
+    numbers: tuple[object, ...]
+    clock: dict[str, int]
+    members: tuple[str, ...] | None
+
+    def leads_to(self, other: Reached) -> bool:
+        """Whether the other says the same; of clocks, of the members: older logs lack those who left."""
+        named = {*self.clock, *other.clock} if self.members is None else {*self.members}
+        clocks = ({who: n for who, n in each.clock.items() if who in named} for each in (self, other))
+        return self.numbers == other.numbers and next(clocks) == next(clocks)
+
+
+@dataclass(slots=True)
 class Place:
     """`certain` is false after a gap until a state tells what was lost. None stands for what a gap has hidden."""
 
     certain: bool = True
     present: bool = False  # something of the group was seen
     ended: bool = False
+    left: bool = False  # the end of the stay was seen: none follows
+    outside: bool = False  # messages lie outside of the stay: a state tells nothing of them
     view: int | None = None
     last_view: int | None = 0
     members: tuple[str, ...] | None = ()  # None: of a view whose record is not in what is scanned, or in a gap
@@ -85,6 +102,15 @@ class Place:
     heard: dict[str, int] = field(default_factory=dict)  # highest number delivered from each, or in base
     told: dict[str, int] = field(default_factory=dict)  # the logged clock, changes applied
     since_gap: dict[str, int] | None = None  # the first number delivered from each sender since a gap
+
+    @property
+    def in_force(self) -> int | None:
+        """The view; None outside of the stay, or where a gap hides it."""
+        return None if self.left else self.view
+
+    @property
+    def knows_in_force(self) -> bool:
+        return self.certain or self.left or self.view is not None
 
     def settled_of(self, sender: str) -> Intervals:
         return self.settled.setdefault(sender, Intervals())
@@ -117,19 +143,13 @@ class Place:
                 self.settled_of(sender).add(1, number)
             self.heard[sender] = max(number, self.heard.get(sender, 0))
 
-    def as_state(self, process: str) -> tuple[object, ...]:
+    def reached(self, process: str) -> Reached:
         """To be compared with what a state says."""
-        of = self.heard if self.members is None else {who: n for who, n in self.heard.items() if who in self.members}
-        return _comparable(process, self.view, self.number, self.settled, of, self.serial)
+        return _reached(process, self.view, self.number, self.settled, self.heard, self.serial, self.members)
 
     def is_state(self, state: dict[str, Any], process: str) -> bool:
         """Whether `state` says what precedes it."""
-        clock: dict[str, int] = state["clock"]
-        if self.members is not None:
-            clock = {who: n for who, n in clock.items() if who in self.members}
-        return self.as_state(process) == _comparable(
-            process, state["view"], state.get("number", 0), settled_in(state), clock, state.get("serial", 0)
-        )
+        return self.reached(process).leads_to(reached_by(state, process))
 
 
 def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
@@ -141,25 +161,21 @@ def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
     return settled
 
 
-def comparable_state(state: dict[str, Any], process: str) -> tuple[object, ...]:
-    """A `state` in the form of `Place.as_state`."""
-    return _comparable(
-        process, state["view"], state.get("number", 0), settled_in(state), state["clock"], state.get("serial", 0)
-    )
+def reached_by(state: dict[str, Any], process: str) -> Reached:
+    """What a `state` says in the form of `Place.reached`."""
+    numbers = (state["view"], state.get("number", 0), settled_in(state), state["clock"], state.get("serial", 0))
+    return _reached(process, *numbers, None)
 
 
-def _comparable(
+def _reached(
     process: str,
     view: int | None,
     number: int | None,
     settled: dict[str, Intervals],
     clock: dict[str, int],
     serial: int | None,
-) -> tuple[object, ...]:
-    return (
-        view,
-        number,
-        tuple(sorted((who, tuple(iter(each))) for who, each in settled.items() if each)),
-        tuple(sorted((who, n) for who, n in clock.items() if who != process and n)),
-        serial,
-    )
+    members: tuple[str, ...] | None,
+) -> Reached:
+    ranges = tuple(sorted((who, tuple(iter(each))) for who, each in settled.items() if each))
+    others = {who: n for who, n in clock.items() if who != process and n}
+    return Reached((view, number, ranges, serial), others, members)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Record = dict[str, Any]
 
-SEND, DELIVER, SKIP, VIEW, LEAVE, DETACH, ELECT, SUSPECT, LOST, OTHER, BAD = range(11)
+SEND, DELIVER, SKIP, VIEW, LEAVE, DETACH, ELECT, SUSPECT, LOST, OTHER, BAD, CONFIRM, ADOPT, QUORUM = range(14)
 KINDS = {
     "send": SEND,
     "deliver": DELIVER,
@@ -32,6 +32,9 @@ KINDS = {
     "elect": ELECT,
     "suspect": SUSPECT,
     "lost": LOST,
+    "confirm": CONFIRM,
+    "adopt": ADOPT,
+    "quorum": QUORUM,
 }
 _NUMBERS = ("at", "t", "view", "sent_view", "number", "count", "serial", "held")
 _TEXTS = ("type", "group", "instance", "sender")
@@ -41,6 +44,8 @@ _SCHEMA = pa.schema(
     + [("digests", pa.list_(pa.int64()))]
 )
 _CHUNK = 8 << 20  # bytes parsed at a time
+_CRUMB = 160  # lines that Arrow parses no sooner at once than they are parsed one by one
+_FEW = 64
 _MOST_CLOCKS = 512  # processes in the clocks of one chunk; more are parsed line by line
 _MOST = 1 << 62
 RUN_MOST = 1 << 20  # messages of one record; what claims more is no record, so that no line can fill the memory
@@ -54,6 +59,9 @@ _REQUIRED: dict[str, dict[str, type]] = {
     "detach": {"group": str, "view": int},
     "elect": {"group": str, "view": int, "leader": str},
     "suspect": {"group": str, "view": int},
+    "confirm": {"group": str, "view": int, "number": int, "by": str},
+    "adopt": {"group": str, "view": int, "from": str, "cut": dict},
+    "quorum": {"group": str, "view": int, "has": bool},
     "lost": {"count": int},
 }
 _OPTIONAL: dict[str, type] = {
@@ -71,7 +79,14 @@ _OPTIONAL: dict[str, type] = {
     "safe": bool,
     "netsplit": str,
     "state": dict,
+    "into": str,
+    "succeeds": list,
+    "by": str,
+    "has": bool,
+    "cut": dict,
+    "from": str,
 }
+_OF_SUCCESSION = {"view": int, "cut": dict, "without": dict, "gone": dict, "gives_up": list, "by": str, "serial": int}
 _WORDS = {str: "a text", int: "an integer", bool: "true or false", list: "a list", dict: "a map"}
 _FIRST_AND_LAST = ("open", "close")
 _FROM_ONE = ("at", "count", "number", "view", "sent_view", "serial")
@@ -185,12 +200,33 @@ def _problem_of_numbers(record: Record) -> str:
         return "a skip of nothing"
     if "digests" in record and not _are_numbers(record["digests"]):
         return "digests are not numbers"
-    for name in ("clock", "base"):
+    for name in ("clock", "base", "cut"):
         if name in record and not all(type(n) is int and 0 <= n <= _MOST for n in record[name].values()):
             return f"{name} is not a map of numbers"
     if "members" in record and not (record["members"] and all(type(who) is str for who in record["members"])):
         return "members is not a list of processes"
+    if not all(is_succession(each) for each in record.get("succeeds", ())):
+        return "succeeds does not name instances, views and cuts"
     return ""
+
+
+def is_succession(entry: object) -> bool:
+    """Whether `entry` is one of a `succeeds` (DELIVERY_LOG.md, Records)."""
+    if not isinstance(entry, dict) or type(entry.get("instance")) is not str:
+        return False
+    if not all(type(entry[name]) is wanted for name, wanted in _OF_SUCCESSION.items() if name in entry):
+        return False
+    ranges = entry.get("without", {}).values()
+    return (
+        1 <= entry.get("view", 1) <= _MOST
+        and all(type(n) is int and 0 <= n <= _MOST for n in entry.get("cut", {}).values())
+        and all(type(who) is str for who in entry.get("gives_up", ()))
+        and all(type(each) is list and all(map(_is_range, each)) for each in ranges)
+    )
+
+
+def _is_range(pair: object) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and all(type(n) is int and 1 <= n <= _MOST for n in pair)
 
 
 def _are_numbers(digests: list[object]) -> bool:
@@ -210,10 +246,11 @@ def _parse_chunk(building: _Building, data: bytes, begin: int, end: int) -> None
     ends = np.flatnonzero(whole == 10) + 1
     starts = np.concatenate(([0], ends[:-1]))
     plain = _are_plain(whole, starts, ends)
-    if len(plain) and plain.mean() < 0.5:  # another writer's style; Arrow would get crumbs
+    borders = np.flatnonzero(np.diff(plain)) + 1
+    crumbs = len(borders) > _FEW and len(borders) * _CRUMB > len(plain)  # where many sends are confirmed, say
+    if len(plain) and (crumbs or plain.mean() < 0.5):  # or another writer's style
         building.add_records(_loaded(data, begin, end))
         return
-    borders = np.flatnonzero(np.diff(plain)) + 1
     for first, stop in zip([0, *borders.tolist()], [*borders.tolist(), len(plain)], strict=True):
         a, b = begin + int(starts[first]), begin + int(ends[stop - 1])
         if not (plain[first] and building.add_plain(data[a:b], stop - first)):
@@ -364,9 +401,9 @@ class _Building:
                 self._rare[row] = record
             columns["kind"].append(code)
             for name in _NUMBERS:
-                known = name in ("at", "count") or code < OTHER
+                known = name in ("at", "count") or is_known(code)
                 columns[name].append(record.get(name, 1 if name == "count" else -1) if known else -1)
-            columns["key"].append(self._key_code(record) if code < OTHER else -1)
+            columns["key"].append(self._key_code(record) if is_known(code) else -1)
             who = record.get("sender") if code <= SKIP else None
             columns["sender"].append(-1 if who is None else self._senders.setdefault(who, len(self._senders)))
             for process, said in record["clock"].items() if code == SEND else ():
@@ -381,6 +418,11 @@ class _Building:
         if "group" not in record:
             return -1
         return self._keys.setdefault((record["group"], record.get("instance", "")), len(self._keys))
+
+
+def is_known(kind: int) -> bool:
+    """Whether rows of that kind are records whose type the audit reads."""
+    return kind < OTHER or kind > BAD
 
 
 def _ints(values: list[int]) -> Ints:

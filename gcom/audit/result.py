@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +41,7 @@ class GroupResult:
     processes: list[str]
     views: int
     deliveries: int
+    has_messages: bool  # something was sent or delivered
     history: History = field(default_factory=History)
     spread: dict[str, dict[int, int]] = field(default_factory=dict)  # violations of each rule by bin of the history
 
@@ -48,7 +50,8 @@ class GroupResult:
 class Result:
     """The whole audit. `verdict` is the worst of the groups': FAIL, UNKNOWN, VACUOUS, PASS.
 
-    A life of a group in which nothing was delivered counts only where none of its lives has deliveries.
+    A life of a group in which nothing was sent or delivered counts only where none of its lives has deliveries.
+    `unread` tells of logs that may have more groups: where there are some, no verdict is better than UNKNOWN.
     """
 
     verdict: str
@@ -57,16 +60,34 @@ class Result:
     positions: dict[str, int]
     notes: list[str] = field(default_factory=list)
     unknown_types: dict[str, int] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
 
     @property
     def deciding(self) -> list[GroupResult]:
-        """All, but a life in which nothing was delivered says nothing of a group that has delivered in another."""
+        """All, but a life in which nothing was sent says nothing of a group that has delivered in another."""
         heard = {group.group for group in self.groups if group.deliveries}
-        return [each for each in self.groups if each.deliveries or each.verdict != "VACUOUS" or each.group not in heard]
+        return [
+            each for each in self.groups if each.has_messages or each.verdict != "VACUOUS" or each.group not in heard
+        ]
 
     @property
     def incidents(self) -> list[Incident]:
         return [incident for group in self.groups for incident in group.incidents]
+
+    @property
+    def unjudged(self) -> list[str]:
+        """The rules that some group expects and gave no occasion to judge.
+
+        A name with one instance has no boundary between instances: CONTINUITY is not missing there.
+        """
+        lives = Counter(group.group for group in self.groups)
+        vacuous = {
+            rule.rule
+            for group in self.groups
+            for rule in group.rules
+            if rule.expected and rule.verdict == "VACUOUS" and (rule.rule != "CONTINUITY" or lives[group.group] > 1)
+        }
+        return [rule for rule in RULES if rule in vacuous]
 
     def exit_status(self, allow_unknown: bool = False) -> int:
         """Of the command, as docs/audit.md has it."""
@@ -82,9 +103,12 @@ class Result:
         broken = [incident for incident in self.incidents if incident.expected]
         if broken:
             return f"FAIL: {broken[0].sentence} ({_many(len(broken), 'incident')}; {about})"
-        reasons = [f"{group.group}: {group.reason}" for group in self.groups if group.verdict == self.verdict]
+        reasons = [f"{group.group}: {group.reason}" for group in self.deciding if group.verdict == self.verdict]
+        reasons += [f"{each}; nobody knows which groups it tells of" for each in self.unread]
         if self.verdict != "PASS":
             return f"{self.verdict}: {reasons[0] if reasons else 'there is nothing to judge'} ({about})"
+        if self.unjudged:
+            return f"PASS: no promise was broken; without a case to judge: {', '.join(self.unjudged)} ({about})"
         return f"PASS: every promise held ({about})"
 
     def as_json(self) -> dict[str, Any]:
@@ -132,11 +156,12 @@ def _group_row(group: GroupResult) -> dict[str, Any]:
 def result_of(outcome: Outcome) -> Result:
     """What is told of what a plan found."""
     groups = [_group_result(judgement) for judgement in outcome.judgements]
-    result = Result("PASS", groups, outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types)
+    logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types, outcome.unread)
+    result = Result("PASS", groups, *logs)
     found = {group.verdict for group in result.deciding}
+    found |= {"UNKNOWN"} if outcome.unread else set()
+    found |= set() if groups else {"VACUOUS"}
     result.verdict = next((each for each in ("FAIL", "UNKNOWN", "VACUOUS") if each in found), "PASS")
-    if not groups:
-        result.verdict = "UNKNOWN" if outcome.notes else "VACUOUS"
     return result
 
 
@@ -161,13 +186,14 @@ def _group_result(judgement: Judgement) -> GroupResult:
         processes=judgement.processes,
         views=judgement.views,
         deliveries=judgement.deliveries,
+        has_messages=bool(judgement.deliveries or judgement.sends),
         history=judgement.history,
         spread={rule: found for rule in RULES if (found := judgement.history.violations(judgement.tallies[rule]))},
     )
 
 
 def _verdict(judgement: Judgement, rules: list[RuleResult]) -> tuple[str, str | None]:
-    """The expected rules' together; a group that delivered nothing, or lacks serials that it promised, is VACUOUS."""
+    """The expected rules' together; VACUOUS where nothing was delivered, or the logs lack what would show a promise."""
     expected = [rule for rule in rules if rule.expected]
     if any(rule.verdict == "FAIL" for rule in expected):
         return "FAIL", None
@@ -176,6 +202,4 @@ def _verdict(judgement: Judgement, rules: list[RuleResult]) -> tuple[str, str | 
             return "UNKNOWN", f"{rule.rule}: {rule.reason}"
     if not judgement.deliveries:
         return "VACUOUS", "nothing was delivered"
-    if "SERIAL_UNIQUE" in judgement.expected and judgement.serials_missing:
-        return "VACUOUS", "the order is total, and deliveries have no serial"
-    return "PASS", None
+    return ("VACUOUS", judgement.lacks) if judgement.lacks else ("PASS", None)

@@ -40,6 +40,7 @@ class Scanner:
         self.notes: list[str] = []
         self.unknown_types: dict[str, int] = {}
         self.gaps = 0
+        self.hides_groups = False  # a gap is more than a `lost` record, which views are never part of
         self.expected = 1
         self.seeds = seeds
         self.tapes = tapes or {}
@@ -84,7 +85,7 @@ class Scanner:
         self._scan(rows, breaks, seeded=first)
 
     def lose_segment(self, why: str) -> None:
-        """A segment is there and cannot be read: a gap, of which the next opening may tell what it hid."""
+        """A segment, or the end of one, cannot be read: a gap, of which the next opening may tell what it hid."""
         self.notes.append(why)
         self._gap(self._pending, 0)
 
@@ -99,9 +100,10 @@ class Scanner:
 
     # What breaks the sequence of positions
 
-    def _gap(self, breaks: list[Break], row: int) -> None:
+    def _gap(self, breaks: list[Break], row: int, *, hides_groups: bool = True) -> None:
         """What is missing in one place is one gap, however many signs of it there are."""
         self.gaps += 1
+        self.hides_groups |= hides_groups
         if breaks and breaks[-1].gap and (self._kinds[breaks[-1].row : row] == BAD).all():
             breaks[-1].row = row
             return
@@ -141,7 +143,7 @@ class Scanner:
         self._check_position(breaks, row, int(rows.at[row]), row + 2)
         if rows.kind[row] == LOST:
             self.expected = int(rows.at[row])
-            self._gap(breaks, row)
+            self._gap(breaks, row, hides_groups=False)
             state = rows.rare[row].get("state")
             state = state if are_states(state) else None
             breaks.append(Break(row, self.expected, gap=False, state=state))
@@ -209,7 +211,7 @@ class Scanner:
 
 def _by_key(rows: Rows) -> dict[Key, Ints]:
     """The rows of each (group, instance), in order."""
-    counted = np.flatnonzero((rows.key >= 0) & (rows.kind <= ELECT))
+    counted = np.flatnonzero((rows.key >= 0) & ((rows.kind <= ELECT) | (rows.kind > BAD)))
     if not len(counted):
         return {}
     if len(rows.keys) == 1:

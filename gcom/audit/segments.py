@@ -5,7 +5,9 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 
-from gcom.audit.records import Record, Rows, loaded, parse
+import numpy as np
+
+from gcom.audit.records import BAD, Record, Rows, loaded, parse
 
 VERSION = 1
 
@@ -31,7 +33,9 @@ class Closing:
 
 @dataclass(slots=True)
 class Segment:
-    """`damage` tells why the rows cannot be trusted, and then there are none; `torn` that the last line has no end."""
+    """`damage` tells why the rows cannot be trusted, and then there are none; `worn` why those from one line on cannot,
+    and are not there, nor is the close; `torn` that the last line has no end.
+    """
 
     path: str
     opening: Opening
@@ -40,10 +44,16 @@ class Segment:
     torn: bool = False
     damage: str = ""
     sealed: bool = True  # under the name that says so
+    worn: str = ""
 
     @property
     def cut(self) -> str:
-        """A note of one that is sealed and has no close: what a crash leaves unfinished keeps its other name."""
+        """Why records are missing at its end: they cannot be trusted, or it is sealed and has no close.
+
+        What a crash leaves unfinished keeps its other name.
+        """
+        if self.worn:
+            return self.worn
         if self.damage or self.closing is not None or not self.sealed:
             return ""
         return f"{self.path}: it is sealed, but does not end with a close: it was cut, and its end is missing"
@@ -72,9 +82,31 @@ def read_segment(path: str, data: bytes) -> Segment | str:
             segment.damage += " and a piece behind it" if torn else ""
         elif closing["crc32"] != checksum:
             segment.damage = f"its close says checksum {closing['crc32']}, it is {checksum}"
-    if not segment.damage:
+    if not segment.damage or closing is None:
         segment.rows = parse(data, first, body)
+    else:
+        _keep_sound(segment, data, first, body, whole=closing["crc32"] == checksum)
     return segment
+
+
+def _keep_sound(segment: Segment, data: bytes, begin: int, end: int, *, whole: bool) -> None:
+    """Of a segment that its close does not fit, keep what stands before the line that shows why, if one does; `whole`:
+    the checksum fits, so all stands before it.
+    """
+    rows = parse(data, begin, end)
+    ends = np.concatenate(([segment.opening.at], rows.at + rows.count))
+    wrong = np.flatnonzero((rows.kind == BAD) | (rows.at != ends[:-1]))
+    if whole or (not len(wrong) and segment.closing is not None and segment.closing.at != ends[-1]):
+        kept = len(rows)
+    elif len(wrong):
+        kept = int(wrong[0])
+    else:
+        return
+    for _ in range(kept):
+        begin = data.index(b"\n", begin) + 1
+    segment.rows = rows if kept == len(rows) else parse(data, data.index(b"\n") + 1, begin)
+    segment.worn = f"{segment.path}:{kept + 2}: {segment.damage}; nothing is read from this line on"
+    segment.damage, segment.closing = "", None
 
 
 def opening_of(line: bytes) -> tuple[Opening | None, str]:

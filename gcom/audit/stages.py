@@ -15,10 +15,11 @@ from gcom.audit.account import Account
 from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
 from gcom.audit.causality import Dependencies, Placed
 from gcom.audit.closer import look
+from gcom.audit.continuity import judge_continuity
 from gcom.audit.groups import Group
 from gcom.audit.judging import Judgement, Look, judge
 from gcom.audit.partial import touched
-from gcom.audit.place import Key, Tally
+from gcom.audit.place import Key, Reached, Tally
 from gcom.audit.tape import Tape
 
 CHAIN_BYTES = 128 << 20  # of a process's segments that one task goes through
@@ -33,6 +34,7 @@ class Outcome:
     positions: dict[str, int]
     notes: list[str]
     unknown_types: dict[str, int] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)  # logs, or parts, of which nobody knows what groups they tell of
 
 
 @dataclass(slots=True)
@@ -42,15 +44,18 @@ class Summary:
     process: str
     chain: int
     gaps: int
+    hides_groups: bool
     torn: bool
     exited: bool
     ends_at: int
     begins_at: int
     notes: list[str]
     unknown_types: dict[str, int]
-    begins: dict[Key, tuple[object, ...]]
-    ends: dict[Key, tuple[object, ...]]
-    doubtful: bool  # it found something that it could not judge from the middle of the log
+    begins: dict[Key, Reached]
+    ends: dict[Key, Reached]
+    outside: bool  # messages lie outside of a stay, of which no state tells
+    groups: frozenset[Key]  # that it tells of
+    left: frozenset[Key]  # of these, those in which it says that the stay ended
 
 
 def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
@@ -61,7 +66,7 @@ def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
         size, first = 0, True
         for path in paths:
             if chain and size >= chain_bytes and catalogue.openings[path].state is not None:
-                chains.append(Chain(process, tuple(chain), first))
+                chains.append(Chain(process, tuple(chain), first, last=False))
                 chain, size, first = [], 0, False
             chain.append(path)
             size += catalogue.sizes[path]
@@ -82,6 +87,7 @@ def summarized(chain: Chain, index: int, scanned: Scanned) -> Summary:
         process=chain.process,
         chain=index,
         gaps=scanner.gaps,
+        hides_groups=scanner.hides_groups,
         torn=scanned.torn,
         exited=scanned.exited,
         ends_at=scanned.ends_at,
@@ -90,23 +96,33 @@ def summarized(chain: Chain, index: int, scanned: Scanned) -> Summary:
         unknown_types=scanner.unknown_types,
         begins=scanned.begins,
         ends=scanned.ends,
-        doubtful=not chain.first and any(_is_doubtful(account) for account in scanner.accounts.values()),
+        outside=any(place.outside for place in scanner.places.values()),
+        groups=frozenset(scanner.places),
+        left=frozenset(key for key, place in scanner.places.items() if place.left),
     )
 
 
-def _is_doubtful(account: Account) -> bool:
-    """A clock may name who is no member, and who is one is not known in the middle of a log."""
-    return bool(account.tally("CLOCK").violations)
-
-
 def to_repeat(summaries: dict[str, list[Summary]]) -> list[str]:
-    """The processes of which a later chain began with another state than the one before it ended with."""
+    """The processes of which a later chain began with another state than the one before it ended with, or goes on in a
+    group that one before it left.
+    """
     again = []
     for process, parts in summaries.items():
-        fits = all(one.ends == other.begins and one.ends_at == other.begins_at for one, other in pairwise(parts))
-        if len(parts) > 1 and (not fits or any(part.gaps or part.notes or part.doubtful for part in parts)):
+        fits = all(_fit(one, other) for one, other in pairwise(parts))
+        left: set[Key] = set()
+        for part in parts:
+            fits &= left.isdisjoint(part.groups)
+            left |= part.left
+        if len(parts) > 1 and (not fits or any(part.gaps or part.notes or part.outside for part in parts)):
             again.append(process)
     return again
+
+
+def _fit(one: Summary, other: Summary) -> bool:
+    """Whether a chain begins as the one before it ends."""
+    if one.ends_at != other.begins_at or one.ends.keys() != other.begins.keys():
+        return False
+    return all(end.leads_to(other.begins[key]) for key, end in one.ends.items())
 
 
 def coverages(catalogue: Catalogue, summaries: dict[str, list[Summary]]) -> dict[str, str]:
@@ -125,21 +141,34 @@ def _coverage_of(parts: list[Summary]) -> str:
 def outcome_of(
     judgements: list[Judgement], catalogue: Catalogue, summaries: dict[str, list[Summary]], coverage: dict[str, str]
 ) -> Outcome:
-    notes = [*catalogue.notes, *(note for parts in summaries.values() for part in parts for note in part.notes)]
+    given_up = judge_continuity(judgements, coverage)
+    notes = [
+        *catalogue.notes,
+        *given_up,
+        *(note for parts in summaries.values() for part in parts for note in part.notes),
+    ]
     unknown: dict[str, int] = defaultdict(int)
     for parts in summaries.values():
         for part in parts:
             for kind, count in part.unknown_types.items():
                 unknown[kind] += count
     positions = {process: parts[-1].ends_at - 1 for process, parts in summaries.items()}
-    return Outcome(judgements, coverage, positions, notes, dict(unknown))
+    unread = catalogue.unread + [f"{who} has a gap" for who in coverage if _hides_groups(summaries.get(who, []))]
+    return Outcome(judgements, coverage, positions, notes, dict(unknown), unread)
 
 
-def judged(key: Key, accounts: dict[int, Account], coverage: dict[str, str], most: int) -> Judgement:
+def _hides_groups(parts: list[Summary]) -> bool:
+    """Whether the process may have been in a group of which its log no longer tells."""
+    return not parts or any(part.hides_groups for part in parts)
+
+
+def judged(
+    key: Key, accounts: dict[int, Account], coverage: dict[str, str], most: int, *, all_rules: bool
+) -> Judgement:
     """The judgement of a group; `accounts` are by chain, each process's in its log's order, and used up."""
     large = sum(account.deliveries for account in accounts.values()) > most
     chains = {chain: touched(account) for chain, account in accounts.items()} if large else {}
-    judgement = judge(Group.of(key, list(accounts.values()), coverage), most)
+    judgement = judge(Group.of(key, list(accounts.values()), coverage), most, all_rules=all_rules)
     judgement.chains = chains
     return judgement
 

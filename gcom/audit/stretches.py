@@ -16,9 +16,10 @@ from gcom.audit.account import Account, add_prints
 from gcom.audit.causality import Dependencies
 from gcom.audit.hashing import BUCKET, fingerprints, word_of
 from gcom.audit.intervals import Intervals
+from gcom.audit.lineage import next_after, note_end, note_evidence
 from gcom.audit.place import Key, Place, Section, Tally
 from gcom.audit.ranges import merged, runs_of
-from gcom.audit.records import DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
+from gcom.audit.records import ADOPT, CONFIRM, DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
 from gcom.audit.tape import Tape
 
 
@@ -83,10 +84,12 @@ class Stretches:
         self.place.present = True
         if kind == VIEW:
             self._install({**record, **where})
-        elif kind == LEAVE:
-            self._end(record.get("settled", "none"))
-        elif kind == DETACH:
-            self._end("none")
+        elif kind in (LEAVE, DETACH):
+            note_end(self.account, self.place, {**record, **where})
+            self._end(next_after(record))
+            self.place.left = True
+        elif kind in (CONFIRM, ADOPT):
+            note_evidence(self.account, {**record, **where})
         elif kind == ELECT:
             self.account.elects.append({**record, **where})
 
@@ -95,15 +98,17 @@ class Stretches:
         members, base = tuple(record["members"]), record.get("base", {})
         tally = self.account.tally("VIEW_AGREEMENT")
         tally.evaluated += 1
+        where = {"view": view, "at": record["at"], "file": self.path, "line": record["line"]}
         if self.process not in members or record["leader"] not in members:
-            tally.violate(1, view=view, at=record["at"], file=self.path, line=record["line"], kind="outsider")
+            tally.violate(1, **where, kind="outsider")
         if place.last_view and view != place.last_view + 1:
-            before = place.last_view
-            tally.violate(
-                1, view=view, at=record["at"], file=self.path, line=record["line"], kind="jump", before=before
-            )
+            tally.violate(1, **where, kind="jump", before=place.last_view)
+        if place.left:
+            tally.violate(1, **where, kind="again")
         self._close(view)
         certain = place.certain
+        if place.last_view == 0:  # who goes over from another instance goes on in its own stream
+            place.number = max(place.number or 0, base.get(self.process, 0))
         place.install(view, members, base, record.get("base_serial", 0))
         start = {who: place.settled_of(who).highest for who in members} if certain else None
         self.account.views.append(record)
@@ -172,6 +177,7 @@ class Stretches:
         if not len(mine):
             return
         self.place.present = True
+        self.place.outside |= self.place.in_force is None
         kind = self.rows.kind[mine]
         sends, delivers = mine[kind == SEND], mine[kind == DELIVER]
         passed = mine[kind != SEND]
@@ -179,6 +185,7 @@ class Stretches:
         self._judge_own_deliveries(sends, delivers)
         heard_at_sends = self._judge_clocks(sends, delivers)
         self._judge_sending_views(delivers)
+        self._judge_views_of_sends(sends)
         if self.dependencies is not None:
             named = passed[self.rows.sender[passed] >= 0]
             self.dependencies.record_deliveries(self.rows, named, self.place, self.path)
@@ -285,10 +292,12 @@ class Stretches:
                 said = np.concatenate(([place.told.get(who, 0)], values))[np.searchsorted(where, sends, "right")]
                 place.told[who] = int(said[-1])
             heard[who] = true
-            if judged and place.hides_members:  # the state's clock and deliveries tell of some who are in the view
-                self._judge_clock(tally, sends, who, np.where(true > 0, said, 0), true)
-            elif judged and (place.members is None or who in place.members):
+            if judged and place.members is not None and who in place.members:
                 self._judge_clock(tally, sends, who, said, true)
+            elif judged and place.members is None and (said != true).any():  # who is in the view, others tell
+                assert place.view is not None, "it is judged"
+                unplaced = self.account.unplaced.setdefault((place.view, who, place.hides_members), Tally())
+                self._judge_clock(unplaced, sends, who, said, true)
         return heard
 
     def _judge_clock(self, tally: Tally, sends: Ints, who: str, said: Ints, true: Ints) -> None:
@@ -305,20 +314,30 @@ class Stretches:
         tally = account.tally("SENDING_VIEW")
         tally.evaluated += int(rows.count[delivers].sum())
         view, sent_view = rows.view[delivers], rows.sent_view[delivers]
-        wrong = view != sent_view
-        if place.view is not None:
-            wrong |= view != place.view
-        elif place.certain:
-            wrong[:] = True
+        wrong = (view != sent_view) | self._is_not_in_force(view)
         for index in np.flatnonzero(wrong).tolist():
             row = int(delivers[index])
-            more = {"sent_view": int(sent_view[index]), "in_force": place.view}
+            more = {"sent_view": int(sent_view[index]), "in_force": place.in_force}
             tally.violate(int(rows.count[row]), kind="here", **self._where(row, **more))
         right = delivers[~wrong]
         for who, in_view, ranges in merged(rows, right):
             into = account.heard_in.setdefault((who, in_view), Intervals())
             for first, last in ranges:
                 into.add(first, last)
+
+    def _judge_views_of_sends(self, sends: Ints) -> None:
+        """SENDING_VIEW: what is sent names the view in force, and nothing is sent outside of a stay."""
+        wrong = self._is_not_in_force(self.rows.view[sends])
+        for row in sends[wrong].tolist():
+            where = self._where(row, in_force=self.place.in_force)
+            self.account.tally("SENDING_VIEW").violate(int(self.rows.count[row]), kind="send", **where)
+
+    def _is_not_in_force(self, view: Ints) -> Any:
+        """Of each view whether it is surely not the one in force."""
+        place = self.place
+        if place.knows_in_force and place.in_force is None:
+            return np.ones(len(view), np.bool_)
+        return view != (view if place.in_force is None else place.in_force)
 
     def _note_sends(self, sends: Ints, heard: dict[str, Ints]) -> None:
         place, rows, account = self.place, self.rows, self.account
@@ -442,6 +461,7 @@ class Stretches:
             told = np.array([row for row in chosen.tolist() if row in rows.digests], np.int64)
             lists = [rows.digests[row][:n] for row, n in zip(told.tolist(), rows.count[told].tolist(), strict=True)]
             lengths = np.array([len(each) for each in lists], np.int64)
+            self._note_digested(told, lengths)
             digest = np.fromiter(chain.from_iterable(lists), np.int64)
             number = np.repeat(rows.number[told] - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(digest))
             own = len(rows.senders)
@@ -453,6 +473,15 @@ class Stretches:
                 salted = np.uint64(word_of(who)) ^ digest[of].view(np.uint64)
                 prints = fingerprints(salted, number[of], number[of], np.ones_like(number[of]), self.seeds)
                 add_prints(into, {(who, bucket): found for bucket, found in prints.items()})
+
+    def _note_digested(self, told: Ints, lengths: Ints) -> None:
+        """Of which messages the rows `told` have digests: of so many each."""
+        rows, account = self.rows, self.account
+        told, lengths = told[lengths > 0], lengths[lengths > 0]
+        first = rows.number[told]
+        for a, b, code in runs_of(first, first + lengths - 1, rows.sender[told]) if len(told) else ():
+            of = account.digested if code < 0 else account.heard_digested.setdefault(rows.senders[code], Intervals())
+            of.add(a, b)
 
 
 def _state_of(states: Record | None, key: Key) -> Record | None:

@@ -16,14 +16,29 @@ from gcom.audit.account import Account
 from gcom.audit.history import History
 from gcom.audit.intervals import Intervals
 from gcom.audit.judging import Judgement, Look
-from gcom.audit.place import Section, Tally
+from gcom.audit.lineage import StayAccount
+from gcom.audit.place import Reached, Section, Tally
 from gcom.audit.stages import Summary
 from gcom.audit.tape import Tape
 from gcom.audit.timeline import Counts, Spread, Timeline
 
 _CLASSES: dict[str, Any] = {
     each.__name__: each
-    for each in (Account, Section, Tally, Tape, Judgement, Look, Summary, Counts, Spread, Timeline, History)
+    for each in (
+        Account,
+        Section,
+        Tally,
+        Tape,
+        Judgement,
+        Look,
+        Summary,
+        Counts,
+        Spread,
+        Timeline,
+        History,
+        Reached,
+        StayAccount,
+    )
 }
 
 

@@ -19,11 +19,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gcom.audit.catalogue import Catalogue, catalogue
+from gcom.audit.continuity import RULE
 from gcom.audit.evidence import concerned_by, spot_of
 from gcom.audit.finder import Event, Finder, Hole, Spot
 from gcom.audit.here import run_here
 from gcom.audit.incidents import Incident, each_of
 from gcom.audit.judging import verdict_of
+from gcom.audit.lineage import confirms_in, renumbered
 from gcom.audit.place import Key
 from gcom.audit.reading import list_segments
 from gcom.audit.records import Record
@@ -39,7 +41,7 @@ _RECORDS = 2_000  # of a group that is taken whole
 _TRIALS = 600  # audits that one incident may cost
 _RADII = (0, 1, 4, 12)
 _BEFORE = 400  # records in which what a violation follows is looked for
-_OF_VIEWS = ("VIEW_AGREEMENT", "ONE_LEADER")
+_OF_VIEWS = ("VIEW_AGREEMENT", "ONE_LEADER", RULE)  # a member less is another violation
 
 Message = tuple[str, int]
 Source = tuple[str, int, int]  # a record: whose, which of these, and which message of the run
@@ -90,7 +92,7 @@ def write_witness(witness: Witness, home: Path) -> None:
             data += json.dumps({**closing, "reason": "exit"}, separators=(",", ":")).encode() + b"\n"
         place = home / folder_name(member)[:_NAME] / (folder_name(incarnation)[:_NAME] or "-")
         place.mkdir(parents=True, exist_ok=True)
-        (place / "000000.jsonl").write_bytes(data)
+        (place / ("000000.jsonl" if process in witness.closed else ".000000.jsonl")).write_bytes(data)
 
 
 def broken_by(witness: Witness, home: Path) -> frozenset[str]:
@@ -202,16 +204,18 @@ class _Cutter:
         self._closed = {process for process, state in result.coverage.items() if state == "closed"}
         self._spots: dict[str, dict[Message, list[Spot]]] = defaultdict(dict)
         self._serials: set[int] = set()  # that no kept message has, and that must stay gaps
-        (group,) = [each for each in result.groups if (each.group, each.instance) == self._key]
-        self._members = [process for process in group.processes if finder.has(process)]
+        self._keys = _keys_of(incident, result)
+        groups = [each for each in result.groups if (each.group, each.instance) in self._keys]
+        members = dict.fromkeys(process for group in groups for process in group.processes)
+        self._members = [process for process in members if finder.has(process)]
         self._whole: dict[str, list[Spot | Hole]] = {}
 
     def ever_more(self) -> Iterator[_Cut]:
-        for radius in _RADII:
+        for radius in _RADII if len(self._keys) == 1 else ():
             yield _Cut(tuple(self.messages(radius)))
         everything: dict[Message, None] = {}
         for process in self._members:
-            self._whole[process] = list(islice(self._finder.whole(process, self._key), _RECORDS + 1))
+            self._whole[process] = list(islice(self._finder.whole(process, *self._keys), _RECORDS + 1))
             if len(self._whole[process]) > _RECORDS:
                 return
             for event in self._events(process):
@@ -224,7 +228,7 @@ class _Cutter:
     def _events(self, process: str) -> Iterator[Event]:
         for spot in self._whole[process]:
             if isinstance(spot, Spot):
-                yield self._finder.around(spot, self._key, 0, 0)[0]
+                yield self._finder.around(spot, self._finder.key(spot), 0, 0)[0]
 
     def messages(self, radius: int) -> list[Message]:
         """Those that the incident names and needs; with a radius also those around it."""
@@ -318,10 +322,15 @@ class _Cutter:
         if isinstance(spot, Hole):
             yield (process, place, 0), {"type": "lost", "count": 1, **self._state(spot)}
             return
-        event = self._finder.around(spot, self._key, 0, 0)[0]
+        event = self._finder.around(spot, self._finder.key(spot), 0, 0)[0]
         record = self._finder.record(spot)
         if event.kind == "send":
             record["clock"] = self._finder.clock(spot)
+        if event.kind == "confirm":
+            for step, single in enumerate(confirms_in(record)):
+                if kept.all_of([(process, single["number"])]):
+                    yield (process, place, step), single
+            return
         if event.record is not None or event.number < 0:
             yield (process, place, 0), record
             return
@@ -348,6 +357,13 @@ def _single(record: Record, event: Event, step: int) -> Record:
         single["digests"] = record["digests"][step : step + 1]
     assert event.count > step
     return single
+
+
+def _keys_of(incident: Incident, result: Result) -> list[Key]:
+    """The instances whose records the incident's rule reads."""
+    if incident.rule != RULE:
+        return [(incident.group, incident.instance)]
+    return [(each.group, each.instance) for each in result.groups if each.group == incident.group]
 
 
 class _Kept:
@@ -385,6 +401,10 @@ class _Kept:
             changed |= self._base(record)
             if "" not in everyone:
                 changed["members"] = [who for who in record["members"] if who in everyone or who == record["leader"]]
+            if "succeeds" in record:
+                changed["succeeds"] = [renumbered(each, self.rank, self._serials) for each in record["succeeds"]]
+        if "cut" in record:
+            changed["cut"] = self._counts(record["cut"])
         if "clock" in record:
             changed["clock"] = self._counts(record["clock"])
         if "state" in record:

@@ -59,11 +59,9 @@ def logs(
         bool, typer.Option("--allow-unknown", help="Exit with 0 where nothing is violated, though not all is known.")
     ] = False,
     exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact", help="Judge message by message with Spark's own operators, to cross-check: several times slower."
-        ),
+        bool, typer.Option("--exact", help="Judge message by message with Spark's own operators: several times slower.")
     ] = False,
+    all_rules: Annotated[bool, typer.Option("--all-rules", help="Judge what is not promised, too: slower.")] = False,
     incremental: Annotated[
         Path | None, typer.Option(metavar="STATE", help="Keep what is found of segments there, and read only new ones.")
     ] = None,
@@ -97,6 +95,7 @@ def logs(
         outputs=Outputs(as_json, report, witness, junit, parquet),
         allow_unknown=allow_unknown,
         exact=exact,
+        all_rules=all_rules,
         incremental=incremental,
     )
 

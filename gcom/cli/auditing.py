@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -33,7 +33,7 @@ from gcom.audit.reading import compact, list_segments
 from gcom.audit.result import IMPOSSIBLE, Result, result_of
 from gcom.audit.session import errors_of_java, open_session
 from gcom.audit.witness import write_witnesses
-from gcom.cli.output import Output, harmless, notice
+from gcom.cli.output import Output, OutputClosed, harmless, notice
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import many
 from gcom.errors import AuditUnavailable, BadValue, NotALog
@@ -69,6 +69,7 @@ def audit(
     outputs: Outputs,
     allow_unknown: bool,
     exact: bool,
+    all_rules: bool,
     incremental: Path | None,
 ) -> int:
     """Judge the logs, tell, and answer the exit status."""
@@ -77,7 +78,7 @@ def audit(
         kept = _kept(incremental, exact=exact)
         outputs.check()
         found = catalogue(list_segments(folders))
-        result = _judged(found, master, remote, kept, exact=exact)
+        result = _judged(found, master, remote, kept, exact=exact, all_rules=all_rules)
         _show(result)
         _write(result, found, outputs, ", ".join(folders), allow_unknown=allow_unknown)
         return result.exit_status(allow_unknown)
@@ -177,7 +178,9 @@ def _kept(incremental: Path | None, *, exact: bool) -> Kept | None:
     return None if incremental is None else Kept(incremental)
 
 
-def _judged(found: Catalogue, master: str | None, remote: str | None, kept: Kept | None, *, exact: bool) -> Result:
+def _judged(
+    found: Catalogue, master: str | None, remote: str | None, kept: Kept | None, *, exact: bool, all_rules: bool
+) -> Result:
     if not sys.stderr.isatty():  # a terminal shows it all the time
         how = " message by message, which takes several times as long as without --exact" if exact else ""
         notice(f"Spark starts, which takes some seconds, and then judges {many(len(found.sizes), 'segment')}{how}")
@@ -187,7 +190,7 @@ def _judged(found: Catalogue, master: str | None, remote: str | None, kept: Kept
             if exact:
                 tell(f"reading {len(found.sizes):,} segments message by message")
                 return _apart(lambda: result_of(run_exactly(spark, found)))
-            return _apart(lambda: result_of(run(spark, found, kept=kept, tell=tell)))
+            return _apart(lambda: result_of(run(spark, found, kept=kept, tell=tell, all_rules=all_rules)))
 
 
 def _apart(work: Callable[[], Result]) -> Result:
@@ -261,17 +264,34 @@ def _line(text: str) -> str:
 
 
 def _show(result: Result) -> None:
+    """Print the verdict and what it is made of.
+
+    A reader who has gone, as `head` does, has what it wanted: that changes neither the exit status nor the files.
+    """
     output = Output()
-    output.text(_line(result.headline()))
     advice = advice_of(result)
-    for line in advice:
-        output.text(f"  {_line(line)}")
-    output.flush()
-    console = Console(width=None if output.terminal else 120, markup=False, emoji=False)  # names are no markup
+    with suppress(OutputClosed):
+        output.text(_line(result.headline()))
+        for line in advice:
+            output.text(f"  {_line(line)}")
+        output.flush()
+        _show_groups(result, output)
+        _show_incidents(result, output)
+        output.flush()
+    unfinished = [process for process, state in sorted(result.coverage.items()) if state in ("open", "torn")]
+    if unfinished and not advice:
+        more = f" and {len(unfinished) - _SHOWN} more" if len(unfinished) > _SHOWN else ""
+        notice(_line(f"no close ends the log of {', '.join(unfinished[:_SHOWN])}{more}: its end may be missing"))
+    for note in result.notes[:_SHOWN]:
+        notice(_line(note))
+    if len(result.notes) > _SHOWN:
+        notice(f"and {many(len(result.notes) - _SHOWN, 'more note')}; --json has all")
+
+
+def _show_groups(result: Result, output: Output) -> None:
     for group in result.groups:
         life = f" ({group.instance})" if group.instance else ""
         title = _line(f"{group.group}{life}: {group.verdict} · {group.ordering} {group.multicast}")
-        console.print(title, highlight=False, soft_wrap=True)  # a table's own title breaks at its width
         table = Table("rule", "verdict", "evaluated", "violations", "", box=None)
         for rule in group.rules:
             if rule.expected or rule.verdict == "FAIL":
@@ -284,19 +304,26 @@ def _show(result: Result) -> None:
                     f"{rule.violations:,}",
                     _line(rule.reason or remark),
                 )
-        console.print(table)
+        _print(output, title, highlight=False, soft_wrap=True)  # a table's own title breaks at its width
+        _print(output, table)
+
+
+def _show_incidents(result: Result, output: Output) -> None:
     broken = [incident for incident in result.incidents if incident.expected]
     for incident in broken[:_SHOWN]:
         caused = f" This also breaks {', '.join(incident.caused)}." if incident.caused else ""
         where = f" ({incident.places[0][0]}:{incident.places[0][1]})" if incident.places else ""
-        console.print(_line(f"[{incident.id}] {incident.group}: {incident.rule}: {incident.sentence}{caused}{where}"))
+        text = f"[{incident.id}] {incident.group}: {incident.rule}: {incident.sentence}{caused}{where}"
+        _print(output, _line(text))
     if len(broken) > _SHOWN:
         notice(f"and {many(len(broken) - _SHOWN, 'more incident')}; --json has all")
-    unfinished = [process for process, state in sorted(result.coverage.items()) if state in ("open", "torn")]
-    if unfinished and not advice:
-        more = f" and {len(unfinished) - _SHOWN} more" if len(unfinished) > _SHOWN else ""
-        notice(_line(f"no close ends the log of {', '.join(unfinished[:_SHOWN])}{more}: its end may be missing"))
-    for note in result.notes[:_SHOWN]:
-        notice(_line(note))
-    if len(result.notes) > _SHOWN:
-        notice(f"and {many(len(result.notes) - _SHOWN, 'more note')}; --json has all")
+
+
+def _print(output: Output, thing: str | Table, **how: Any) -> None:
+    """As Rich shows it; Rich itself would end the process with 1 where nobody reads on, which says `violated`."""
+    width = None if output.terminal else 120
+    terminal = output.terminal or None
+    console = Console(width=width, force_terminal=terminal, markup=False, emoji=False)  # names are no markup
+    with console.capture() as capture:
+        console.print(thing, **how)
+    output.text(capture.get().removesuffix("\n"))

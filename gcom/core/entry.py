@@ -3,7 +3,7 @@
     start ── Create or Lookup ──► entry ──┬─ nobody in it ──────────► Claim ──► first member of view 1
                                           └─ members ──► Join to each in turn, oldest first ──► Install
                                                            │ Redirect: ask that one first
-                                                           └ none answers: look again; once the lease has run out, Claim
+                                                           └ none answers: look again; Claim once all are dead, or vowed
 
 Every question is asked again until the caller gives up; the machine keeps the last reason why it is not in. A process
 that was in before and lost its group (`Former`) never gives up by itself: what ends another's entry makes it try again

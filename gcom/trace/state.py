@@ -96,7 +96,7 @@ class Stay:
             "number": self.number,
             "delivered": {who: done.prefix for who, done in self.settled.items()},
             "beyond": beyond,
-            "clock": self._of_members(self.heard),
+            "clock": dict(self.heard),
             "serial": self.serial,
         }
 

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from gcom.core.effects import Deliver, Effect, Ended, Installed, Quorum, Sent, SetState, Skip, Suspected
 from gcom.trace.lines import Adopted, Confirmed, Delivered, Event, Numbered, line, opening
@@ -134,13 +134,13 @@ class DeliveryLog:
         """Return once everything recorded so far has reached the operating system. Any thread may call it."""
         self._guard(self._catch_up)
 
-    def close(self, reason: Literal["exit", "rotate"] = "exit") -> None:
+    def close(self) -> None:
         """Write what is due and seal the log; later records and a second close do nothing.
 
-        `exit` says that nothing is missing and that every group was left, or that all sent in it is delivered
-        everywhere. A caller that cannot say so passes `rotate`, which claims no end.
+        That says that nothing is missing and that every group was left, or that all sent in it is delivered
+        everywhere. A caller that cannot say so flushes and abandons the log, which claims no end.
         """
-        self._guard(lambda: self._finish(reason))
+        self._guard(self._finish)
 
     def abandon(self) -> None:
         """Stop as a crash does: what waits is lost, and the segment stays unsealed."""
@@ -188,9 +188,9 @@ class DeliveryLog:
         self._open_one.write()
         self._written_at = self._encoded_at
 
-    def _finish(self, reason: str) -> None:
+    def _finish(self) -> None:
         self._write_waiting()
-        self._open_one.seal(self._encoded_at, reason)
+        self._open_one.seal(self._encoded_at, "exit")
         self._end()
 
     @property

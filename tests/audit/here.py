@@ -15,4 +15,4 @@ SEEDS = (0x1234567, 0xABCDEF)
 
 def audit(folder: Path, chain_bytes: int = CHAIN_BYTES, most: int = MOST) -> Outcome:
     """What the quick plan says of the logs under a folder."""
-    return run_here(catalogue(list_segments([str(folder)])), chain_bytes, most, SEEDS)
+    return run_here(catalogue(list_segments([str(folder)])), chain_bytes, most, SEEDS, all_rules=True)

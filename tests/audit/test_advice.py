@@ -92,7 +92,7 @@ def test_nothing_to_judge_says_what_there_should_be(tmp_path: Path) -> None:
 
 def test_a_life_in_which_nothing_was_delivered_decides_where_it_is_its_groups_only_one(tmp_path: Path) -> None:
     """A member was alone for a moment, say, in an instance of its own."""
-    alone = {"d#1": [view(1, "d#1", instance="other")]}
+    alone = {"d#1": [view(1, "d#1", instance="other", succeeds=[{"instance": "i", "view": 3, "by": "ended"}])]}
     result = _result(write(tmp_path / "beside", {**life(), **alone}))
     assert {group.instance: group.verdict for group in result.groups} == {"i": "PASS", "other": "VACUOUS"}
     assert (result.verdict, result.exit_status(), advice_of(result)) == ("PASS", 0, [])

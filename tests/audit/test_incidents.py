@@ -19,6 +19,7 @@ from tests.audit.damage import Record
 from tests.audit.here import audit
 from tests.audit.lives import write_lives
 from tests.audit.test_mutations import MUTATIONS, Lives, healthy
+from tests.oracle.build import A, B, deliver, send, view, write
 
 MEMBERS = ("alice", "bob", "carol", "dave")
 
@@ -88,6 +89,18 @@ def test_a_view_that_was_not_installed_is_one_incident(member: str, tmp_path: Pa
     del records[next(place for place, each in enumerate(records) if each["type"] == "view" and each["view"] == 2)]
     incident = _the_one(_judged(tmp_path, lives))
     assert (incident.rule, incident.caused) == ("VIEW_AGREEMENT", ["SENDING_VIEW"])
+
+
+@pytest.mark.parametrize("ordering", ["FIFO", "CAUSAL"])
+@pytest.mark.parametrize("count", [2, 3, 5000])
+def test_a_lost_run_is_one_incident(count: int, ordering: str, tmp_path: Path) -> None:
+    """AGREEMENT names the first of the run, and FIFO the last, without which the next was delivered."""
+    both = view(1, A, B, ordering=ordering)
+    sent = [both, send(1, 1, {}, count=count + 2), deliver(1, A, 1, count=count + 2)]
+    write(tmp_path, {A: sent, B: [both, deliver(1, A, 1), deliver(1, A, count + 2)]})
+    incident = _the_one(result_of(audit(tmp_path)).groups[0])
+    assert (incident.rule, incident.messages) == ("AGREEMENT", [(A, 2)])
+    assert "FIFO" in incident.caused
 
 
 def test_two_damages_are_two_incidents(tmp_path: Path) -> None:

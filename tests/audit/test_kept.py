@@ -33,11 +33,11 @@ def test_a_mark_that_holds_something_else_is_none(thing: object, tmp_path: Path)
 def test_what_is_kept_and_holds_something_else_is_none(thing: object, tmp_path: Path) -> None:
     kept = _kept(tmp_path)
     path = str(tmp_path / SEGMENT)
-    kept.put(path, 0, "found")
-    assert kept.get(path, 0) == "found"
+    kept.put(path, 0, "found", last=True)
+    assert kept.get(path, 0, last=True) == "found"
     (file,) = (tmp_path / "state").glob("*/*")
     file.write_bytes(pack(thing))
-    assert kept.get(path, 0) is None
+    assert kept.get(path, 0, last=True) is None
 
 
 def test_two_that_keep_the_same_have_a_draft_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,9 +50,9 @@ def test_two_that_keep_the_same_have_a_draft_each(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr(os, "replace", replace)
         pid = os.getpid()
         monkeypatch.setattr(os, "getpid", lambda: pid + 1)
-        kept.put(path, 0, "found")
+        kept.put(path, 0, "found", last=True)
         replace(draft, into)
 
     monkeypatch.setattr(os, "replace", late)
-    kept.put(path, 0, "found")
-    assert kept.get(path, 0) == "found"
+    kept.put(path, 0, "found", last=True)
+    assert kept.get(path, 0, last=True) == "found"

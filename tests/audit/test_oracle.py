@@ -49,7 +49,7 @@ def test_a_fresh_case_is_judged_as_the_oracle_judges_it(fresh_seed: int, tmp_pat
 def test_spark_says_the_same_of_many_groups_in_one_folder(first: int, spark: Any, tmp_path: Path) -> None:
     logs = _folder(tmp_path, range(first, first + 10))
     for chain_bytes in (1 << 20, 1):
-        outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes)
+        outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes, all_rules=True)
         check(logs, f"chains of {chain_bytes} bytes", outcome, judge(logs))
 
 
@@ -57,7 +57,7 @@ def test_spark_says_the_same_of_many_groups_in_one_folder(first: int, spark: Any
 def test_spark_takes_the_same_parts_of_large_groups(spark: Any, tmp_path: Path) -> None:
     logs = _folder(tmp_path, range(5040, 5048))
     for chain_bytes in (1 << 20, 1):
-        outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes, most=-1)
+        outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes, most=-1, all_rules=True)
         assert of_audit(outcome) == of_audit(audit(logs, chain_bytes, most=-1))
 
 

@@ -16,6 +16,7 @@ from gcom.audit.reading import list_segments
 from gcom.audit.result import result_of
 from gcom.cli import auditing
 from gcom.cli.auditing import Outputs, compact_logs, import_log
+from gcom.cli.output import Output
 from gcom.cli.signals import SIGNALLED, SIGNALS, Interrupted, Signals
 from gcom.errors import AuditUnavailable
 from tests.audit.lives import Group, broken
@@ -35,6 +36,7 @@ def _audit(folder: Path, outputs: Outputs | None = None) -> int:
         outputs=outputs or Outputs(),
         allow_unknown=False,
         exact=False,
+        all_rules=False,
         incremental=None,
     )
 
@@ -54,6 +56,26 @@ def test_a_rule_without_case_says_what_that_is(tmp_path: Path, capfd: pytest.Cap
 def test_a_file_that_cannot_be_written_is_named(option: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert _audit(broken(tmp_path), Outputs(**{option: "/dev/full"})) == 3
     assert "gcom: /dev/full: No space left on device" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(("rules", "status"), [((), 0), (("CLOCK",), 1)])
+def test_a_reader_that_has_gone_changes_no_exit_status(
+    rules: tuple[str, ...],
+    status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """As `head -1` does; and what else was asked for is written."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    monkeypatch.setattr(auditing, "Output", lambda: Output(writing))
+    found = tmp_path / "audit.json"
+    assert _audit(broken(tmp_path / "logs", *rules), Outputs(json=str(found))) == status
+    os.close(writing)
+    assert found.exists()
+    assert capfd.readouterr().out == ""
 
 
 @pytest.mark.usefixtures("here")

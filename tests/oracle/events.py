@@ -11,6 +11,20 @@ Coverage = Literal["closed", "torn", "lost", "open"]
 
 
 @dataclass(frozen=True, slots=True)
+class Succession:
+    """One entry of `succeeds`; None stands for a field that it lacks. `without` are messages that nobody held."""
+
+    instance: str
+    view: int | None
+    cut: dict[Process, int] | None
+    without: frozenset[Message]
+    by: str
+    gone: frozenset[Process]
+    gives_up: frozenset[Process]
+    serial: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     at: int
     view: int
@@ -22,6 +36,7 @@ class View:
     netsplit: str
     base: dict[Process, int]
     base_serial: int
+    succeeds: tuple[Succession, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +78,23 @@ class End:
     at: int
     settled: int | None = None
     seen: bool = True
+    into: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    at: int
+    view: int
+    number: int
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    at: int
+    giver: Process
+    cut: dict[Process, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +129,7 @@ class Opened:
     state: State | None
 
 
-Event = View | Send | Deliver | Skip | End | Elect | Gap | Opened
+Event = View | Send | Deliver | Skip | End | Confirm | Adopt | Elect | Gap | Opened
 
 
 @dataclass(slots=True)

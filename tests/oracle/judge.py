@@ -6,12 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.oracle.events import Coverage, Deliver, History, Process, Send, View
+from tests.oracle.continuity import continuity
+from tests.oracle.events import Coverage, Deliver, History, Message, Process, Send, View
 from tests.oracle.read import Key, read
-from tests.oracle.replay import state_faults
+from tests.oracle.replay import sections, state_faults
 from tests.oracle.rules import RULES, Tally, Verdict
 
-_ALWAYS = ("NO_CREATION", "NO_DUPLICATION", "SENDING_VIEW", "CLOCK", "VIEW_AGREEMENT", "ONE_LEADER")
+_ALWAYS = ("NO_CREATION", "NO_DUPLICATION", "SENDING_VIEW", "CLOCK", "VIEW_AGREEMENT", "ONE_LEADER", "CONTINUITY")
 _RELIABLE = ("SELF_DELIVERY", "AGREEMENT", "VIRTUAL_SYNCHRONY")
 _TOTAL = ("TOTAL", "SERIAL_UNIQUE", "SERIAL_CONTIGUOUS")
 _BY_ORDERING: dict[str, tuple[str, ...]] = {
@@ -25,29 +26,55 @@ _BY_ORDERING: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """`verdict` is that of the expected rules together; VACUOUS if the group showed nothing that could be judged."""
+    """`verdict` is that of the expected rules together; VACUOUS if the group showed nothing that could be judged.
+
+    `within` is the same of the rules within one instance: all but CONTINUITY.
+    """
 
     tallies: dict[str, Tally]
     expected: frozenset[str]
     verdict: Verdict
+    sends: int
+    deliveries: int
+    within: Verdict
 
     def verdicts(self) -> dict[str, Verdict]:
         return {rule: tally.verdict for rule, tally in self.tallies.items()}
 
     def failed(self) -> dict[str, list[str]]:
         """The violations of the expected rules."""
-        wrong = {rule: self.tallies[rule].violations for rule in RULES if rule in self.expected}
+        wrong = {rule: tally.violations for rule, tally in self.tallies.items() if rule in self.expected}
         return {rule: violations for rule, violations in wrong.items() if violations}
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`notes` are faults of the logs themselves: damage, gaps, states that do not fit; a writer's logs have none."""
+    """`notes` are faults of the logs themselves: damage, gaps, states that do not fit; a writer's logs have none.
+
+    `unread` are logs of which nobody knows all groups.
+    """
 
     groups: dict[Key, GroupReport]
     coverage: dict[Process, Coverage]
     notes: list[str]
     unknown_types: Counter[str]
+    unread: list[str]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of all groups' verdicts."""
+        found = {report.verdict for key, report in self.groups.items() if self._decides(key)}
+        if "FAIL" in found:
+            return "FAIL"
+        if "UNKNOWN" in found or self.unread:
+            return "UNKNOWN"
+        return "VACUOUS" if "VACUOUS" in found or not self.groups else "PASS"
+
+    def _decides(self, key: Key) -> bool:
+        """An instance without any message says nothing where the group delivered in another."""
+        report = self.groups[key]
+        elsewhere = any(other.deliveries for (name, _), other in self.groups.items() if name == key[0])
+        return bool(report.sends or report.deliveries) or report.verdict != "VACUOUS" or not elsewhere
 
     def group(self, name: str) -> GroupReport:
         """The report of the one instance of `name`."""
@@ -61,14 +88,21 @@ def judge(folder: Path) -> Report:
     for histories in logs.groups.values():
         notes += [fault for history in histories for fault in state_faults(history)]
     coverage = {process: log.coverage for process, log in logs.processes.items()}
-    groups = {key: _judge_group(histories) for key, histories in sorted(logs.groups.items())}
-    return Report(groups, coverage, notes, logs.unknown_types)
+    names = sorted({name for name, _ in logs.groups})
+    closed = {process for process, state in coverage.items() if state == "closed"}
+    lives = {name: {i: it for (n, i), it in logs.groups.items() if n == name} for name in names}
+    lineages = {name: continuity(each, closed) for name, each in lives.items()}
+    groups = {key: _judge_group(it, lineages[key[0]][key[1]]) for key, it in sorted(logs.groups.items())}
+    return Report(groups, coverage, notes, logs.unknown_types, logs.unread)
 
 
-def _judge_group(histories: list[History]) -> GroupReport:
-    tallies = {rule: function(histories) for rule, function in RULES.items()}
+def _judge_group(histories: list[History], lineage: Tally) -> GroupReport:
+    tallies = {**{rule: function(histories) for rule, function in RULES.items()}, "CONTINUITY": lineage}
     expected = _expected(histories)
-    return GroupReport(tallies, expected, _verdict(histories, tallies, expected))
+    events = [event for history in histories for event in history.events]
+    sends, deliveries = (sum(isinstance(event, kind) for event in events) for kind in (Send, Deliver))
+    verdict, within = (_verdict(histories, tallies, rules) for rules in (expected, expected - {"CONTINUITY"}))
+    return GroupReport(tallies, expected, verdict, sends, deliveries, within)
 
 
 def _expected(histories: list[History]) -> frozenset[str]:
@@ -91,4 +125,35 @@ def _verdict(histories: list[History], tallies: dict[str, Tally], expected: froz
         return "UNKNOWN"
     deliveries = [event for history in histories for event in history.events if isinstance(event, Deliver)]
     no_serials = "SERIAL_UNIQUE" in expected and any(event.serial is None for event in deliveries)
-    return "VACUOUS" if not deliveries or no_serials else "PASS"
+    shown = deliveries and not no_serials and not _digests_on_one_side(histories)
+    return "PASS" if shown and not _lacks_coverage(histories, tallies, expected) else "VACUOUS"
+
+
+def _digests_on_one_side(histories: list[History]) -> bool:
+    """Of a message that one sent and another delivered, only one of them logged a digest."""
+    sent: dict[Message, bool] = {}
+    for history in histories:
+        for event in history.events:
+            if isinstance(event, Send):
+                message = (history.process, event.number)
+                sent[message] = sent.get(message, False) or event.digest is not None
+    for history in histories:
+        heard: dict[Message, bool] = {}
+        for event in history.events:
+            if isinstance(event, Deliver):
+                heard[event.message] = heard.get(event.message, False) or event.digest is not None
+        if any(message in sent and sent[message] != told for message, told in heard.items()):
+            return True
+    return False
+
+
+def _lacks_coverage(histories: list[History], tallies: dict[str, Tally], expected: frozenset[str]) -> bool:
+    """No process's end is known, and so an expected rule has no case that would have one."""
+    found = [section for history in histories for section in sections(history)]
+    closed = any(history.closed and history.events for history in histories)
+    if closed or any(section.next not in ("none", "unknown") for section in found):
+        return False
+    together = max(Counter(section.view for section in found).values(), default=0) > 1
+    of_two = ("AGREEMENT", "VIRTUAL_SYNCHRONY", "TOTAL_GAP_FREE")
+    concerned = {*(of_two if together else ()), *(["SELF_DELIVERY"] if any(each.sends for each in found) else [])}
+    return any(rule in expected and tallies[rule].verdict == "VACUOUS" for rule in concerned)

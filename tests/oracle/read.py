@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.oracle.events import (
+    Adopt,
+    Confirm,
     Coverage,
     Deliver,
     Elect,
@@ -26,6 +28,7 @@ from tests.oracle.events import (
     Send,
     Skip,
     State,
+    Succession,
     View,
 )
 
@@ -40,6 +43,8 @@ class Segment:
     closing: Record | None
     torn: bool
     damage: str = ""
+    sealed: bool = True
+    worn: str = ""  # why what stood behind the records was left out
 
 
 @dataclass(slots=True)
@@ -56,6 +61,11 @@ class ProcessLog:
         return any(item["type"] == "gap" for item in self.items)
 
     @property
+    def hides_groups(self) -> bool:
+        """A `lost` record hides messages; any other gap may hide all that the process did in a group."""
+        return any(item["type"] == "gap" and not item["dropped"] for item in self.items)
+
+    @property
     def coverage(self) -> Coverage:
         if self.has_gap:
             return "lost"
@@ -69,6 +79,7 @@ class Logs:
     processes: dict[Process, ProcessLog] = field(default_factory=dict)
     groups: dict[Key, list[History]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)  # logs that may tell of groups that nobody knows
     unknown_types: Counter[str] = field(default_factory=Counter)
 
 
@@ -83,13 +94,15 @@ def read(folder: Path) -> Logs:
         segment = _read_segment(path)
         if segment is None:
             logs.notes.append(f"{path.relative_to(folder)} has no whole first line")
+            logs.unread.append(str(path.relative_to(folder)))
         else:
             segments.setdefault(segment.opening["process"], []).append(segment)
     for process in sorted(segments):
         ordered = _of_one_writer(segments[process])
         if len(ordered) < len({int(segment.opening["segment"]) for segment in segments[process]}):
             logs.notes.append(f"{process} has two writers of one segment")
-        logs.processes[process] = _joined(process, ordered, logs)
+        log = logs.processes[process] = _joined(process, ordered, logs)
+        logs.unread += [process] if log.hides_groups else []
     _split(logs)
     return logs
 
@@ -118,14 +131,30 @@ def _read_segment(path: Path) -> Segment | None:
     opening, rest = records[0], records[1:]
     closing = rest.pop() if rest and rest[-1] is not None and rest[-1].get("type") == "close" else None
     rest = [None if each is not None and each["type"] in ("open", "close") else each for each in rest]
-    segment = Segment(opening, rest, closing, torn=tail != b"")
+    segment = Segment(opening, rest, closing, torn=tail != b"", sealed=not path.name.startswith("."))
     if closing is not None and (tail or closing["records"] != len(lines) - 1):
         segment.damage = "another number of lines than its close says"
     elif closing is not None and closing["crc32"] != zlib.crc32(b"".join(line + b"\n" for line in lines[:-1])):
         segment.damage = "another checksum than its close says"
     elif opening.get("version") != 1:
         segment.damage = f"version {opening.get('version')}"
+    if segment.damage and closing is not None and opening.get("version") == 1:
+        fits = closing["crc32"] == zlib.crc32(b"".join(line + b"\n" for line in lines[:-1]))
+        sound = len(rest) if fits else _sound(segment)
+        if sound is not None:
+            segment.records, segment.closing = rest[:sound], None
+            segment.damage, segment.worn = "", segment.damage
     return segment
+
+
+def _sound(segment: Segment) -> int | None:
+    """How many records stand before the first sign of damage; None if there is no sign but the checksum."""
+    expected = segment.opening["at"]
+    for index, record in enumerate(segment.records):
+        if record is None or record["at"] != expected:
+            return index
+        expected += record.get("count", 1)
+    return len(segment.records) if segment.closing is not None and segment.closing["at"] != expected else None
 
 
 def _parsed(line: bytes) -> Record | None:
@@ -150,13 +179,31 @@ def _is_whole(record: Record) -> bool:
         return False
     if not all(record.get(name, 1) > 0 for name in ("at", "count", "number", "view", "sent_view", "serial")):
         return False
-    if not all(type(n) is int and n >= 0 for name in ("clock", "base") for n in record.get(name, {}).values()):
+    if not all(type(n) is int and n >= 0 for name in ("clock", "base", "cut") for n in record.get(name, {}).values()):
+        return False
+    if not all(_is_succession(each) for each in record.get("succeeds", [])):
         return False
     if record["type"] == "view" and not (record["members"] and all(type(who) is str for who in record["members"])):
         return False
     if record["type"] == "skip" and ("sender" in record) != ("number" in record):
         return False
     return record["type"] != "skip" or "sender" in record or "serial" in record
+
+
+def _is_succession(entry: object) -> bool:
+    if not isinstance(entry, dict) or type(entry.get("instance")) is not str:
+        return False
+    kinds = {"view": int, "cut": dict, "without": dict, "gone": dict, "gives_up": list, "by": str, "serial": int}
+    if not all(type(entry[name]) is kind for name, kind in kinds.items() if name in entry):
+        return False
+    numbers = [entry.get("view", 1), *(n + 1 for n in entry.get("cut", {}).values() if type(n) is int)]
+    pairs = [pair for ranges in entry.get("without", {}).values() for pair in (ranges if type(ranges) is list else [0])]
+    return (
+        min(numbers) > 0
+        and all(type(n) is int for n in entry.get("cut", {}).values())
+        and all(type(who) is str for who in entry.get("gives_up", []))
+        and all(type(pair) is list and [type(n) for n in pair] == [int, int] and min(pair) > 0 for pair in pairs)
+    )
 
 
 def _are_states(states: object) -> bool:
@@ -183,16 +230,21 @@ _FIELDS = {
     "view": ("group", "view", "members", "leader", "ordering", "multicast"),
     "leave": ("group", "view"),
     "detach": ("group", "view"),
+    "confirm": ("group", "view", "number", "by"),
+    "adopt": ("group", "view", "from", "cut"),
+    "quorum": ("group", "view", "has"),
     "elect": ("group", "view", "leader"),
     "suspect": ("group", "view"),
     "lost": ("count",),
 }
 _KINDS: dict[str, type] = {
+    "from": str,
     **dict.fromkeys(("group", "instance", "sender", "leader", "ordering", "multicast", "netsplit"), str),
     **dict.fromkeys(("view", "sent_view", "number", "count", "serial", "settled", "base_serial", "t", "held"), int),
-    **dict.fromkeys(("clock", "base", "state"), dict),
-    **dict.fromkeys(("members", "digests"), list),
-    "safe": bool,
+    **dict.fromkeys(("clock", "base", "state", "cut"), dict),
+    **dict.fromkeys(("members", "digests", "succeeds"), list),
+    **dict.fromkeys(("into", "by"), str),
+    **dict.fromkeys(("safe", "has"), bool),
 }
 
 
@@ -216,12 +268,18 @@ def _joined(process: Process, segments: list[Segment], logs: Logs) -> ProcessLog
             expected = _append(log, logs, record, expected)
         if closing is not None:
             expected = _check_position(log, logs, closing["at"], expected)
+        elif segment.worn or segment.sealed:
+            logs.notes.append(f"{where} ends too early: {segment.worn or 'it has no close'}")
+            _gap(log, expected)
     if not segments:
         _gap(log, expected)
         return log
     last = segments[-1]
     log.torn = last.torn
     log.exited = last.closing is not None and last.closing.get("reason") == "exit"
+    if last.closing is not None and not log.exited and not last.damage:
+        logs.notes.append(f"{process} went on after its last segment: the next is missing")
+        _gap(log, expected)
     return log
 
 
@@ -234,7 +292,7 @@ def _append(log: ProcessLog, logs: Logs, record: Record | None, expected: int) -
         return expected
     expected = _check_position(log, logs, record["at"], expected)
     if record["type"] == "lost":
-        _gap(log, expected)
+        _gap(log, expected, dropped=True)
         state = record.get("state")
         log.items.append({"type": "opened", "at": expected, "state": state if _are_states(state) else None})
     else:
@@ -250,10 +308,11 @@ def _check_position(log: ProcessLog, logs: Logs, at: int, expected: int) -> int:
     return max(at, expected)
 
 
-def _gap(log: ProcessLog, at: int) -> None:
+def _gap(log: ProcessLog, at: int, *, dropped: bool = False) -> None:
     """What is missing in one place is one gap, however many signs of it there are."""
     if not log.items or log.items[-1]["type"] != "gap":
-        log.items.append({"type": "gap", "at": at})
+        log.items.append({"type": "gap", "at": at, "dropped": dropped})
+    log.items[-1]["dropped"] &= dropped
 
 
 def _split(logs: Logs) -> None:
@@ -358,6 +417,21 @@ def _view(item: Record, at: int, _: int) -> Event:
         item.get("netsplit", "PRIMARY"),
         item.get("base", {}),
         item.get("base_serial", 0),
+        tuple(_succession(entry) for entry in item.get("succeeds", [])),
+    )
+
+
+def _succession(entry: Record) -> Succession:
+    ranges = [(who, first, count) for who, pairs in entry.get("without", {}).items() for first, count in pairs]
+    return Succession(
+        entry["instance"],
+        entry.get("view"),
+        entry.get("cut"),
+        frozenset((who, number) for who, first, count in ranges for number in range(first, first + count)),
+        entry.get("by", ""),
+        frozenset(entry.get("gone", {})),
+        frozenset(entry.get("gives_up", [])),
+        entry.get("serial"),
     )
 
 
@@ -377,11 +451,19 @@ def _skip(item: Record, at: int, offset: int) -> Event:
 
 
 def _leave(item: Record, at: int, _: int) -> Event:
-    return End(at, item.get("settled"))
+    return End(at, item.get("settled"), into=item.get("into"), reason=item.get("reason") or "request")
 
 
-def _detach(_item: Record, at: int, _: int) -> Event:
-    return End(at)
+def _detach(item: Record, at: int, _: int) -> Event:
+    return End(at, into=item.get("into"), reason=item.get("reason") or "quorum")
+
+
+def _confirm(item: Record, at: int, offset: int) -> Event:
+    return Confirm(at, item["view"], item["number"] + offset, item["by"])
+
+
+def _adopt(item: Record, at: int, _: int) -> Event:
+    return Adopt(at, item["from"], item["cut"])
 
 
 def _elect(item: Record, at: int, _: int) -> Event:
@@ -400,6 +482,8 @@ _READERS = {
     "skip": _skip,
     "leave": _leave,
     "detach": _detach,
+    "confirm": _confirm,
+    "adopt": _adopt,
     "elect": _elect,
 }
-_KNOWN = {*_READERS, "suspect", "gap", "opened"}
+_KNOWN = {*_READERS, "suspect", "quorum", "gap", "opened"}

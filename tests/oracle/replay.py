@@ -8,7 +8,7 @@ from typing import Literal
 
 from tests.oracle.events import Deliver, End, Event, Gap, History, Message, Opened, Process, Send, Skip, State, View
 
-Next = int | Literal["END", "none", "unknown"]
+Next = int | tuple[str, str] | Literal["END", "none", "unknown"]  # ("into", an instance): its view 1
 
 
 @dataclass(slots=True)
@@ -20,6 +20,7 @@ class Place:
     """
 
     certain: bool = True
+    left: bool = False  # the end of its stay was seen
     view: int | None = None
     last_view: int | None = 0
     members: tuple[Process, ...] | None = ()  # None: of a view whose record is in a gap
@@ -30,6 +31,12 @@ class Place:
     heard: dict[Process, int] = field(default_factory=dict)  # highest number delivered from each, or in base
     told: dict[Process, int] = field(default_factory=dict)  # the logged clock, changes applied
 
+    def in_force(self) -> list[int | None]:
+        """The view in force, None outside of a stay; nothing where a gap hides which it is."""
+        if self.left:
+            return [None]
+        return [self.view] if self.certain or self.view is not None else []
+
     def highest_settled(self, sender: Process) -> int:
         return max((number for who, number in self.settled if who == sender), default=0)
 
@@ -39,12 +46,14 @@ def walk(history: History) -> Iterator[tuple[Place, Event]]:
     place = Place()
     for event in history.events:
         yield place, event
-        _apply(place, event)
+        _apply(place, event, history.process)
 
 
-def _apply(place: Place, event: Event) -> None:
+def _apply(place: Place, event: Event, process: Process) -> None:
     match event:
         case View():
+            if place.last_view == 0:  # its own stream goes on from the instance before
+                place.number = max(place.number or 0, event.base.get(process, 0))
             _install(place, event)
         case Send():
             place.number = event.number
@@ -59,6 +68,7 @@ def _apply(place: Place, event: Event) -> None:
             place.serial = place.serial if event.serial is None else event.serial
         case End():
             place.view = None
+            place.left = place.left or event.seen
         case Gap():
             place.certain = False
             place.view = place.last_view = place.number = place.serial = None
@@ -100,6 +110,7 @@ class Section:
     view: int
     members: tuple[Process, ...]
     start: dict[Process, int] | None
+    serial: int | None
     covered: bool = True
     next: Next = "none"
     sends: list[Message] = field(default_factory=list)
@@ -121,7 +132,7 @@ def sections(history: History) -> list[Section]:
                 now = None
             case Opened(state=State() as state) if not place.certain and (now is None or now.view != state.view):
                 _close(now, place, "unknown")
-                now = Section(history.process, state.view, (), None, covered=False)
+                now = Section(history.process, state.view, (), None, None, covered=False)
                 found.append(now)
             case Gap():
                 if now is not None:
@@ -129,14 +140,15 @@ def sections(history: History) -> list[Section]:
             case _:
                 _note(now, place, event, history.process)
     if now is not None:
-        _close(now, _at_end(history), "END" if history.closed else "none" if now.covered else "unknown")
+        _close(now, at_end(history), "END" if history.closed else "none" if now.covered else "unknown")
     return found
 
 
 def _begin(process: Process, place: Place, event: View) -> Section:
     _install(after := Place(settled=set(place.settled)), event)
     start = {who: after.highest_settled(who) for who in event.members} if place.certain else None
-    return Section(process, event.view, event.members, start, covered=place.certain)
+    serial = place.serial if place.last_view else event.base_serial
+    return Section(process, event.view, event.members, start, serial, covered=place.certain)
 
 
 def _note(now: Section | None, place: Place, event: Event, process: Process) -> None:
@@ -157,15 +169,19 @@ def _close(now: Section | None, place: Place, following: Next) -> None:
 
 
 def _after_end(event: End) -> Next:
+    """Who goes over by the decided value that begins the next instance is in a class with those who do."""
     if not event.seen:
         return "unknown"
-    return event.settled if event.settled is not None else "none"
+    if event.settled is not None:
+        return event.settled
+    return ("into", event.into) if event.into is not None and event.reason == "succession" else "none"
 
 
-def _at_end(history: History) -> Place:
+def at_end(history: History) -> Place:
+    """The place behind all events."""
     place = Place()
     for event in history.events:
-        _apply(place, event)
+        _apply(place, event, history.process)
     return place
 
 

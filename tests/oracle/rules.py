@@ -146,8 +146,9 @@ def agreement(histories: list[History]) -> Tally:
     tally.add_gaps(histories)
     safe = any(event.safe for history in histories for event in history.events if isinstance(event, View))
     everyone = _sections(histories)
-    for (view, _), members in _classes(histories).items():
-        heard = [section for section in everyone if section.view == view] if safe else members
+    for (view, following), members in _classes(histories).items():
+        over = isinstance(following, tuple)
+        heard = [section for section in everyone if section.view == view] if safe and not over else members
         if len(heard) < 2:
             continue
         tally.evaluated += 1
@@ -246,20 +247,19 @@ def _heard_before_send(histories: list[History]) -> dict[Message, dict[Process, 
 def clock(histories: list[History]) -> Tally:
     tally = Tally()
     tally.add_gaps(histories, told=False)
+    members = _members(histories)
     for history in histories:
         for place, event in walk(history):
             if not isinstance(event, Send) or place.view is None or not place.certain:
                 continue
             tally.evaluated += 1
             logged = {**place.told, **event.clock}
-            # Where a gap hides the view, the state's clock and deliveries tell of some who are in it.
-            heard = [who for who, number in place.heard.items() if number]
-            for other in heard if place.members is None else place.members:
+            inside = members.get(place.view) if place.members is None else place.members
+            for other in {*logged, *place.heard} if inside is None else inside:
                 said, true = logged.get(other, 0), place.heard.get(other, 0)
                 if other != history.process and said != true:
-                    tally.violations.append(
-                        f"{history.process} sent {event.number} with {said} for {other}, having delivered {true}"
-                    )
+                    sentence = f"{history.process} sent {event.number} with {said} for {other}, having delivered {true}"
+                    tally.wrong_or_unknown(inside is not None, sentence)
     return tally
 
 
@@ -354,6 +354,13 @@ def serial_contiguous(histories: list[History]) -> Tally:
                 tally.evaluated += 1
                 if event.serial != place.serial + 1:
                     tally.violations.append(f"{history.process} went from serial {place.serial} to {event.serial}")
+    begins: dict[int, set[int | None]] = defaultdict(set)
+    for section in _sections(histories):
+        if section.start is not None:
+            begins[section.view].add(section.serial)
+    for view, serials in begins.items():
+        if len(serials) > 1:
+            tally.violations.append(f"view {view} begins after different serials: {serials}")
     return tally
 
 
@@ -364,11 +371,13 @@ def sending_view(histories: list[History]) -> Tally:
     closed = _closed(histories)
     for history in histories:
         for place, event in walk(history):
+            in_force = place.in_force()
+            if isinstance(event, Send) and in_force not in ([], [event.view]):
+                tally.violations.append(f"{history.process} sent {event.number} in {event.view}, not in {in_force}")
             if not isinstance(event, Deliver):
                 continue
             tally.evaluated += 1
             send = sends.get(event.message)
-            in_force = [place.view] if place.certain or place.view is not None else []
             views = {event.view, event.sent_view, *in_force, *([send.view] if send is not None else [])}
             if len(views) > 1:
                 tally.violations.append(
@@ -395,6 +404,8 @@ def view_agreement(histories: list[History]) -> Tally:
                 tally.violations.append(
                     f"{who} or the leader {event.leader} is no member of view {event.view} of {who}"
                 )
+            if place.left:
+                tally.violations.append(f"{who} installed view {event.view} after the end of its stay")
             if place.last_view and event.view != place.last_view + 1:
                 tally.violations.append(f"{who} installed view {event.view} after {place.last_view}")
     return tally

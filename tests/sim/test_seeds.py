@@ -45,6 +45,21 @@ def test_another_seed_keeps_every_promise(seed: int) -> None:
     _check(seed)
 
 
+@pytest.mark.slow
+def test_instances_of_a_primary_group_tell_what_they_follow() -> None:
+    """Not so those that sides of a PARTITIONABLE group begin (docs/LIMITS.md)."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for seed in corpus.SEEDS:
+        kind = draw(seed).definition.netsplit
+        groups = judge(corpus.ran(seed).folder).groups
+        for group in groups.values() if len(groups) > 1 else ():
+            found = group.tallies["CONTINUITY"]
+            seen[kind, found.verdict] += 1
+            assert kind == "PARTITIONABLE" or "without `succeeds`" not in str(found.unknowns), f"gcom sim --seed {seed}"
+    assert seen["PRIMARY", "PASS"] >= 10
+    assert seen["PARTITIONABLE", "UNKNOWN"] >= 2
+
+
 @pytest.mark.soak
 def test_a_fresh_seed_keeps_every_promise(fresh_seed: int) -> None:
     _check(fresh_seed)

@@ -197,12 +197,12 @@ def test_a_group_that_was_left_is_in_no_state(tmp_path: Path) -> None:
     assert [list(line["state"]) for line in _lines(tmp_path) if "state" in line] == [["news"], []]
 
 
-def test_a_member_that_is_gone_is_in_no_clock(tmp_path: Path) -> None:
+def test_a_member_that_is_gone_is_in_the_state_and_in_no_clock(tmp_path: Path) -> None:
     log = _log(tmp_path, segment_bytes=1)
     _record(log, _view(), _heard(BOB, 1), _sent(1, clock={BOB: 1}), _view(2, ALICE), _sent(2, view=2))
     log.close()
     opened, sent, _ = _lines(tmp_path)[-3:]
-    assert (opened["state"]["news"]["clock"], sent["clock"]) == ({}, {})
+    assert (opened["state"]["news"]["clock"], sent["clock"]) == ({BOB: 1}, {})
 
 
 def test_a_state_holds_even_where_the_history_does_not(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_state_holds_even_where_the_history_does_not(tmp_path: Path) -> None:
     log = _log(tmp_path, segment_bytes=1)
     _record(log, _view(1, ALICE), _heard(BOB, 3), _view(2), _sent(1, view=2))
     log.close()
-    assert [line["state"]["news"]["clock"] for line in _lines(tmp_path) if "state" in line] == [{}, {}, {BOB: 3}]
+    assert [line["state"]["news"]["clock"] for line in _lines(tmp_path) if "state" in line] == [{}, {BOB: 3}, {BOB: 3}]
     assert judge(tmp_path).notes == []
 
 
@@ -282,12 +282,13 @@ def test_many_threads_may_flush(tmp_path: Path) -> None:
     assert report.group("news").failed() == {}
 
 
-def test_a_close_that_claims_no_end(tmp_path: Path) -> None:
+def test_an_end_that_claims_nothing(tmp_path: Path) -> None:
     log = _log(tmp_path)
     _record(log, _view())
-    log.close("rotate")
+    log.flush()
+    log.abandon()
     assert judge(tmp_path).coverage == {ALICE: "open"}
-    assert [path.name for path in _home(tmp_path).iterdir()] == ["000000.jsonl"]
+    assert [path.name for path in _home(tmp_path).iterdir()] == [".000000.jsonl"]
 
 
 def test_after_the_close_nothing_is_written(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ A state that is not what precedes it is noted by the quick plan only: no rule tr
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -121,8 +121,8 @@ def cases_of(tables: Tables) -> dict[str, DataFrame]:
         "ONE_LEADER": lambda: groups.one_leader(t.rows),
     }
     found = {}
-    for rule in RULES:
-        cases = rules[rule]()
+    for rule, function in rules.items():
+        cases = function()
         if rule not in _OF_NO_GAP:
             cases = cases.unionByName(gap_cases(t.placed, t.absent, told=rule not in _OF_UNTOLD_GAPS))
         found[rule] = cases.withColumn("rule", F.lit(rule))
@@ -135,6 +135,7 @@ def _outcome(tables: Tables, catalogue: Catalogue) -> Outcome:
         if _add(judgements, cases):
             _add_examples(judgements, examples(cases).collect(), catalogue)
     _judge_total(tables, judgements, catalogue)
+    _leave_continuity(judgements)
     return _with_logs(tables, [judgements[key] for key in sorted(judgements)], catalogue)
 
 
@@ -156,6 +157,14 @@ def _judge_total(tables: Tables, judgements: dict[Key, Judgement], catalogue: Ca
         found = _computed(total.acyclic(total.within(steps, covered))).withColumn("rule", F.lit("TOTAL"))
         if _add(judgements, found):
             _add_examples(judgements, examples(found).collect(), catalogue)
+
+
+def _leave_continuity(judgements: dict[Key, Judgement]) -> None:
+    """CONTINUITY is not judged here: a name with one instance has no case, one with several is not known."""
+    lives = Counter(name for name, _ in judgements)
+    for (name, _), judgement in judgements.items():
+        if lives[name] > 1:
+            judgement.tallies["CONTINUITY"].doubt(1, "--exact does not judge it: audit again without --exact")
 
 
 def _definitions(tables: Tables) -> dict[Key, Judgement]:
@@ -182,16 +191,18 @@ def _definitions(tables: Tables) -> dict[Key, Judgement]:
 def _judgement(row: Any) -> Judgement:
     definition = row.definition.asDict() if row.definition is not None else {}
     definition.pop("seq", None)
+    expected = expected_rules(definition, bool(row.digests))
+    unplaced = bool(row.serials_missing) and "SERIAL_UNIQUE" in expected
     return Judgement(
         key=(row.group, row.instance),
         definition=definition,
-        expected=expected_rules(definition, bool(row.digests)),
+        expected=expected,
         tallies={rule: Tally() for rule in RULES},
         processes=row.processes,
         views=row.views or 0,
         deliveries=row.deliveries or 0,
-        serials_missing=bool(row.serials_missing),
         members={each.view: each.members for each in row.lists or ()},
+        lacks="the order is total, and deliveries have no serial" if unplaced else "",
     )
 
 
@@ -233,4 +244,4 @@ def _with_logs(tables: Tables, judgements: list[Judgement], catalogue: Catalogue
         notes += told["notes"]
         for kind, count in told["unknown_types"].items():
             unknown[kind] += count
-    return Outcome(judgements, coverage, positions, notes, dict(unknown))
+    return Outcome(judgements, coverage, positions, notes, dict(unknown), list(catalogue.unread))

@@ -110,6 +110,8 @@ class _Log:
             previous = segment.opening.segment
             self.torn = segment.torn
             self.exited = segment.closing is not None and segment.closing.exited
+            if segment.cut or (index == len(paths) - 1 and segment.closing is not None and not self.exited):
+                self._gap(self._mark())
         self._pass_gaps(None)
         yield self._batch(self.marks)
         yield self._batch([self._summary(whole=bool(paths))])

@@ -1,0 +1,408 @@
+"""CONTINUITY, over the instances of a name: naive, from DELIVERY_LOG.md as decision 0005 reads it.
+
+Each case is counted at one instance: where a stay ended or what was confirmed at the instance that ended, where an
+instance begins and who enters it at the one that begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tests.oracle.events import Adopt, Confirm, Deliver, End, Gap, History, Message, Process, Succession, View
+from tests.oracle.replay import at_end, walk
+from tests.oracle.rules import Tally
+
+_GONE_FOR_GOOD = ("request", "exit", "expelled", "defect")  # of who ends so, and goes nowhere, nothing is owed
+
+
+@dataclass(slots=True)
+class Instance:
+    """One life of a name; `firsts` are the records of its view 1, by process."""
+
+    name: str
+    histories: list[History]
+    tally: Tally = field(default_factory=Tally)
+    views: dict[int, View] = field(default_factory=dict)
+    firsts: dict[Process, View] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for history in sorted(self.histories, key=lambda each: each.process):
+            for event in history.events:
+                if isinstance(event, View):
+                    self.views.setdefault(event.view, event)
+                    if event.view == 1:
+                        self.firsts.setdefault(history.process, event)
+
+    @property
+    def definition(self) -> View | None:
+        return self.views[min(self.views)] if self.views else None
+
+    @property
+    def primary(self) -> bool:
+        return self.definition is None or self.definition.netsplit == "PRIMARY"
+
+    @property
+    def reliable(self) -> bool:
+        return self.definition is not None and self.definition.multicast == "RELIABLE"
+
+    @property
+    def succeeds(self) -> tuple[Succession, ...]:
+        return self.firsts[min(self.firsts)].succeeds if self.firsts else ()
+
+    def parents(self) -> list[str]:
+        return sorted({each.instance for each in self.succeeds})
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    old: Instance
+    new: Instance
+    said: Succession
+
+    def required(self) -> set[Message]:
+        """What is in the cut, but for what nobody held."""
+        return self.whole() - self.said.without
+
+    def whole(self) -> set[Message]:
+        return {(who, n) for who, last in (self.said.cut or {}).items() for n in range(1, last + 1)}
+
+    def required_anew(self) -> set[Message]:
+        """Of what is required, what has a number in the new instance: its base has it."""
+        base = self.new.firsts[min(self.new.firsts)].base
+        return {(who, n) for who, n in self.required() if n <= base.get(who, 0)}
+
+    def concerns(self, sender: Process) -> bool:
+        """The streams of others ended in earlier views."""
+        view = self.old.views.get(self.said.view or 0)
+        return sender in (self.said.cut or {}) or (view is not None and sender in view.members)
+
+
+def continuity(by_instance: dict[str, list[History]], closed: set[Process]) -> dict[str, Tally]:
+    """The rule's tally at each instance of one name; `closed` are the processes whose logs are complete."""
+    instances = {name: Instance(name, histories) for name, histories in sorted(by_instance.items())}
+    for instance in instances.values():
+        instance.tally.add_gaps(instance.histories)
+    _check_origins(instances)
+    for instance in instances.values():
+        _check_beginning(instance, instances)
+        _check_destinations(instance, instances)
+        links = _links_from(instance, instances)
+        _check_successors(instance, links)
+        if instance.primary and not links:
+            _check_last(instance)
+        for link in links:
+            _check_later_views(link)
+            if link.said.by != "ended":
+                _check_link(link, closed)
+        _check_adoptions(instance, instances)
+    return {name: instance.tally for name, instance in instances.items()}
+
+
+def _links_from(old: Instance, instances: dict[str, Instance]) -> list[Link]:
+    return [Link(old, new, each) for new in instances.values() for each in new.succeeds if each.instance == old.name]
+
+
+def _check_origins(instances: dict[str, Instance]) -> None:
+    """One origin a name; logs of which none knows `succeeds` cannot tell."""
+    if len(instances) < 2:
+        return
+    origins = [each for each in instances.values() if each.firsts and not each.succeeds]
+    known = any(each.succeeds for each in instances.values()) or any(
+        end.into is not None for each in instances.values() for history in each.histories for end in _ends(history)
+    )
+    for each in instances.values():
+        each.tally.evaluated += 1
+        if not each.firsts:
+            each.tally.unknowns.append(f"the first view of {each.name} is in no log")
+    if len(origins) > 1 and known and all(each.primary for each in instances.values()):
+        for each in origins:
+            each.tally.violations.append(f"{each.name} is one of several origins of the name")
+    elif len(origins) > 1 and len(_components(instances)) > 1:
+        for each in origins:
+            each.tally.unknowns.append(f"{each.name} is one of several instances without `succeeds`")
+
+
+def _components(instances: dict[str, Instance]) -> list[set[str]]:
+    """Instances that succeed one another, or from one to the other of which somebody went, are together."""
+    parts = [{name} for name in instances]
+    for name, each in instances.items():
+        went = {end.into for history in each.histories for end in _ends(history)[:1]}
+        for other in {*each.parents(), *went} & instances.keys():
+            joined = [part for part in parts if part & {name, other}]
+            parts = [part for part in parts if part not in joined] + [set().union(*joined)]
+    return parts
+
+
+def _ends(history: History) -> list[End]:
+    return [event for event in history.events if isinstance(event, End) and event.seen]
+
+
+def _check_beginning(new: Instance, instances: dict[str, Instance]) -> None:
+    unlike = any(each.succeeds != new.succeeds for each in new.firsts.values())
+    if not new.succeeds and not unlike:
+        return
+    new.tally.evaluated += 1
+    if unlike:
+        new.tally.violations.append(f"those who installed the first view of {new.name} name unlike predecessors")
+    if new.primary and len(new.parents()) > 1:
+        new.tally.violations.append(f"{new.name} has several predecessors")
+    if _descends(new.name, new.name, instances) is True:
+        new.tally.violations.append(f"{new.name} succeeds itself")
+    _check_serial(new)
+    for each in new.succeeds:
+        if each.by != "ended" and each.instance not in instances:
+            new.tally.unknowns.append(f"no log tells of {each.instance}, which {new.name} succeeds")
+        if each.by != "ended" and (each.view is None or each.cut is None):
+            new.tally.unknowns.append(f"{new.name} does not tell which view and cut of {each.instance} it succeeds")
+
+
+def _check_serial(new: Instance) -> None:
+    """Serials go on."""
+    if len(new.succeeds) != 1 or new.succeeds[0].by == "ended" or not (new.primary and new.reliable):
+        return
+    last = new.succeeds[0].serial
+    for who, first in new.firsts.items():
+        if last is not None and first.base_serial != last:
+            new.tally.violations.append(f"{who} began {new.name} after serial {first.base_serial}, not after {last}")
+
+
+def _ancestors(name: str, instances: dict[str, Instance]) -> tuple[set[str], bool]:
+    """All that lie before `name`, and whether these are all."""
+    found: set[str] = set()
+    whole = True
+    open_ends = [name]
+    while open_ends:
+        each = instances.get(open_ends.pop())
+        if each is None or not each.firsts:
+            whole = False
+            continue
+        new = set(each.parents()) - found
+        found |= new
+        open_ends += sorted(new)
+    return found, whole
+
+
+def _descends(name: str, ancestor: str, instances: dict[str, Instance]) -> bool | None:
+    """None: the logs do not tell."""
+    found, whole = _ancestors(name, instances)
+    return True if ancestor in found else False if whole else None
+
+
+def _check_destinations(old: Instance, instances: dict[str, Instance]) -> None:
+    """`into` leads to descendants; of a PARTITIONABLE name, to one of the same origin."""
+    for history in old.histories:
+        for end in _ends(history)[:1]:
+            if end.into is None:
+                continue
+            old.tally.evaluated += 1
+            fits = _fits(old, end.into, instances)
+            if fits is not True:
+                said = f"{history.process} went from {old.name} into {end.into}"
+                old.tally.wrong_or_unknown(fits is False, said)
+
+
+def _fits(old: Instance, into: str, instances: dict[str, Instance]) -> bool | None:
+    if into == old.name:
+        return False
+    if old.primary or into not in instances:
+        return _descends(into, old.name, instances)
+    mine, whole = _ancestors(old.name, instances)
+    theirs, whole_too = _ancestors(into, instances)
+    related = {*mine, old.name} & {*theirs, into}
+    return True if related else False if whole and whole_too else None
+
+
+def _check_successors(old: Instance, links: list[Link]) -> None:
+    if links:
+        old.tally.evaluated += 1
+        if old.primary and len({link.new.name for link in links}) > 1:
+            old.tally.violations.append(f"{old.name} has several successors")
+
+
+def _check_last(old: Instance) -> None:
+    """Who detached in the last view of an instance that nobody succeeds waits, or has lost what it had."""
+    for history in old.histories:
+        ends = _ends(history)[:1]
+        if not ends or ends[0].into is not None or not _outlives(history) or _has_gap(history):
+            continue
+        if max(_installed(history)) == max(old.views):
+            old.tally.unknowns.append(f"{history.process} detached in the last view of {old.name}")
+
+
+def _outlives(history: History) -> bool:
+    """Whether the process went on, as far as its log tells."""
+    if not any(isinstance(event, View) for event in history.events):
+        return False
+    for end in _ends(history)[:1]:
+        return end.into is not None or end.reason not in _GONE_FOR_GOOD
+    return history.closed
+
+
+def _installed(history: History) -> list[int]:
+    return [event.view for event in history.events if isinstance(event, View)]
+
+
+def _check_later_views(link: Link) -> None:
+    old, said = link.old, link.said
+    if not old.primary or said.view is None:
+        return
+    old.tally.evaluated += 1
+    for history in old.histories:
+        who = history.process
+        later = [view for view in _installed(history) if view > said.view]
+        if later and _outlives(history) and who not in said.gives_up:
+            old.tally.violations.append(f"{who} installed view {later[0]} of {old.name}, and {link.new.name} succeeds")
+        if who in said.gone and any(end.into is not None for end in _ends(history)[:1]):
+            old.tally.violations.append(f"{who} was proved dead, and went over")
+
+
+def _check_link(link: Link, closed: set[Process]) -> None:
+    old, said = link.old, link.said
+    if old.primary and said.view is not None:
+        _check_ends_are_known(link, said.view, closed)
+    if not old.reliable or said.cut is None:
+        return
+    if said.view is not None:
+        _check_settled(link, said.view)
+    if old.primary:
+        _check_confirmed(link)
+
+
+def _check_ends_are_known(link: Link, view: int, closed: set[Process]) -> None:
+    old = link.old
+    if view not in old.views:
+        old.tally.unknowns.append(f"no log tells of view {view} of {old.name}")
+    last = [old.views[n] for n in {view, max(old.views, default=view)} if n in old.views]
+    by_process = {history.process: history for history in old.histories}
+    for who in sorted({who for each in last for who in each.members} - link.said.gone - link.said.gives_up):
+        history = by_process.get(who)
+        if who not in closed and (history is None or not _ends(history)):
+            old.tally.unknowns.append(f"nothing tells how the stay of {who} ended")
+
+
+def _settled(history: History) -> set[Message]:
+    """At the end of the stay."""
+    for place, event in walk(history):
+        if isinstance(event, End) and event.seen:
+            return set(place.settled)
+    return at_end(history).settled
+
+
+def _has_gap(history: History) -> bool:
+    return any(isinstance(event, Gap) for event in history.events)
+
+
+def _check_settled(link: Link, view: int) -> None:
+    for history in link.old.histories:
+        ends = _ends(history)[:1]
+        if _has_gap(history) or not ends or ends[0].into != link.new.name or history.process in link.said.gives_up:
+            continue
+        if max(_installed(history), default=0) == view:
+            link.old.tally.evaluated += 1
+            settled = {message for message in _settled(history) if link.concerns(message[0])}
+            if not link.required() <= settled <= link.whole():
+                link.old.tally.violations.append(f"{history.process} had not settled exactly the cut of view {view}")
+
+
+def _check_confirmed(link: Link) -> None:
+    old = link.old
+    outliving = {history.process for history in old.histories if _outlives(history)} - link.said.gives_up
+    delivered = {
+        history.process: {event.message for event in history.events if isinstance(event, Deliver)}
+        for history in old.histories
+    }
+    confirmed: dict[Message, set[Process]] = {}  # with who outlives and must have held it
+    if old.definition is not None and old.definition.safe:
+        confirmed = {message: set() for messages in delivered.values() for message in messages}
+    else:
+        for history in old.histories:
+            for event in history.events:
+                if isinstance(event, Confirm):
+                    held = confirmed.setdefault((history.process, event.number), set())
+                    held |= _must_hold(event, old, outliving)
+    confirmed = {message: held for message, held in confirmed.items() if link.concerns(message[0])}
+    old.tally.evaluated += len(confirmed)
+    for message, held in confirmed.items():
+        holders = held | {who for who in outliving if message in delivered[who]}
+        if message not in link.required() and holders:
+            old.tally.violations.append(f"{message} was confirmed, {sorted(holders)} had it, and it is not in the cut")
+
+
+def _must_hold(event: Confirm, old: Instance, outliving: set[Process]) -> set[Process]:
+    """Who outlives, where so many do that one of them is among those who held it."""
+    members = set(old.views[event.view].members) if event.view in old.views else set()
+    held = len(members) if event.by == "all" else len(members) // 2 + 1
+    left = members & outliving
+    return left if len(left) + held > len(members) else set()
+
+
+def _check_adoptions(new: Instance, instances: dict[str, Instance]) -> None:
+    """Who enters and had not settled the cut takes over a state with it, before it delivers."""
+    before, _ = _ancestors(new.name, instances)
+    earlier = {name_of(who) for name in before & instances.keys() for who in _with_views(instances[name])}
+    stateful = any(
+        isinstance(event, Adopt) for it in instances.values() for each in it.histories for event in each.events
+    )
+    for history in new.histories:
+        if not _installed(history) or _has_gap(history):
+            continue
+        lacking = [link for link in _links_to(new, instances) if not _has_cut(link, history.process)]
+        returns = stateful and name_of(history.process) in earlier
+        for link in lacking:
+            _check_adoption(link, history, returns)
+
+
+def _with_views(instance: Instance) -> list[Process]:
+    return [history.process for history in instance.histories if _installed(history)]
+
+
+def name_of(process: Process) -> str:
+    return process.partition("#")[0]
+
+
+def _links_to(new: Instance, instances: dict[str, Instance]) -> list[Link]:
+    return [
+        Link(instances[each.instance], new, each)
+        for each in new.succeeds
+        if each.instance in instances and each.by != "ended" and each.cut is not None
+        if instances[each.instance].reliable
+    ]
+
+
+def _has_cut(link: Link, process: Process) -> bool:
+    """Whether it, or the same member before, went over with all that is in the cut; a gap may hide that."""
+    for history in link.old.histories:
+        ends = _ends(history)[:1]
+        over = bool(ends) and ends[0].into == link.new.name and name_of(history.process) == name_of(process)
+        if (
+            _installed(history)
+            and (over or history.process == process)
+            and (_has_gap(history) or link.required() <= _settled(history))
+        ):
+            return True
+    return False
+
+
+def _check_adoption(link: Link, history: History, returns: bool) -> None:
+    delivers = any(isinstance(event, Deliver) for event in history.events)
+    adopted = [event for event in history.events if isinstance(event, Adopt)]
+    if not adopted and not (delivers and returns):
+        return
+    link.new.tally.evaluated += 1
+    whole = [event for event in adopted if _is_whole(event, link)]
+    if whole and not any(_had_state(link, event.giver) for event in whole):
+        link.new.tally.unknowns.append(f"nothing tells that who gave {history.process} a state had the cut")
+    elif not adopted:
+        link.new.tally.unknowns.append(f"{history.process} entered {link.new.name}, and nothing tells with which state")
+    elif not whole:
+        link.new.tally.violations.append(f"{history.process} entered {link.new.name} without the cut's state")
+
+
+def _is_whole(event: Adopt, link: Link) -> bool:
+    return all(n <= event.cut.get(who, 0) for who, n in link.required_anew())
+
+
+def _had_state(link: Link, giver: Process) -> bool:
+    """Whether it went over with the cut, or took over a state of the new instance."""
+    theirs = [event for history in link.new.histories if history.process == giver for event in history.events]
+    return _has_cut(link, giver) or any(isinstance(event, Adopt) and _is_whole(event, link) for event in theirs)
