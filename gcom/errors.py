@@ -25,7 +25,7 @@
         │   └── RegistryStarting    it waits for groups that are there to register
         ├── AuditUnavailable    no PySpark, no Java, or no Spark where it was said to be
         ├── MemberDeparted      a member departed before it answered
-        ├── Detached            this process lost its group: expelled, or without a quorum
+        ├── Detached            this process lost its group, or hears no quorum of it
         │   └── CallDetached    ... and a group call with it; carries the results that had come
         └── GComTimeout         a blocking call ran out of time (also a TimeoutError)
             └── CallTimeout     ... a group call; carries the results that had come
@@ -135,7 +135,7 @@ class MemberDeparted(Unavailable):
 
 
 class Detached(Unavailable):
-    """This process lost its group: expelled, or without a quorum."""
+    """This process lost its group, or hears no quorum of it at the moment; the message says which."""
 
 
 class GComTimeout(Unavailable, TimeoutError):

@@ -3,7 +3,7 @@
     start ── Create or Lookup ──► entry ──┬─ nobody in it ──────────► Claim ──► first member of view 1
                                           └─ members ──► Join to each in turn, oldest first ──► Install
                                                            │ Redirect: ask that one first
-                                                           └ none answers: look again; once the lease has run out, Claim
+                                                           └ none answers: look again; Claim once all are dead, or vowed
 
 Every question is asked again until the caller gives up; the machine keeps the last reason why it is not in. A process
 that was in before and lost its group (`Former`) never gives up by itself: what ends another's entry makes it try again
@@ -156,7 +156,7 @@ class Entering:
 
     def _on_refusal(self, request: Request, refusal: Refusal, now_ms: int) -> list[Out]:
         # A claim may come too early, or too late.
-        if refusal.code == "RegistryStarting" or (isinstance(request, Claim) and request.gone):
+        if refusal.code == "RegistryStarting" or (isinstance(request, Claim) and request.view):
             if self.targets:
                 return []  # what it looked up meanwhile has members, and it asks them
             self.waits_for = f"the registry: {refusal.text}"
@@ -321,7 +321,7 @@ class Entering:
         if self._seeking:
             return [self._lookup(), *self._seek(now_ms)]
         entry = self.entry
-        if entry is None or entry.alive or not self._all_dead:
+        if entry is None or entry.alive or not (self._all_dead or entry.forked):
             return [self._lookup()]
         if self._unknown_since_ms is not None:
             # A registry that has forgotten the group hears of it from its leader within RENEW_MS, if there is one.

@@ -1,6 +1,6 @@
 """One process's stay in one group: the machine that drivers hold (docs/protocols/group.md).
 
-    ENTERING ── first, or installed ──► MEMBER ── left, expelled, no quorum, exit ──► LINGERING ── all told ──► ENDED
+    ENTERING ── first, or installed ──► MEMBER ── left, expelled, succeeded, exit ──► LINGERING ── all told ──► ENDED
         └── refused ──────────────────────────────────────────────────────────────────────────────────────────┘
 
 A driver calls `handle`, `receive` and `take`, carries out the effects in order, and asks `woken`, `due_ms` and

@@ -417,7 +417,7 @@ class Passage:
         self.effects.append(ended)
 
     def tick(self, now_ms: int) -> None:
-        """Suspect who is silent, give up without a quorum, ask again what was not answered."""
+        """Suspect who is silent, see whether a quorum is heard, ask again what was not answered."""
         suspected, asked = self.grounds.detector.tick(now_ms)
         self._say_suspected(suspected)
         for helper, silent in asked.items():

@@ -90,6 +90,7 @@ class Network:
         self.watch: Callable[[Process, Effect], None] = lambda who, effect: None  # sees each effect as it happens
         self.asked: list[tuple[Process, SequencerRequest, SequencerAnswer | None]] = []  # of the sequencer, in order
         self.registry_asked: Counter[Process] = Counter()  # the directory, so often
+        self.tells_of_death = True  # the kernel of whoever is killed; of another host it says nothing
         self.returning = False  # who loses its group comes again by itself, as the shell does it
         self.successors: dict[Process, Process] = {}
         self.succeeded: list[tuple[Process, GroupMachine]] = []  # whose process goes on in a successor
@@ -184,7 +185,7 @@ class Network:
 
     def _failed(self, peer: Process, refused: bool) -> events.CallFailed:
         """A call failed; its kernel says of a process that was killed that it is dead."""
-        return events.CallFailed(peer, refused, dead=peer in self._dead)
+        return events.CallFailed(peer, refused, dead=self.tells_of_death and peer in self._dead)
 
     def kill_after(self, who: Process, kind: type[Control], reached: int) -> None:
         """Kill a process once its frames with an item of this kind have reached so many."""

@@ -19,8 +19,9 @@ ASKED = 1_000
 class Leader:
     """A, which leads A and B, with what its admission needs."""
 
-    def __init__(self, static: tuple[str, ...] = ()) -> None:
-        self.admission = Admission(Definition.parse("g", static=static), A)
+    def __init__(self, static: tuple[str, ...] = (), netsplit: str = "PRIMARY", notes: bool = True) -> None:
+        self.admission = Admission(Definition.parse("g", static=static, netsplit=netsplit), A)
+        self.notes = notes  # the registry notes at once whom it is asked to
         self.detector = Detector(A)
         self.detector.install(VIEW, 0)
         self.detector.heard(B, 500, ())
@@ -31,7 +32,14 @@ class Leader:
         return refusal.code if isinstance(refusal, JoinRefused) else ""
 
     def answer(self, who: str, now_ms: int = ASKED, reached: tuple[str, ...] = ()) -> JoinRefused | Reach | None:
-        return self.admission.ask(who, Join(address(who), reached=reached), VIEW, self.detector, now_ms)
+        answer = self.admission.ask(who, Join(address(who), reached=reached), VIEW, self.detector, now_ms)
+        if self.notes and self.noting(now_ms):
+            self.admission.on_noted(True, now_ms)
+        return answer
+
+    def noting(self, now_ms: int = ASKED) -> list[str]:
+        """Whom the registry is asked to note now."""
+        return [process for process, _ in self.admission.to_note(now_ms)]
 
     def ready(self, *staying: str, left: dict[str, str] | None = None) -> list[str]:
         return [joiner.process for joiner in self.admission.ready(set(staying), left or {})]
@@ -184,3 +192,70 @@ def test_no_more_wait_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert leader.ask(C) == ""
     assert leader.ask("d#1") == "Unavailable"
     assert leader.ask(C) == ""  # it waits already
+
+
+# notes at the registry
+
+
+def test_nobody_is_ready_whom_the_registry_has_not_noted() -> None:
+    leader = Leader(notes=False)
+    leader.ask(C)
+    assert leader.ready(A, B) == []
+    assert not leader.admission.gathered({A, B}, ASKED + limits.JOIN_GATHER_MS)
+    assert leader.admission.to_note(ASKED) == ((C, address(C)),)
+    assert leader.ready(A, B) == []  # asked is not noted
+    leader.admission.on_noted(True, ASKED + 50)
+    assert leader.ready(A, B) == [C]
+    assert leader.noting(ASKED + 60) == []
+
+
+def test_one_note_at_a_time_and_who_came_meanwhile_is_in_the_next() -> None:
+    leader = Leader(notes=False)
+    leader.ask(C)
+    assert leader.noting() == [C]
+    leader.ask("d#1")
+    assert leader.noting() == []
+    leader.admission.on_noted(True, ASKED + 50)
+    assert leader.ready(A, B) == [C]  # d was in no question that was answered
+    assert leader.noting(ASKED + 50) == [C, "d#1"]
+    leader.admission.on_noted(True, ASKED + 60)
+    assert leader.ready(A, B) == [C, "d#1"]
+
+
+def test_a_note_that_was_not_made_is_asked_for_again_after_a_while() -> None:
+    leader = Leader(notes=False)
+    leader.ask(C)
+    leader.noting()
+    leader.admission.on_noted(False, ASKED)
+    assert leader.ready(A, B) == []
+    assert leader.noting(ASKED + limits.JOIN_RETRY_MS - 1) == []
+    assert leader.noting(ASKED + limits.JOIN_RETRY_MS) == [C]
+
+
+def test_a_note_is_of_one_view() -> None:
+    leader = Leader()
+    leader.ask(C)
+    assert leader.ready(A, B) == [C]
+    leader.notes = False
+    leader.admission.install(view(A, number=2), {B: "request"}, ASKED)
+    assert leader.ready(A) == []
+    assert leader.noting() == [C]
+    leader.admission.install(view(A, number=3), {}, ASKED)  # a view came before the answer, which is of the last
+    assert leader.noting() == [C]
+
+
+def test_a_note_is_of_one_address() -> None:
+    """Whoever looks for this process where the registry says it is must find it."""
+    leader = Leader()
+    leader.ask(C)
+    leader.notes = False
+    leader.admission.ask(C, Join("elsewhere:1"), VIEW, leader.detector, ASKED)
+    assert leader.ready(A, B) == []
+    assert leader.admission.to_note(ASKED) == ((C, "elsewhere:1"),)
+
+
+def test_where_sides_merge_nobody_is_noted() -> None:
+    leader = Leader(netsplit="PARTITIONABLE", notes=False)
+    leader.ask(C)
+    assert leader.noting() == []
+    assert leader.ready(A, B) == [C]

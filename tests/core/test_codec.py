@@ -287,11 +287,31 @@ def _orders_of(*span: Any, **changes: Any) -> bytes:
     return _packed(orders=list(fields.values()))
 
 
-def _decision_of(serial: Any = 0, **changes: Any) -> bytes:
+def _decision_of(serial: Any = 0, ballot: Any = (0, 0), **changes: Any) -> bytes:
     view = [2, [A, B], ["h:1", "h:2"], True]
     fields = {"view": view, "joined": [B], "left": {"c#1": "request"}, "cut": {A: 3}, "at_registry": True}
-    fields["sources"] = [[1, 0, 2]]
-    return _packed(control=[[9, list({**fields, **changes}.values()), serial]])
+    fields |= {"sources": [[1, 0, 2]], "succession": None}
+    return _packed(control=[[9, list({**fields, **changes}.values()), serial, ballot]])
+
+
+def _succession_of(
+    instance: Any = "i-1-b", by: Any = "operator", gone: Any = None, gives_up: Any = ("d#1",), *more: Any
+) -> bytes:
+    left = {"c#1": "dead", "d#1": "silence"}
+    made = [instance, by, {"c#1": "dead"} if gone is None else gone, gives_up, *more]
+    return _decision_of(left=left, joined=[], succession=made)
+
+
+def _refusal_of(code: Any = "ended", settled: Any = None) -> bytes:
+    return bytes(msgpack.packb([limits.PROTOCOL_VERSION, code, "", settled, ""]))
+
+
+def _prepare_of(ballot: Any = (1, 0), succession: Any = False) -> bytes:
+    return _packed(control=[[4, 1, ballot, succession]])
+
+
+def _promise_of(standing: Any = (1, None, []), agreed: Any = 0) -> bytes:
+    return _packed(control=[[5, 1, [1, 0], {}, [0, 0], None, standing, agreed]])
 
 
 MANY = [f"m{index}#1" for index in range(limits.MEMBERS_MAX + 1)]
@@ -364,12 +384,24 @@ BAD: dict[str, Callable[[], bytes]] = {
     "a view with a wrong address": lambda: _decision_of(view=[2, [A, B], ["h:1", "h:99999"], True]),
     "who joined is not in the view": lambda: _decision_of(joined=["c#1"]),
     "who left is in the view": lambda: _decision_of(left={A: "request"}),
-    "a ballot of nobody": lambda: _packed(control=[[4, 1, [1, limits.MEMBERS_MAX]]]),
-    "a ballot after the last attempt": lambda: _packed(control=[[4, 1, [limits.ATTEMPT_MAX + 1, 0]]]),
+    "a ballot of nobody": lambda: _prepare_of([1, limits.MEMBERS_MAX]),
+    "a succession by a number": lambda: _prepare_of(succession=1),
+    "a ballot after the last attempt": lambda: _prepare_of([limits.ATTEMPT_MAX + 1, 0]),
     "more who left than ever were in": lambda: _decision_of(left=dict.fromkeys(MANY, "request")),
     "a reason that is a story": lambda: _decision_of(left={"c#1": "x" * 41}),
     "a decision without a word on the sequencer": lambda: _decision_of(at_registry=None),
     "an install after no serial": lambda: _decision_of(serial=-1),
+    "an install by no ballot": lambda: _decision_of(ballot=None),
+    "an install by the ballot of nobody": lambda: _decision_of(ballot=[1, limits.MEMBERS_MAX]),
+    "an agreed serial below nothing": lambda: _promise_of(agreed=-1),
+    "a successor of a wrong name": lambda: _succession_of(instance="I"),
+    "a succession by nobody": lambda: _succession_of(by="silence"),
+    "a succession without a word on the dead": lambda: _succession_of(gone=[]),
+    "a death that nothing proves": lambda: _succession_of(gone={"c#1": "refused"}),
+    "a death of one that is no process": lambda: _succession_of(gone={"c": "dead"}),
+    "more dead than ever were in": lambda: _succession_of(gone=dict.fromkeys(MANY, "dead")),
+    "one given up that is no process": lambda: _succession_of(gives_up=["d"]),
+    "a succession of one thing more": lambda: _succession_of("i-1-b", "proof", {}, [], 0),
     "a cut of a stream that is no process": lambda: _decision_of(cut={"a": 1}),
     "a clock with the order in it": lambda: _run_of(clock={frames.ORDER: 1}),
     "an order without spans": lambda: _packed(orders=[1, 0]),
@@ -396,11 +428,9 @@ BAD: dict[str, Callable[[], bytes]] = {
     "more chunks than a state has": lambda: _packed(control=[[11, 1, 1, limits.STATE_CHUNKS_MAX + 1, b""]]),
     "a chunk of state over its limit": lambda: _packed(control=[[11, 1, 1, 1, bytes(limits.STATE_CHUNK_BYTES + 1)]]),
     "a chunk of text": lambda: _packed(control=[[11, 1, 1, 1, "x"]]),
-    "a standing that is none": lambda: _packed(control=[[5, 1, [1, 0], {}, [0, 0], None, [4, None, []]]]),
-    "a standing with a source of nobody": lambda: _packed(
-        control=[[5, 1, [1, 0], {}, [0, 0], None, [2, ["a", 1], []]]]
-    ),
-    "an unknown refusal": lambda: bytes(msgpack.packb([limits.PROTOCOL_VERSION, "please", ""])),
+    "a standing that is none": lambda: _promise_of([4, None, []]),
+    "a standing with a source of nobody": lambda: _promise_of([2, ["a", 1], []]),
+    "an unknown refusal": lambda: _refusal_of("please"),
     "nothing": lambda: b"",
     "an empty list": lambda: bytes(msgpack.packb([])),
     "too few fields": lambda: bytes(msgpack.packb([limits.PROTOCOL_VERSION, "g"])),
@@ -425,8 +455,9 @@ def test_a_malformed_frame_is_refused(what: str) -> None:
 
 
 def test_the_frames_that_the_malformed_ones_are_made_of_are_right() -> None:
+    whole = (_prepare_of(), _prepare_of(succession=True), _promise_of(), _succession_of(), _succession_of(by="proof"))
     wholes = (_packed(), _run_of(), _decision_of(), _orders_of(), _piece_of(), _letter_of())
-    for data in (*wholes, _count_of(0, 1), _status_of(), _status_of(receipt=[1, 2, 3])):
+    for data in (*wholes, _count_of(0, 1), _status_of(), _status_of(receipt=[1, 2, 3]), *whole):
         codec.decode(data)
 
 

@@ -10,8 +10,8 @@ from gcom import errors
 from gcom.core.entry import Entering, error_of
 from gcom.core.frames import JoinRefused, Redirect
 from gcom.core.requests import Claim, Create, Done, Entry, Lookup, Refusal
-from gcom.core.steps import Approach, Ask, Failed, First, Former, Out
-from gcom.errors import NameTaken, NotInvited, PeerError, RegistryUnavailable
+from gcom.core.steps import Approach, Ask, Failed, First, Former, Out, Vow
+from gcom.errors import Dissolved, NameTaken, NotInvited, PeerError, RegistryUnavailable
 from gcom.values import limits
 from gcom.values.definition import Definition
 from tests.core.making import A, B, C, D, E, address
@@ -41,6 +41,7 @@ def to(member: str) -> list[Out]:
 
 
 LOOK: list[Out] = [Ask(Lookup("news"))]
+BACK: list[Out] = [Ask(Lookup("news", "i1"))]  # one that was in asks whether that instance is over
 
 
 def test_it_begins_with_a_look_or_a_create() -> None:
@@ -133,27 +134,109 @@ def test_when_nobody_answers_it_looks_again_after_a_while() -> None:
     assert machine.tick(9_000) == []  # once
 
 
+def claims(*gone: str, view: int = 3) -> list[Out]:
+    return [Ask(Claim("news", "i1", view, ME, HERE, gone))]
+
+
+def vows(*members: str, view: int = 3) -> list[Out]:
+    return [Vow(member, address(member), "i1", view) for member in members]
+
+
 @pytest.mark.parametrize(
-    ("alive", "refused", "claims"),
-    [(False, (True, True), True), (True, (True, True), False), (False, (True, False), False)],
+    ("alive", "proven", "gone"),
+    [(False, (True, True), (A, B)), (True, (True, True), ()), (False, (True, False), ()), (False, (False, True), ())],
 )
-def test_a_dead_group_is_claimed_only_when_all_refused_and_the_lease_ran_out(
-    alive: bool, refused: tuple[bool, bool], claims: bool
+def test_a_group_is_claimed_only_when_all_are_proven_dead_and_the_lease_ran_out(
+    alive: bool, proven: tuple[bool, bool], gone: tuple[str, ...]
 ) -> None:
     machine = looked_up(A, B, alive=alive)
-    machine.on_unreached(A, refused[0], 0)
-    machine.on_unreached(B, refused[1], 0)
-    claim: list[Out] = [Ask(Claim("news", "i1", 3, ME, HERE, dead=True))]
-    assert machine.tick(limits.JOIN_RETRY_MS) == (claim if claims else LOOK)
+    machine.on_unreached(A, proven[0], 0)
+    machine.on_unreached(B, proven[1], 0)
+    assert machine.tick(limits.JOIN_RETRY_MS) == (claims(*gone) if gone else LOOK)
 
 
-def test_a_refusal_seen_before_the_last_look_proves_nothing() -> None:
-    machine = looked_up(A, alive=True)
+def test_who_is_noted_or_registered_an_older_view_is_asked_and_must_be_gone_too() -> None:
+    machine = entering()
+    known = replace(entry(A, alive=False), others=((B, address(B)),))
+    assert machine.on_answer(Lookup("news"), known, 0) == to(A)
+    assert machine.on_unreached(A, True, 0) == to(B)
+    assert machine.on_unreached(B, False, 0) == []
+    assert machine.tick(limits.JOIN_RETRY_MS) == LOOK
+    machine.on_answer(Lookup("news"), known, 1_000)
+    machine.on_unreached(A, True, 1_000)
+    machine.on_unreached(B, True, 1_000)
+    assert machine.tick(5_000) == claims(A, B)
+
+
+def test_a_proof_is_good_for_ever_and_an_absence_for_one_look() -> None:
+    machine = looked_up(A, B, alive=True)
     machine.on_unreached(A, True, 0)
-    machine.tick(limits.JOIN_RETRY_MS)
-    machine.on_answer(Lookup("news"), entry(A, alive=False), 0)
+    assert machine.on_unreached(B, False, 0, absent=True) == vows(B)
+    assert machine.tick(limits.JOIN_RETRY_MS) == LOOK
+    assert machine.on_answer(Lookup("news"), entry(A, B, alive=False), 1_000) == to(A)
     machine.on_unreached(A, False, 1_000)
+    assert machine.on_unreached(B, False, 1_000) == []  # it did not answer this time: nothing is known of it
     assert machine.tick(2_000) == LOOK
+    machine.on_answer(Lookup("news"), entry(A, B, alive=False), 2_000)
+    machine.on_unreached(A, False, 2_000)
+    machine.on_unreached(B, True, 2_000)
+    assert machine.tick(5_000) == claims(A, B)
+
+
+def test_who_answers_that_it_is_no_member_is_asked_for_its_word() -> None:
+    """It may have been noted, and an INSTALL may be on its way to it: nobody claims beside that."""
+    machine = looked_up(A, B, C, alive=False)
+    machine.on_unreached(A, True, 0)
+    machine.on_unreached(B, False, 0, absent=True)
+    assert machine.on_unreached(C, False, 0, absent=True) == vows(B, C)
+    assert machine.called == {B, C}
+    machine.on_vowed(B)
+    assert machine.tick(limits.JOIN_RETRY_MS) == LOOK  # c has not given it
+    machine.on_answer(Lookup("news"), entry(A, B, C, alive=False), 1_000)
+    machine.on_unreached(A, False, 1_000)
+    machine.on_unreached(B, False, 1_000, absent=True)
+    assert machine.on_unreached(C, False, 1_000, absent=True) == vows(B, C)  # a word is good for one look, too
+    machine.on_vowed(C)
+    machine.on_vowed(B)
+    assert machine.tick(2_000) == claims(A, B, C)
+
+
+def test_while_one_may_live_nobody_is_asked_for_a_word() -> None:
+    """Who vows cannot be admitted to the view meanwhile: it would wait for nothing."""
+    machine = looked_up(A, B, alive=False)
+    machine.on_unreached(A, False, 0)
+    assert machine.on_unreached(B, False, 0, absent=True) == []
+    machine.on_vowed(B)  # it was not asked
+    assert machine.tick(limits.JOIN_RETRY_MS) == LOOK
+
+
+def test_a_claim_that_is_refused_is_not_repeated_without_another_look() -> None:
+    machine = looked_up(A, alive=False)
+    machine.on_unreached(A, True, 0)
+    (claim,) = machine.tick(limits.JOIN_RETRY_MS)
+    assert isinstance(claim, Ask)
+    assert machine.on_answer(claim.request, Refusal("Stale", "b#1 may have it"), 1_000) == []
+    assert "b#1 may have it" in machine.waits_for
+    assert machine.tick(999 + limits.JOIN_RETRY_MS) == []
+    assert machine.tick(1_000 + limits.JOIN_RETRY_MS) == LOOK
+
+
+@pytest.mark.parametrize("create", [None, NEWS])
+def test_a_registry_that_starts_is_waited_for(create: Definition | None) -> None:
+    machine = entering(create)
+    asked = Create(create) if create else Lookup("news")
+    assert machine.on_answer(asked, Refusal("RegistryStarting", "it waits 3.0 s more"), 0) == []
+    assert "it waits 3.0 s more" in machine.waits_for
+    assert machine.tick(limits.JOIN_RETRY_MS - 1) == []
+    assert machine.tick(limits.JOIN_RETRY_MS) == LOOK
+    if create:
+        assert machine.on_answer(Lookup("news"), Refusal("UnknownGroup", ""), 1_000) == [Ask(Create(create))]
+
+
+def test_who_waits_for_detached_members_says_so() -> None:
+    machine = entering()
+    machine.on_answer(Lookup("news"), replace(entry(A, alive=False), detached=True), 0)
+    assert machine.waits_for == "a#1 at a-1:1 to hear a quorum and admit it"
 
 
 def test_a_name_that_is_no_exception_of_ours_is_a_peers_fault() -> None:
@@ -171,64 +254,50 @@ def former(*members: str, view: int = 3) -> Former:
 
 def returning(*members: str) -> Entering:
     machine = Entering("news", ME, HERE, None, former(*members))
-    assert machine.start(0) == LOOK
+    assert machine.start(0) == BACK
     return machine
 
 
-def survivor(view: int = 3) -> list[Out]:
-    return [Ask(Claim("news", "i1", view, ME, HERE, dead=True, former="me#6"))]
-
-
-def test_a_survivor_claims_as_soon_as_all_others_have_refused_though_the_lease_runs() -> None:
+def test_one_that_returns_waits_for_the_lease_as_newcomers_do_and_names_its_former_self() -> None:
     machine = returning(A, B)
     assert machine.on_answer(Lookup("news"), entry("me#6", A, B), 0) == to(A)
     assert machine.on_unreached(A, True, 0) == to(B)
-    assert machine.on_unreached(B, True, 0) == survivor()
-    assert machine.on_answer(survivor()[0].request, Refusal("Stale", "too early"), 10) == []  # type: ignore[union-attr]
-    assert machine.tick(9 + limits.JOIN_RETRY_MS) == []
-    assert machine.tick(10 + limits.JOIN_RETRY_MS) == LOOK
-
-
-def test_a_claim_refused_while_members_are_asked_again_changes_nothing() -> None:
-    machine = returning(A, B)
-    machine.on_answer(Lookup("news"), entry("me#6", A, B), 0)
-    machine.on_unreached(A, True, 0)
-    assert machine.on_unreached(B, True, 0) == survivor()
-    assert machine.on_answer(Lookup("news"), entry("me#6", A, B), 5) == to(A)  # it had asked that, too
-    assert machine.on_answer(survivor()[0].request, Refusal("Stale", "too early"), 10) == []  # type: ignore[union-attr]
-    assert machine.on_unreached(A, True, 20) == to(B)
-    assert machine.entry is not None
-
-
-def test_who_was_only_silent_is_asked_again_before_anything_is_claimed() -> None:
-    machine = returning(A, B)
-    machine.on_answer(Lookup("news"), entry("me#6", A, B), 0)
-    machine.on_unreached(A, True, 0)
-    assert machine.on_unreached(B, False, 0) == []
-    assert machine.tick(limits.JOIN_RETRY_MS) == LOOK
+    assert machine.on_unreached(B, True, 0) == []
+    assert machine.tick(limits.JOIN_RETRY_MS) == BACK
+    machine.on_answer(Lookup("news"), entry("me#6", A, B, alive=False), 1_000)
+    for member in (A, B):
+        machine.on_unreached(member, False, 1_000)
+    assert machine.tick(5_000) == claims("me#6", A, B)
 
 
 def test_members_of_a_view_that_the_registry_has_not_heard_of_are_asked_too() -> None:
     machine = returning(A, B)
-    assert machine.on_answer(Lookup("news"), entry("me#6", A, view=2), 0) == to(A)
+    assert machine.on_answer(Lookup("news"), entry("me#6", A, view=2, alive=False), 0) == to(A)
     assert machine.on_unreached(A, True, 0) == to(B)
-    assert machine.on_unreached(B, True, 0) == survivor(view=2)
+    machine.on_unreached(B, False, 0)
+    assert machine.tick(limits.JOIN_RETRY_MS) == BACK
+    machine.on_answer(Lookup("news"), entry("me#6", A, view=2, alive=False), 1_000)
+    machine.on_unreached(A, True, 1_000)
+    machine.on_unreached(B, True, 1_000)
+    assert machine.tick(5_000) == claims("me#6", A, B, view=2)
 
 
-def test_who_was_not_in_the_entrys_view_waits_for_the_lease_as_newcomers_do() -> None:
-    machine = returning(A)
-    machine.on_answer(Lookup("news"), entry(B, C, view=7, alive=True), 0)
-    for member in (B, C, A):
-        machine.on_unreached(member, True, 0)
-    assert machine.tick(limits.JOIN_RETRY_MS) == LOOK
+def test_an_operators_order_lets_nobody_in_from_outside() -> None:
+    """It is for the members that are left: who is in no view has nothing to go on with."""
+    forked = replace(entry(A, B, alive=False), forked=True)
+    for machine, look in ((returning(A), BACK), (entering(), LOOK)):
+        assert machine.on_answer(Lookup("news"), forked, 0) == to(A)
+        assert machine.on_unreached(A, False, 0) == to(B)
+        machine.on_unreached(B, False, 0)
+        assert machine.tick(limits.JOIN_RETRY_MS) == look
 
 
-def test_on_an_operators_word_a_former_member_claims_at_once_and_a_newcomer_does_not() -> None:
-    forked = replace(entry(A, B), forked=True)
-    assert returning(A).on_answer(Lookup("news"), forked, 0) == [
-        Ask(Claim("news", "i1", 3, ME, HERE, dead=False, former="me#6"))
-    ]
-    assert entering().on_answer(Lookup("news"), forked, 0) == to(A)
+@pytest.mark.parametrize("kind", [Dissolved, NameTaken])
+def test_the_way_back_ends_for_good_where_all_have_left_or_the_name_is_anothers(kind: type[Exception]) -> None:
+    (out,) = returning(A).on_answer(Lookup("news", "i1"), Refusal(kind.__name__, "because"), 0)
+    assert isinstance(out, Failed)
+    assert out.final
+    assert isinstance(out.error, kind)
 
 
 def test_what_ends_anothers_entry_makes_one_that_returns_try_again_later_each_time() -> None:
@@ -238,7 +307,7 @@ def test_what_ends_anothers_entry_makes_one_that_returns_try_again_later_each_ti
         assert machine.waits_for == "because"
         assert machine.tick(now_ms + pause_ms - 1) == []
         now_ms += pause_ms
-        assert machine.tick(now_ms) == LOOK
+        assert machine.tick(now_ms) == BACK
 
 
 def test_a_group_that_is_unknown_for_longer_than_a_lease_and_has_nobody_left_is_made_again() -> None:

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from gcom.core import events, frames
-from gcom.core.effects import Deliver, Ended
+from gcom.core.effects import Deliver, Ended, Quorum, Settled
 from gcom.core.frames import Control, Frame, Refused
 from gcom.core.group import STAGES, Stage
 from gcom.errors import NameTaken, NotInvited, Unavailable
@@ -114,7 +114,7 @@ def test_a_sender_dies_after_it_reached_one_of_two_and_both_deliver(sender: str,
     net.lose = lambda frame: False
     net.until_view(reached, other)
     assert net.delivered(other) == ["last words"]
-    assert net.views(other)[-1].left == {sender: "refused"}
+    assert net.views(other)[-1].left == {sender: "dead"}
 
 
 def test_what_a_dead_sender_put_to_nobody_is_delivered_by_nobody() -> None:
@@ -274,7 +274,10 @@ def test_all_leave_at_once_and_the_group_is_gone(count: int) -> None:
     net.step()
     assert net.machines[net.start("z")].stage is Stage.ENTERING  # a new one: its definition is made anew
     net.until_view("z#1")
-    assert net.machines["z#1"].instance == "i2"
+    assert net.machines["z#1"].instance == "i0001-1-i0002"  # and follows the one that all have left
+    assert [(it.instance, it.by) for installed in net.views("z#1") if (it := installed.succeeds)] == [
+        ("i0001", "ended")
+    ]
 
 
 def test_one_joins_while_another_leaves() -> None:
@@ -467,7 +470,7 @@ def test_who_died_comes_back_under_its_name_in_the_change_that_takes_it_out() ->
     again = net.start("b", "2")
     net.until_view(A, C, again)
     last = net.views(A)[-1]
-    assert (last.joined, last.left, last.view.number) == ((again,), {B: "refused"}, 4)
+    assert (last.joined, last.left, last.view.number) == ((again,), {B: "dead"}, 4)
 
 
 def test_who_asks_while_the_leader_is_dead_is_let_in_by_the_next() -> None:
@@ -495,8 +498,9 @@ def test_a_group_whose_members_are_all_dead_begins_a_new_instance() -> None:
     net.kill(B)
     net.start("c")
     net.until_view(C)
-    assert net.machines[C].instance == "i2"
+    assert net.machines[C].instance == "i0001-1-1"
     assert net.number(C) == 1
+    assert [(it.instance, it.view) for installed in net.views(C) if (it := installed.succeeds)] == [("i0001", 2)]
 
 
 def test_a_full_group_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -534,19 +538,59 @@ def test_an_expelled_process_is_told_and_ends() -> None:
     net.until(lambda: net.members(A) == {A, B})
     net.cut_off.clear()
     net.until(lambda: net.machines[C].stage is Stage.ENDED)
-    assert net.end(C) == Ended(3, "expelled", None, (1, 1))
+    assert net.end(C) == Ended(3, "expelled", arrived=0)
+    assert net.of(C, Settled) == [Settled(1, 1, arrived=False)]
     assert net.delivered(A) == net.delivered(B) == []
 
 
-def test_who_hears_no_quorum_for_long_ends_by_itself() -> None:
+def test_who_hears_no_quorum_for_long_is_detached_and_stays_a_member() -> None:
     net = Network()
     net.form("a", "b", "c")
-    net.cut_off.add(C)
+    net.pass_ms(limits.DETACH_MS)
+    for who in (A, B, C):
+        net.cut_off.add(who)
     cut_off_ms = net.now_ms
-    net.until(lambda: net.machines[C].stage is Stage.ENDED)
-    assert net.end(C) == Ended(3, "quorum")
+    net.send(C, "in doubt")
+    net.until(lambda: bool(net.of(C, Quorum)))
+    assert net.of(C, Quorum) == [Quorum(3, has=False, in_doubt=(1, 1))]
     assert limits.DETACH_MS - 500 <= net.now_ms - cut_off_ms <= limits.DETACH_MS + 500
+    net.pass_ms(30_000)
+    assert all(net.machines[who].stage is Stage.MEMBER and net.machines[who].detached for who in (A, B, C))
+    net.heal()
+    net.until(lambda: not any(net.machines[who].detached for who in (A, B, C)))
+    net.until(lambda: all(net.delivered(who) == ["in doubt"] for who in (A, B, C)))
+    net.until(lambda: net.of(C, Settled) == [Settled(1, 1, arrived=True)])
+    assert [it.has for it in net.of(C, Quorum)] == [False, True]
+    assert net.machines[C].instance == "i0001"
+    assert [net.end(who) for who in (A, B, C)] == [None] * 3
+
+
+def test_one_that_leaves_while_it_is_detached_leaves_when_it_hears_a_quorum_again() -> None:
+    net = Network()
+    net.form("a", "b", "c")
+    net.cut_off |= {A, B, C}
+    net.until(lambda: net.machines[C].detached)
+    net.leave(C)
+    net.pass_ms(5_000)
+    assert net.end(C) is None
+    net.heal()
+    net.until(lambda: net.end(C) is not None)
     net.until_view(A, B)
+    assert net.end(C) == Ended(3, "request", settled=net.number(A))
+
+
+def test_of_two_that_lose_each_other_the_leader_goes_on_and_the_other_is_put_out_when_they_meet() -> None:
+    net = Network()
+    net.form("a", "b")
+    net.split("a registry", "b")
+    net.until_view(A)
+    net.until(lambda: net.machines[B].detached)
+    net.pass_ms(10_000)
+    assert net.end(B) is None
+    net.heal()
+    net.until(lambda: net.end(B) is not None)
+    assert [end.reason for end in net.of(B, Ended)] == ["expelled"]
+    assert [it.has for it in net.of(B, Quorum)] == [False]
 
 
 def test_those_who_go_on_are_told_who_was_suspected_and_why_it_went() -> None:
@@ -560,19 +604,8 @@ def test_those_who_go_on_are_told_who_was_suspected_and_why_it_went() -> None:
     net.kill(D)
     net.until_view(A, B)
     for who in (A, B):
-        assert net.suspected(who) == [(C, "silence"), (D, "refused")]
-        assert net.views(who)[-1].left == {D: "refused"}
-
-
-def test_of_two_that_lose_each_other_only_the_leader_goes_on() -> None:
-    net = Network()
-    net.form("a", "b")
-    net.cut_off.add(A)
-    net.until(lambda: net.machines[B].stage is Stage.ENDED)
-    net.until_view(A)
-    end = net.end(B)
-    assert end is not None
-    assert end.reason == "quorum"
+        assert net.suspected(who) == [(C, "silence"), (D, "dead")]
+        assert net.views(who)[-1].left == {D: "dead"}
 
 
 def test_a_frame_of_an_older_view_brings_nothing() -> None:
@@ -606,7 +639,7 @@ def test_every_frame_may_come_twice() -> None:
 
 @pytest.mark.parametrize(
     ("group", "instance", "target", "code"),
-    [("x", "i1", A, "unknown"), ("g", "x", A, "elsewhere"), ("g", "i1", "x#9", "unknown")],
+    [("x", "i0001", A, "unknown"), ("g", "x", A, "elsewhere"), ("g", "i0001", "x#9", "unknown")],
 )
 def test_a_frame_for_somebody_else_is_refused_and_changes_nothing(
     group: str, instance: str, target: str, code: str
@@ -628,7 +661,7 @@ def test_a_stranger_changes_nothing() -> None:
         frames.Install(decision),
         frames.Fetch(2, A, 1, 9),
     )
-    reply, effects = net.machines[A].receive(Frame("g", "i1", "x#9", A, frames.Status(0), items), net.now_ms)
+    reply, effects = net.machines[A].receive(Frame("g", "i0001", "x#9", A, frames.Status(0), items), net.now_ms)
     assert isinstance(reply, Frame)
     assert effects == []
     net.pass_ms(500)

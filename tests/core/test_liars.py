@@ -421,11 +421,30 @@ def test_whom_an_ordinary_member_sends_away_stays(rival: Process) -> None:
     assert rival not in {frame.target for frame in net.carried}
 
 
-def test_whom_the_leader_sends_away_leaves_in_good_order() -> None:
+def _send_away(net: Network, leader: Process, who: Process) -> None:
+    """The leader tells a member that the instance gives way to that of `x`."""
+    machine = net.machines[leader]
+    told = Frame("g", machine.instance, leader, who, machine._status(who), (frames.GiveWay("x#1", "x-1:1"),))
+    net.arrive(codec.decode(codec.encode(told)))
+
+
+def test_whom_the_leader_sends_away_to_nobody_stays() -> None:
     net = Network()
     a, b, c = net.form("a", "b", "c")
-    told = Frame("g", net.machines[a].instance, a, c, net.machines[a]._status(c), (frames.GiveWay("x#1", "x:1"),))
-    net.arrive(codec.decode(codec.encode(told)))
+    _send_away(net, a, c)
+    net.step()
+    assert "x#1" in net.machines[c].peers  # it looks
+    net.pass_ms(5_000)
+    assert net.members(a) == net.members(b) == net.members(c) == {a, b, c}
+
+
+def test_whom_the_leader_sends_away_leaves_in_good_order_once_the_other_instance_answers() -> None:
+    net, other = Network(), Network()
+    a, b, c = net.form("a", "b", "c")
+    other._minted = 6  # it was founded somewhere else
+    (x,) = other.form("x")
+    net.machines[x], net.effects[x] = other.machines[x], []
+    _send_away(net, a, c)
     net.until_view(a, b)
     assert net.end(c) == Ended(3, "merge", 4)
     assert net.views(a)[-1].left == {c: "merge"}  # a itself knows of no rival

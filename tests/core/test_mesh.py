@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.effects import Ended
 from gcom.core.frames import Decision
 from gcom.core.mesh import EXACT_MAX, Mesh, Pair, to_drop
 from gcom.core.proposing import Grounds
@@ -126,7 +125,7 @@ def test_all_know_which_of_two_sides_goes_that_one_member_alone_hears_both_of() 
     members = tuple(f"m{rank:02}#1" for rank in range(40))
     left, right, between = set(members[:19]), set(members[19:39]), members[39]
     hears = {who: {*(left if who in left else right), between} - {who} for who in members} | {between: left | right}
-    sees = {who: Grounds(who, Definition.parse("g"), view(*members)) for who in members}
+    sees = {who: Grounds(who, Definition.parse("g"), "i", view(*members)) for who in members}
     for each in sees.values():
         each.install(Decision(view(*members), (), {}, {}), 0)
     for now_ms in range(250, 8_000, 250):
@@ -303,21 +302,29 @@ def test_half_of_the_view_has_time_to_ask_the_registry_for_its_vote(links: str, 
 
 
 @pytest.mark.parametrize(
-    ("links", "waits_ms"),
+    ("links", "waits_ms", "detached"),
     [
-        ("a-c a-d b-c b-d", limits.DETACH_MS),  # a split: nobody hears whom another misses
-        ("a-d a>c d>b b-c", limits.TIE_MS),
+        ("a-c a-d b-c b-d", limits.DETACH_MS, "abcd"),  # a split: nobody hears whom another misses
+        ("a-d a>c d>b b-c", limits.TIE_MS, "bc"),  # a and d hear b and c
     ],
 )
-def test_half_of_the_view_ends_when_the_registry_gives_it_no_vote(links: str, waits_ms: int) -> None:
+def test_half_of_the_view_is_detached_when_the_registry_gives_no_vote(links: str, waits_ms: int, detached: str) -> None:
     net = Network(Definition.parse("g", tie_breaker="registry"))
+    net.returning = True
     net.form(*"abcd")
     net.stop_registry()
     cut(net, *links.split())
     net.pass_ms(waits_ms - limits.HEARTBEAT_MS)
-    assert all(len(net.members(f"{name}#1")) == 4 for name in "abcd")
-    net.until(lambda: any(net.end(f"{name}#1") for name in "abcd"), 3 * limits.HEARTBEAT_MS)
-    net.until(lambda: all(net.end(f"{name}#1") == Ended(4, "quorum") for name in "abcd"), limits.SILENCE_MAX_MS)
+    members = [f"{name}#1" for name in "abcd"]
+    assert not any(net.machines[who].detached for who in members)
+    net.until(lambda: any(net.machines[who].detached for who in members), 3 * limits.HEARTBEAT_MS)
+    net.pass_ms(limits.SILENCE_MAX_MS)
+    assert [who for who in members if net.machines[who].detached] == [f"{name}#1" for name in detached]
+    assert all(net.members(who) == {*members} and net.end(who) is None for who in members)
+    net.heal()
+    net.start_registry()
+    net.until(lambda: all(len(net.members(net.latest(who))) == 4 for who in members))
+    assert {net.machines[net.latest(who)].instance for who in members} == {"i0001"}
 
 
 @pytest.mark.slow

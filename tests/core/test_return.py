@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core.effects import Ended
+from gcom.core import events
+from gcom.core.effects import Ended, EntryFailed
+from gcom.core.frames import Refused
 from gcom.core.group import Stage
-from gcom.errors import Detached
+from gcom.errors import Detached, NameTaken
 from gcom.values import limits
 from gcom.values.definition import Definition
 from tests.core.making import A, B, C, D
@@ -36,7 +38,7 @@ def test_an_expelled_process_comes_back_as_another() -> None:
     net.until(lambda: net.end(C) is not None)
     told_ms = net.now_ms
     net.until_view(A, B, C2)
-    assert net.end(C) == Ended(3, "expelled")
+    assert net.end(C) == Ended(3, "expelled", arrived=0)
     assert net.now_ms - told_ms <= 1_000
     net.send(C2, "back")
     net.until(lambda: net.delivered(A)[-1:] == net.delivered(C2)[-1:] == ["back"])
@@ -61,9 +63,9 @@ def test_scenario_33_a_minority_detaches_and_is_back_soon_after_the_heal() -> No
     net.split("a b", "c d e registry")
     net.send("c#1", "meanwhile")
     net.until_view("c#1", D, "e#1")
-    net.until(lambda: net.end(A) is not None and net.end(B) is not None)
-    assert reason(net, A) == reason(net, B) == "quorum"
-    net.pass_ms(60_000)  # long enough for every wait between tries to be the longest
+    net.until(lambda: net.machines[A].detached and net.machines[B].detached)
+    net.pass_ms(60_000)
+    assert net.machines[A].stage is net.machines[B].stage is Stage.MEMBER
     net.send(D, "later")
     net.heal()
     healed_ms = net.now_ms
@@ -74,69 +76,93 @@ def test_scenario_33_a_minority_detaches_and_is_back_soon_after_the_heal() -> No
     assert e2 not in net.machines
 
 
-def test_without_a_registry_those_who_were_known_are_asked() -> None:
+def test_without_a_registry_those_who_were_known_are_asked_and_admit_it_once_it_can_be_noted() -> None:
     net = returning("a", "b", "c")
     net.registry_up = False
     net.cut_off.add(A)
     net.until_view(B, C)
-    net.until(lambda: net.end(A) is not None)
+    net.until(lambda: net.machines[A].detached)
     net.heal()
+    net.until(lambda: any(frame.source == A2 and frame.target in (B, C) for frame in net.carried))
+    net.pass_ms(10_000)
+    assert net.members(B) == net.members(C) == {B, C}
+    assert net.machines[A2].stage is Stage.ENTERING
+    net.registry_up = True
     net.until_view(B, C, A2)
-    assert net.machines[A2].instance == net.machines[B].instance
+    assert net.machines[A2].instance == net.machines[B].instance == net.machines[A].instance
 
 
 def test_a_registry_that_has_forgotten_the_group_does_not_make_it_twice() -> None:
     net = returning("a", "b", "c")
     net.cut_off.add(C)
-    net.until(lambda: net.end(C) is not None)
+    net.until(lambda: net.machines[C].detached)
+    net.disk = type(net.disk)()
     net.start_registry()
     net.split("a b", "c registry")
     net.cut_off.clear()
-    net.pass_ms(2 * limits.LEASE_MS)  # nobody can tell c that the group lives, and nobody refused
-    assert net.machines[C2].stage is Stage.ENTERING
+    net.pass_ms(limits.START_GRACE_MS + 2 * limits.LEASE_MS)  # c has registered, and nobody else has
+    d = net.start("d")
+    net.pass_ms(2 * limits.LEASE_MS)
+    assert net.members(C) == {A, B, C}
+    assert net.machines[d].stage is Stage.ENTERING
     net.heal()
-    net.until_view(A, B, C2)
+    net.until_view(A, B, C2, d)
+    assert net.machines[C2].instance == net.machines[A].instance == net.machines[C].instance
 
 
-def test_when_all_others_left_meanwhile_it_makes_the_group_again() -> None:
+@pytest.mark.parametrize("newcomer", [False, True])
+def test_when_all_others_left_meanwhile_it_is_told_that_the_group_is_dissolved(newcomer: bool) -> None:
+    """And is over for good, also where another one was founded under the name meanwhile."""
     net = returning("a", "b", "c")
     net.cut_off.add(C)
     net.until_view(A, B)
     net.leave(A)
     net.leave(B)
     net.until(lambda: net.machines[A].stage is net.machines[B].stage is Stage.ENDED)
-    net.until(lambda: net.end(C) is not None)
+    net.until(lambda: net.machines[C].detached)
+    if newcomer:
+        net.until_view(net.start("d"))
     net.heal()
-    net.until_view(C2)
-    assert net.machines[C2].instance != net.machines[C].instance
+    net.until(lambda: net.end(C) is not None)
+    assert reason(net, C) == "dissolved"
+    net.pass_ms(5_000)
+    assert C2 not in net.machines
+    if newcomer:
+        assert net.members("d#1") == {"d#1"}
+        assert net.machines["d#1"].instance != net.machines[C].instance
 
 
-def test_a_name_that_another_took_meanwhile_is_waited_for() -> None:
+def test_a_name_that_another_took_meanwhile_ends_the_way_back() -> None:
     net = returning("a", "b", "c")
     net.cut_off.add(C)
-    net.until(lambda: net.end(C) is not None)
+    net.until(lambda: net.machines[C].detached)
     net.until_view(A, B)
-    net.lose = lambda frame: C2 in (frame.source, frame.target)
+    net.lose = lambda frame: {C, C2} & {frame.source, frame.target} != set()
     net.heal()
     other = net.start("c", "9")
     net.until(lambda: net.members(A) == {A, B, other})
     net.lose = lambda frame: False
-    net.pass_ms(10_000)
-    net.until(lambda: "taken" in net.machines[C2].waits_for)
-    assert net.machines[C2].stage is Stage.ENTERING
-    net.leave(other)
-    net.until_view(A, B, C2)
+    net.until(lambda: C2 in net.machines and net.machines[C2].stage is Stage.ENDED)
+    (failed,) = net.of(C2, EntryFailed)
+    assert failed.final
+    assert isinstance(failed.error, NameTaken)
+    assert net.members(A) == net.members(other) == {A, B, other}
 
 
 def test_a_group_of_another_kind_under_the_name_is_not_entered() -> None:
+    """Its registry forgot it, and gave the name to others."""
     net = returning("a", "b")
     net.cut_off.add(B)
-    net.until(lambda: net.end(B) is not None)
-    net.leave(A)
-    net.until(lambda: net.machines[A].stage is Stage.ENDED)
+    net.until_view(A)
+    net.cut_off.add(A)
+    net.disk = type(net.disk)()
+    net.start_registry()
     net.definition = Definition.parse("g", "NONORDERED")
-    net.start("x")
-    net.heal()
+    net.until_view(net.start("x"))
+    net.lose = lambda frame: {frame.source, frame.target} == {A, B2}
+    net.split("a", "b x registry")
+    net.cut_off.clear()
+    net.handle(B, events.Replied(A, Refused("expelled", "the group goes on without it")))
     net.pass_ms(10_000)
     assert net.machines[B2].stage is Stage.ENTERING
     assert "ordering is FIFO, not NONORDERED" in net.machines[B2].waits_for
@@ -153,7 +179,7 @@ def test_one_that_was_in_and_out_again_before_it_knew_needs_another_identity() -
     net.lose = lambda frame: False
     leader = net.machines[A]._member
     assert leader
-    leader._passage.farewells._gone[C] = None  # as one that saw it install
+    leader._passage.farewells._gone[C] = 0  # as one that saw it install
     net.until(lambda: net.machines[C].stage is Stage.ENDED)
     assert isinstance(net.error(C), Detached)
 
@@ -162,7 +188,7 @@ def test_who_waits_for_a_member_that_does_not_answer_asks_the_next_too() -> None
     net = returning("a", "b", "c", "d")
     net.cut_off.add(D)
     net.until_view(A, B, C)
-    net.until(lambda: net.end(D) is not None)
+    net.until(lambda: net.machines[D].detached)
     net.pause(A)
     net.heal()
     began_ms = net.now_ms
@@ -174,8 +200,12 @@ def test_who_waits_for_a_member_that_does_not_answer_asks_the_next_too() -> None
 def test_tries_are_spaced_out_but_never_far(seconds: int) -> None:
     net = returning("a", "b", "c")
     net.cut_off.add(C)
-    net.until(lambda: net.end(C) is not None)
+    net.until_view(A, B)
+    net.split("a b", "c")
+    net.cut_off.clear()
+    net.until(lambda: C2 in net.machines)  # the registry says that it is out
     net.pass_ms(1_000 * seconds)
     asked = net.registry_asked[C2]
     net.pass_ms(10_000)
+    assert net.machines[C2].stage is Stage.ENTERING
     assert 4 <= net.registry_asked[C2] - asked <= 6

@@ -56,7 +56,7 @@ def test_22_one_that_joins_while_members_flood_has_the_donors_history(ordering: 
     first = net.told(D, Installed)[0]
     assert isinstance(first, Installed)
     assert D in first.joined
-    assert net.applications[D].events[0] == SetState(4, net.of(D, SetState)[0].data)
+    assert net.applications[D].events[0] == SetState(4, net.of(D, SetState)[0].data, net.views(D)[0].view.leader)
 
 
 def test_the_creator_has_the_state_and_is_told_nothing_of_it() -> None:

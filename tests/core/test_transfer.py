@@ -82,7 +82,7 @@ def test_a_joiner_waits_holds_chunks_in_order_and_has_the_state_with_the_last() 
     assert transfer.on_chunk(A, StateChunk(1, 2, 3, b"x"), 0) == []
     assert (transfer.held(A), transfer.held(B)) == (1, 0)
     assert transfer.on_chunk(A, StateChunk(2, 2, 3, b"b"), 0) == []
-    assert transfer.on_chunk(A, StateChunk(2, 3, 3, b"c"), 0) == [SetState(2, b"abc")]
+    assert transfer.on_chunk(A, StateChunk(2, 3, 3, b"c"), 0) == [SetState(2, b"abc", A)]
     assert transfer.standing == WHOLE
     assert transfer.held(A) == 3  # said on, so that the donor learns it
     assert transfer.on_chunk(A, StateChunk(2, 3, 3, b"c"), 0) == []
@@ -95,7 +95,7 @@ def test_one_that_has_promised_does_not_complete_before_the_install() -> None:
         transfer.freeze()
         assert transfer.on_chunk(A, StateChunk(2, 1, 1, b"s"), 0) == []
         assert transfer.standing == awaited((A, 2))
-    assert going_on.install(decision(3, {C: (A, 2)}), 0) == [SetState(2, b"s")]
+    assert going_on.install(decision(3, {C: (A, 2)}), 0) == [SetState(2, b"s", A)]
     assert lost.install(decision(3, {C: (C, 3)}, B, C), 0) == [StateLost(3, "no member has it")]
     assert lost.keeping is Keeping.LATER
 
@@ -105,7 +105,7 @@ def test_another_donor_begins_from_the_first_chunk() -> None:
     transfer.on_chunk(A, StateChunk(2, 1, 2, b"a"), 0)
     assert transfer.install(decision(3, {C: (B, 3)}, B, C), 0) == []
     assert (transfer.held(A), transfer.held(B)) == (0, 0)
-    assert transfer.on_chunk(B, StateChunk(3, 1, 1, b"b"), 0) == [SetState(3, b"b")]
+    assert transfer.on_chunk(B, StateChunk(3, 1, 1, b"b"), 0) == [SetState(3, b"b", B)]
 
 
 def test_a_donor_that_gives_nothing_for_long_has_failed_and_the_pauses_of_the_joiner_do_not_count() -> None:
@@ -193,7 +193,7 @@ def test_one_that_is_named_as_donor_has_the_state_from_then_on() -> None:
 def test_one_that_only_takes_gives_nothing_when_it_has_it() -> None:
     transfer = Transfer(C, gives=False, takes=True)
     assert transfer.enter(decision(2, {C: (A, 2)}), 0) == [AwaitState()]
-    assert transfer.on_chunk(A, StateChunk(2, 1, 1, b""), 0) == [SetState(2, b"")]
+    assert transfer.on_chunk(A, StateChunk(2, 1, 1, b""), 0) == [SetState(2, b"", A)]
     assert transfer.standing == NOTHING
 
 

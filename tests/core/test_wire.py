@@ -21,6 +21,7 @@ from gcom.core.requests import (
     Fork,
     ListGroups,
     Lookup,
+    Note,
     Refusal,
     Register,
     Remove,
@@ -48,22 +49,24 @@ from tests.core.making import A, B, C, run
 
 # What the examples below come to, by version. Another wire under the same version lets two GComs misunderstand each
 # other: raise limits.PROTOCOL_VERSION once after each release, and write the new sum beside it.
-SUMS = {2: 659040967}
+SUMS = {3: 3955997251}
 
 VIEW = View(7, (A, B), ("a:1", "b:2"), started=False)
 DECISION = Decision(VIEW, (B,), {C: "silence"}, {A: 5, B: 6, frames.ORDER: 9}, False, {B: (A, 7)})
+MADE = frames.Succession("i1-1-1", "operator", {C: "dead"}, ("d#1",))
+SUCCESSION = Decision(VIEW, (), {C: "dead", "d#1": "silence"}, {A: 5, B: 6}, succession=MADE)
 NEWS = Definition.parse("news", "TOTAL", "RELIABLE", static=["a", "b"], safe=True, netsplit="PRIMARY")
-ENTRY = Entry(NEWS, "i1", 7, (A, B), ("a:1", "b:2"), True, True)
+ENTRY = Entry(NEWS, "i1", 7, (A, B), ("a:1", "b:2"), True, True, ((C, "c:3"),), True, ("i0", 4))
 CONTROL: tuple[Control, ...] = (
     frames.Join("c:3", True, (A,)),
     frames.Redirect(A, "a:1"),
     frames.JoinRefused("NameTaken", "no"),
-    frames.Prepare(6, (1, 2)),
-    frames.Promise(6, (1, 2), {A: 5}, (1, 1), DECISION, Standing(Keeping.AWAITED, (A, 6), (B,))),
+    frames.Prepare(6, (1, 2), True),
+    frames.Promise(6, (1, 2), {A: 5}, (1, 1), DECISION, Standing(Keeping.AWAITED, (A, 6), (B,)), 4),
     frames.Nack(6, (3, 0)),
-    frames.Cut(6, (1, 2), DECISION, {A: (A, B)}),
+    frames.Cut(6, (1, 2), SUCCESSION, {A: (A, B)}),
     frames.CutOk(6, (1, 2)),
-    frames.Install(DECISION, 9),
+    frames.Install(DECISION, 9, (1, 2)),
     frames.Fetch(6, A, 1, 2, 3),
     frames.StateChunk(6, 1, 2, b"state"),
     frames.StateRefused(6, "no"),
@@ -84,23 +87,24 @@ FRAME = Frame(
 )
 REQUESTS: tuple[Request, ...] = (
     Create(NEWS),
-    Lookup("news"),
+    Lookup("news", "i1"),
     ListGroups("a"),
-    Claim("news", "i1", 6, A, "a:1", True, B),
-    Register(NEWS, "i1", VIEW),
+    Claim("news", "i1", 6, A, "a:1", (B, C)),
+    Register(NEWS, "i1", VIEW, B, True),
+    Note("news", "i1", 6, ((C, "c:3"),)),
     Unregister("news", "i1", 6),
     Remove("news"),
     Fork("news", "i1"),
-    WitnessPrepare("i1", 6, (1, 2)),
-    WitnessAccept("i1", 6, (1, 2), DECISION),
+    WitnessPrepare("i1", 6, (1, 2), "news"),
+    WitnessAccept("i1", 6, (1, 2), SUCCESSION, "news"),
 )
 ANSWERS: tuple[Answer, ...] = (
     ENTRY,
     Entries((ENTRY,), True),
     Done(),
     Refusal("Stale", "no"),
-    WitnessPromised(6, (1, 2)),
-    WitnessDecided(6, DECISION),
+    WitnessPromised(6, (1, 2), ((C, "c:3"),)),
+    WitnessDecided(6, SUCCESSION, (1, 2)),
     WitnessNack(6, (1, 2)),
     WitnessPassed(6),
     WitnessFull(),
@@ -110,12 +114,20 @@ TOLD: tuple[SequencerAnswer, ...] = (Opened(), Orders(6, 2, ((A, 1, 2),)), Unkno
 
 
 def test_the_wire_is_that_of_its_version() -> None:
-    said = [codec.encode(FRAME), codec.encode(Refused("unknown", "no"))]
+    said = [codec.encode(FRAME), codec.encode(Refused("unknown", "no", 5, "1-2-3"))]
     said += [directory_codec.encode_request(request) for request in REQUESTS]
     said += [directory_codec.encode_answer(answer) for answer in ANSWERS]
     said += [sequencer_codec.encode_request(request) for request in ASKED]
     said += [sequencer_codec.encode_answer(answer) for answer in TOLD]
     assert {limits.PROTOCOL_VERSION: crc32(b"".join(said))} == SUMS
+
+
+def test_every_example_arrives_as_it_was_said() -> None:
+    assert codec.decode(codec.encode(FRAME)) == FRAME
+    for request in REQUESTS:
+        assert directory_codec.decode_request(directory_codec.encode_request(request)) == request
+    for answer in ANSWERS:
+        assert directory_codec.decode_answer(directory_codec.encode_answer(answer)) == answer
 
 
 @pytest.mark.parametrize(

@@ -170,14 +170,14 @@ class Safety(_Owed):
 class Confirmation(_Owed):
     """UNCONFIRMED: what a process that lost its group does not name as unconfirmed, each class has settled.
 
-    SETTLED: where it is told up to where its messages arrived, nobody delivers one after that, and all before it did.
+    SETTLED: where it is told up to where its messages arrived, who goes on has all of these, and none after them.
     """
 
     name = "UNCONFIRMED"
 
     def __init__(self, record: Record) -> None:
         super().__init__(record)
-        self._never: dict[Process, int] = {}  # the first number that will never be delivered
+        self._never: dict[tuple[int, Process], int] = {}  # by view, from which number on none will be delivered
 
     def ended(self, witness: Witness, ended: Ended) -> None:
         super().ended(witness, ended)
@@ -185,16 +185,25 @@ class Confirmation(_Owed):
             return
         first_doubtful = ended.unconfirmed[0] if ended.unconfirmed else None
         if ended.arrived is not None:
-            first_doubtful = self._never[witness.process] = ended.arrived + 1
+            number = witness.section.view.number
+            first_doubtful = self._never[number, witness.process] = ended.arrived + 1
+            for other in self._closed.get(number, []):
+                for section in [section for section in other.sections if section.view.number == number]:
+                    self._must_not_have(other, section)
         for sender, first, last in witness.section.sent:
             sure = last if first_doubtful is None else min(last, first_doubtful - 1)
             if sure >= first:
                 self.claim(witness.process, witness.section.view.number, (sender, first, sure))
 
-    def delivered(self, witness: Witness, delivery: Deliver) -> None:
-        run = delivery.run
-        if run.last >= self._never.get(run.sender, run.last + 1):
-            raise Violation(
-                f"SETTLED: {witness.process} delivers {run.sender}, {run.first} to {run.last}, and its sender was told "
-                f"that from {self._never[run.sender]} on none will be"
-            )
+    def closed(self, witness: Witness, section: Section, way: Way) -> None:
+        super().closed(witness, section, way)
+        self._must_not_have(witness, section)
+
+    def _must_not_have(self, witness: Witness, section: Section) -> None:
+        for sender, first, last in section.delivered:
+            never = self._never.get((section.view.number, sender), last + 1)
+            if last >= never:
+                raise Violation(
+                    f"SETTLED: {witness.process} goes on with {sender}, {first} to {last}, whose sender was told that "
+                    f"from {never} on none will be delivered"
+                )

@@ -13,9 +13,9 @@ from tests.core.making import A, C, address
 
 
 def test_one_that_looks_again_gets_in_where_it_is_admitted_meanwhile() -> None:
-    """Found by simulation. 1. C asks A to be admitted. 2. Calls to A are refused, and A's lease has run out: C claims
-    the group. 3. The registry has heard of A, and refuses; C will look the group up anew. 4. A's INSTALL comes, for A
-    lives. 5. C enters what it had found when it asked, whatever it has looked up since.
+    """Found by simulation. 1. C asks A to be admitted. 2. A's kernel says that it is dead, and A's lease has run out:
+    C claims the group. 3. The registry has heard of another, and refuses; C will look the group up anew. 4. A's
+    INSTALL comes, sent before it died. 5. C enters what it had found when it asked, whatever it has looked up since.
     """
     definition = Definition.parse("g")
     machine = GroupMachine("g", C, address(C), definition)
@@ -27,11 +27,11 @@ def test_one_that_looks_again_gets_in_where_it_is_admitted_meanwhile() -> None:
     while not asked(effects):
         now_ms += 50
         if machine.take(A, now_ms)[0]:
-            effects += machine.handle(events.CallFailed(A, refused=True), now_ms)
+            effects += machine.handle(events.CallFailed(A, refused=True, dead=True), now_ms)
         effects += machine.handle(events.Tick(), now_ms)
     (claim,) = asked(effects)
     assert isinstance(claim, Claim)
-    assert claim.dead
+    assert claim.gone == (A,)
     machine.handle(events.RegistryAnswered(claim, Refusal("Stale", "too early")), now_ms)
     view = View(2, (A, C), (address(A), address(C)), True)
     install = frames.Install(frames.Decision(view, (C,), {}, {}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core.effects import Sent, Skip
+from gcom.core.effects import Ended, Sent, Skip
 from gcom.core.frames import Frame
 from gcom.core.order_log import Orders
 from gcom.core.sequencer import Open, Unknown, Want
@@ -51,8 +51,11 @@ def test_trace_04_an_order_that_only_a_minority_heard_of_is_delivered_by_nobody(
     assert net.delivered(A) == []
     assert net.delivered(B) == net.delivered(C) == ["a1", "b1"]
     assert net.serials(B) == net.serials(C) == {1: (A, 1), 2: (B, 1)}
+    net.until(lambda: net.machines[A].detached)
+    net.heal()
     net.until(lambda: net.end(A) is not None)
     assert net.delivered(A) == []
+    assert net.end(A) == Ended(3, "expelled", arrived=1)  # all who go on have delivered it
 
 
 def test_trace_04_nobody_sends_a_reply_to_what_only_it_holds_the_order_of() -> None:

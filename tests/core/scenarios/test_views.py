@@ -111,7 +111,7 @@ def test_scenario_26_what_is_of_the_last_view_brings_nothing_any_more(ordering: 
 
 def test_who_installs_late_counts_again_where_a_change_waits_for_it() -> None:
     """Found by simulation (seed 1352 of its time). 1. C is in the view of A and B, and paused before it knows. 2. B is
-    paused too; A begins a change, is left alone, and gives up. 3. B runs again: C has not installed for so long that it
+    paused too; A begins a change, and dies alone. 3. B runs again: C has not installed for so long that it
     is stuck, and A's PREPARE comes, which B promises. 4. C runs again, and installs. 5. If B's suspicion stayed since
     it has promised, B would wait for a quorum that it does not count, and C for B: for ever.
     """
@@ -123,7 +123,7 @@ def test_who_installs_late_counts_again_where_a_change_waits_for_it() -> None:
     net.pass_ms(50)
     net.pause(C)
     net.pause(B)
-    net.until(lambda: net.end(A) is not None)
+    net.until(lambda: net.machines[A].detached)
     net.kill(A)
     net.pass_ms(limits.SILENCE_MS)
     prepare = frames.Prepare(3, (1, 0))
