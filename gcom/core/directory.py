@@ -190,6 +190,8 @@ class Directory:
             return self._unready(group)
         if row.alive(self._running_ms):
             return stale(row, "and its lease runs: ask its members, or look it up again later")
+        if row.freed(self._running_ms):  # what is left of it had its time to go on
+            return None
         if not row.known.keys() <= set(request.gone):
             waits = ", ".join(sorted(row.known.keys() - set(request.gone))[:5])
             return stale(row, f"and {waits} may have it: its name is free when all of these are dead, or have left")

@@ -60,6 +60,10 @@ class Row:
         """Whether an operator's order is in force."""
         return self.forked_ms is not None and running_ms - self.forked_ms < limits.FORK_MS
 
+    def freed(self, running_ms: int) -> bool:
+        """Whether an operator's order has been in force for so long that nobody is left to go on by it."""
+        return self.forked(running_ms) and running_ms - (self.forked_ms or 0) >= limits.FREE_MS
+
     def with_seats(self, seats: Iterable[tuple[Process, Address]]) -> Row:
         """Remember these, too; the oldest give way at the bound."""
         members = self.view.members if self.view else ()

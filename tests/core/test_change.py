@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.change import HOLDERS_TOLD, TRANSITIONS, Freeze, Obtain, Out, Say, State, ViewChange
+from gcom.core.change import HOLDERS_TOLD, TRANSITIONS, AskWitness, Freeze, Obtain, Out, Say, State, ViewChange
 from gcom.core.frames import NO_BALLOT, Ballot, Cut, CutOk, Decision, Nack, Prepare, Promise
+from gcom.core.witness import WitnessPromised
 from gcom.values import limits
 from gcom.values.names import Process
 from tests.core.making import A, B, C, D, E, decision, view
@@ -293,3 +294,114 @@ def test_a_cut_names_some_holders_of_each_stream_the_sender_first() -> None:
     (obtain,) = [out for out in change.decide(value) if isinstance(out, Obtain)]
     assert obtain.holders == {A: (B, C, D), D: (D, C, E)}
     assert len(obtain.holders[A]) == HOLDERS_TOLD
+
+
+# a succession: of VIEW, D and E are left
+
+F = "f#1"
+LEFT = all_of(D, E)
+
+
+def succeeding(*survivors: Process) -> tuple[ViewChange, Ballot]:
+    """D proposes a succession to the other survivors."""
+    change = member(who=D)
+    change.survivors = frozenset(survivors or LEFT)
+    outs = change.propose(HELD, sorted(change.survivors - {D}), 0)
+    ballot = change.promised
+    prepares: list[Out] = [Say(peer, Prepare(1, ballot, True)) for peer in sorted(change.survivors - {D})]
+    assert outs == [Freeze(), *prepares]
+    return change, ballot
+
+
+def test_a_succession_needs_the_promises_of_all_survivors_then_the_registrys_then_of_all_that_it_noted() -> None:
+    change, ballot = succeeding()
+    assert change.ask_witness(LEFT, 0) == []
+    change.on_promise(E, promise(ballot))
+    assert change.promises(LEFT) is None
+    assert change.ask_witness(LEFT, 0) == [AskWitness(ballot, None, succession=True)]
+    change.on_witness(WitnessPromised(1, (ballot[0] + 1, 0)))  # of another attempt
+    assert change.promises(LEFT) is None
+    change.on_witness(WitnessPromised(1, ballot, ((F, "f:1"), (A, "a:1"), (E, "e:1"), ("x#1", "x:1"))))
+    assert change.noted == {F: "f:1", "x#1": "x:1"}  # members are asked, or dead, anyway
+    assert change.promises(LEFT) is None
+    change.on_promise(F, promise((ballot[0] + 1, 0)))
+    change.strike_off("x#1")
+    assert change.promises(LEFT) is None
+    change.on_promise(F, promise(ballot))
+    assert set(change.promises(LEFT) or ()) == LEFT  # f has nothing of this view
+
+
+def test_a_survivor_that_is_suspected_is_waited_for() -> None:
+    change, ballot = succeeding(C, D, E)
+    change.on_promise(E, promise(ballot))
+    assert change.ask_witness(LEFT, 0) == []
+    change.on_witness(WitnessPromised(1, ballot))
+    assert change.promises(LEFT) is None
+    change.on_promise(C, promise(ballot))
+    assert set(change.promises(all_of(C, D, E)) or ()) == {C, D, E}
+
+
+def accepting() -> tuple[ViewChange, Ballot]:
+    change, ballot = succeeding()
+    change.on_promise(E, promise(ballot, VALUE, (2, 1)))
+    change.on_witness(WitnessPromised(1, ballot))
+    assert change.promises(LEFT)
+    change.decide(OTHER)
+    return change, ballot
+
+
+def test_a_succession_takes_no_value_that_was_accepted_before() -> None:
+    change, ballot = succeeding()
+    change.on_promise(E, promise(ballot, VALUE, (2, 1)))
+    change.on_witness(WitnessPromised(1, ballot))
+    assert change.promises(LEFT)
+    outs = change.decide(OTHER)
+    assert [out.item.decision for out in outs if isinstance(out, Say) and isinstance(out.item, Cut)] == [OTHER]
+
+
+def test_the_registry_is_asked_to_accept_last_and_nobody_else_decides() -> None:
+    change, ballot = accepting()
+    assert change.ask_witness(LEFT, 0) == []
+    change.on_cut_ok(E, CutOk(1, ballot))
+    assert change.ask_witness(LEFT, 0) == []  # d itself does not hold the cut
+    change.complete()
+    assert change.decided(LEFT) is None
+    assert change.ask_witness(LEFT, 0) == [AskWitness(ballot, OTHER, succession=True)]
+    assert change.ask_witness(LEFT, limits.WITNESS_RETRY_MS - 1) == []
+    assert change.ask_witness(LEFT, limits.WITNESS_RETRY_MS) == [AskWitness(ballot, OTHER, succession=True)]
+    assert change.decided(LEFT) is None
+
+
+def test_a_value_of_before_gives_way_to_a_succession_once_too_many_are_dead() -> None:
+    live = all_of(A, D, E)
+    change = member(who=D)
+    change.propose(HELD, (A, E), 0)
+    for peer in (A, E):
+        change.on_promise(peer, promise(change.promised))
+    assert change.promises(live)
+    change.decide(VALUE)
+    assert not change.is_stale(live)
+    change.survivors = frozenset(LEFT)
+    assert change.is_stale(LEFT)
+    change.propose(HELD, (E,), 0)
+    assert not change.is_stale(LEFT)
+
+
+def test_only_the_promise_to_a_succession_makes_a_late_install_void() -> None:
+    change = member()
+    change.on_prepare(A, FROM_A, True, HELD)
+    assert change.fence == NO_BALLOT
+    change.on_prepare(B, FROM_B, True, HELD, succession=True)
+    assert change.fence == FROM_B
+    change.on_prepare(A, LATER, True, HELD)
+    assert change.fence == FROM_B
+    change.on_prepare(B, (9, 1), False, HELD, succession=True)  # not permitted, so not promised
+    assert change.fence == FROM_B
+    change.install(VALUE.view)
+    assert change.fence == NO_BALLOT
+
+
+def test_who_proposes_a_succession_has_promised_it_to_itself() -> None:
+    change, ballot = succeeding()
+    assert change.fence == ballot
+    assert proposer()[0].fence == NO_BALLOT

@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core.detector import CUT_OFF, Detector
+from gcom.core.frames import Decision
+from gcom.core.proposing import Grounds
 from gcom.core.quorum import is_quorum
 from gcom.values import limits
-from gcom.values.definition import TieBreaker
+from gcom.values.definition import Definition, TieBreaker
 from gcom.values.names import Process
 from tests.core.making import A, B, C, D, E, view
 
@@ -402,3 +404,70 @@ def test_a_member_vouches_for_whom_it_hears_and_for_nobody_else() -> None:
     watching.suspect(C, "refused")
     assert watching.vouches_for((B, C, D, "x#1", A), now_ms) == (B, D)
     assert watching.vouches_for((B,), now_ms + 1_000) == ()
+
+
+# proof
+
+
+def test_what_a_refused_port_an_unknown_process_or_silence_says_is_no_proof() -> None:
+    watching = detector(A, B, C, D)
+    for _ in range(2):
+        watching.failed(B, refused=True, now_ms=START)
+    watching.gone(C, "gone")
+    run_until(watching, START + limits.SILENCE_MAX_MS + 1_000)
+    assert set(watching.suspects) == {B, C, D}
+    assert watching.dead == {}
+
+
+def test_a_late_call_of_a_dead_process_changes_nothing() -> None:
+    """1. B's call is on its way. 2. B is killed, and its kernel says so. 3. The call comes."""
+    watching = detector(A, B, C)
+    assert watching.proven(B, "dead")
+    watching.heard(B, START + 10, ())
+    watching.answered(B)
+    watching.caught_up(B)
+    assert watching.suspects == watching.dead == {B: "dead"}
+    assert watching.vouches_for((B,), START + 10) == ()
+    watching.heard(C, START + 10, ())
+    watching.proven(C, "ended")
+    assert not watching.heard_quorum(START + 20)  # though all were heard just now
+
+
+def test_a_proof_of_one_that_is_suspected_is_no_news_and_stays_with_the_next_view() -> None:
+    watching = detector(A, B, C)
+    watching.suspect(B, "silence")
+    assert not watching.proven(B, "dead")
+    assert not watching.proven(B, "ended")
+    watching.sticky = True
+    watching.heard(B, START + 10, ())
+    watching.install(view(A, B, C, number=2), START + 20)
+    watching.heard(B, START + 30, ())
+    assert watching.suspects == {B: "silence"}
+    assert watching.dead == {B: "dead"}
+    assert not watching.proven(D, "dead")  # no member
+    assert watching.dead == {B: "dead"}
+
+
+@pytest.mark.parametrize(
+    ("dead", "netsplit", "survivors"),
+    [
+        ((), "PRIMARY", None),
+        ((B,), "PRIMARY", None),
+        ((B, C), "PRIMARY", None),
+        ((B, C, D), "PRIMARY", {A, E}),
+        ((B, C, D, E), "PRIMARY", {A}),
+        ((B, C, D), "PARTITIONABLE", None),
+    ],
+)
+def test_only_where_no_quorum_can_be_again_those_who_are_left_succeed(
+    dead: tuple[Process, ...], netsplit: str, survivors: set[Process] | None
+) -> None:
+    grounds = Grounds(A, Definition.parse("g", netsplit=netsplit), "i", view(A, B, C, D, E))
+    grounds.install(Decision(view(A, B, C, D, E), (), {}, {}), START)
+    for peer in (B, C, D, E):
+        grounds.detector.suspect(peer, "silence")
+    assert grounds.survivors is None
+    for peer in dead:
+        grounds.detector.proven(peer, "dead")
+    assert grounds.survivors == survivors
+    assert grounds.may_decide is (survivors == {A})  # the others are silent, and must agree

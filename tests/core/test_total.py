@@ -221,3 +221,17 @@ def _line(names: str) -> list[Message]:
         counted[who] = counted.get(who, 0) + 1
         line.append((who, counted[who]))
     return line
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_what_has_come_and_has_no_serial_at_the_end_is_given_up_without_one(causal: bool) -> None:
+    total = Total(causal)
+    total.install(1, (A, B, C), {}, 7)
+    total.receive(run(A, 1, 4))
+    total.pass_over(B, 1, 2)
+    total.receive(run(B, 3, 1))
+    total.order([(A, 1, 2), (B, 1, 1)])
+    total.close()
+    assert total.abandon() == [Skip(A, 3, 2, 1), Skip(B, 2, 1, 1), Skip(B, 3, 1, 1)]
+    assert total.abandon() == []
+    assert total.order([(C, 1, 1)]) == [Skip(C, 1, 1, 1, 11)]  # no serial was used up

@@ -264,7 +264,7 @@ def test_a_registry_that_is_away_for_a_moment_is_asked_again() -> None:
     net = tied("a", "b")
     net.registry_up = False
     net.kill(A)
-    net.until(lambda: any(reason == "refused" for _, reason in net.suspected(B)))
+    net.until(lambda: any(reason == "dead" for _, reason in net.suspected(B)))
     net.pass_ms(limits.DETACH_MS // 2)
     net.registry_up = True
     net.until_view(B)

@@ -1,0 +1,276 @@
+"""The directory against a twin that keeps only the history, and its requests on the wire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gcom.core import directory_codec as codec
+from gcom.core.requests import (
+    Claim,
+    Create,
+    Entries,
+    Fork,
+    ListGroups,
+    Lookup,
+    Note,
+    Refusal,
+    Register,
+    Remove,
+    Request,
+    Unregister,
+)
+from gcom.errors import MalformedFrame, VersionMismatch
+from gcom.values import limits
+from gcom.values.definition import Definition
+from gcom.values.lineage import descends, precedence, successor
+from tests.core.registry import (
+    AWAY,
+    HOME,
+    A,
+    B,
+    C,
+    Registry,
+    others,
+    register,
+)
+
+# --- against a twin ---------------------------------------------------------------------------------------------
+
+GROUPS = ("g", "h")
+groups = st.sampled_from(GROUPS)
+definitions = st.builds(Definition.parse, groups, st.sampled_from(["FIFO", "NONORDERED"]))
+instances = st.sampled_from(["i1", "i2", "i1-1-1", "i2-1-1", "k1", "k2"])
+numbers = st.integers(0, 3)
+processes = st.sampled_from([A, B])
+seats = st.lists(st.tuples(st.sampled_from([A, C]), st.just(AWAY)), max_size=2, unique=True).map(tuple)
+registers = st.builds(
+    lambda definition, instance, number, members, last, detached: register(
+        number,
+        *members,
+        instance=instance,
+        by=members[-1] if last else members[0],
+        detached=detached,
+        definition=definition,
+    ),
+    definitions,
+    instances,
+    st.integers(1, 3),
+    st.lists(processes, min_size=1, max_size=2, unique=True),
+    st.booleans(),
+    st.booleans(),
+)
+requests = st.one_of(
+    st.builds(Create, definitions),
+    st.builds(Lookup, groups, st.one_of(st.just(""), instances)),
+    st.builds(
+        Claim,
+        groups,
+        instances,
+        numbers,
+        processes,
+        st.just(HOME),
+        st.sampled_from([(), (A,), (A, B), (A, B, C)]),
+    ),
+    registers,
+    st.builds(Note, groups, instances, numbers, seats),
+    st.builds(Unregister, groups, instances, numbers),
+    st.builds(Remove, groups),
+    st.builds(Fork, groups, instances),
+    st.just(ListGroups()),
+)
+# What passes before a request, and whether the registry itself stands still meanwhile.
+pauses = st.sampled_from([(0, False), (1, False), (500, False), (limits.LEASE_MS, False), (60_000, True)])
+Step = tuple[tuple[int, bool], Request]
+steps = st.lists(st.tuples(pauses, requests), max_size=40)
+
+
+@dataclass
+class Known:
+    """What the twin knows of a name: its present instance, and who may be in it or beside it."""
+
+    definition: Definition
+    instance: str
+    number: int = 0
+    members: tuple[str, ...] = ()
+    renewed: int | None = None
+    forked: int | None = None
+    noted: set[str] = field(default_factory=set)  # for the view after `number`
+    beside: set[str] = field(default_factory=set)
+
+    def all(self) -> set[str]:
+        return {*self.members, *self.noted, *self.beside}
+
+
+@dataclass
+class Twin:
+    """Says of a request whether it is refused, and what is true after it; it has a clock that it is told."""
+
+    last: dict[str, Known] = field(default_factory=dict)
+    over: dict[str, tuple[str, int]] = field(default_factory=dict)
+    now: int = 0
+    grace_until: int = 0
+    minted: int = 0
+
+    def mint(self) -> str:
+        self.minted += 1
+        return f"i{self.minted}"
+
+    def alive(self, group: str) -> bool:
+        renewed = self.last[group].renewed
+        return renewed is not None and self.now < renewed + limits.LEASE_MS
+
+    def fork(self, group: str) -> bool:
+        forked = self.last[group].forked
+        return forked is not None and self.now < forked + limits.FORK_MS
+
+    def is_over(self, group: str, instance: str) -> bool:
+        gone = self.over.get(group, ("", 0))[0]
+        return bool(gone) and (gone == instance or descends(gone, instance))
+
+    def accepts(self, request: Request) -> bool:
+        """Whether the answer is none of a refusal."""
+        starting = self.now < self.grace_until
+        if isinstance(request, ListGroups):
+            return True
+        group = request.definition.group if isinstance(request, Create | Register) else getattr(request, "group")  # noqa: B009
+        it = self.last.get(group)
+        match request:
+            case Create(definition):
+                return it.definition == definition if it else not starting
+            case Register(definition, instance):
+                same = it is not None and it.instance == instance and it.definition == definition
+                if it is None or (it.definition == definition and not same and not self.is_over(group, instance)):
+                    return it is not None or not self.is_over(group, instance)
+                if it.definition != definition:
+                    return not self.alive(group)
+                rewrites = request.view.number == it.number and request.view.members != it.members
+                return same and not rewrites
+            case Unregister(_, instance, number):
+                return it is None or (it.instance == instance and it.number <= number)
+            case Claim(_, instance, number, process, _, gone) if it:
+                if it.number == 1 and it.members == (process,):
+                    return True
+                nobody = it.number == 0 or (not self.alive(group) and it.all() <= set(gone))
+                return (it.instance, it.number) == (instance, number) and nobody and not starting
+            case Note(_, instance, number) if it:
+                return (it.instance, it.number) == (instance, number)
+            case Fork(_, instance) if it:
+                return it.instance == instance and it.number > 0
+            case Remove() if it:
+                return it.number == 0
+            case _:
+                return it is not None
+
+    def apply(self, request: Request) -> None:
+        """What an accepted request changes."""
+        match request:
+            case Create(definition) if definition.group not in self.last:
+                minted, before = self.mint(), self.over.get(definition.group)
+                self.last[definition.group] = Known(definition, successor(before[0], minted) if before else minted)
+            case Register():
+                self.register(request, request.definition.group)
+            case Claim(group, _, _, process):
+                it = self.last[group]
+                if not (it.number == 1 and it.members == (process,)):
+                    fresh = it.instance if it.number == 0 else successor(it.instance, process.partition("#")[2])
+                    kept = it if it.number == 0 else Known(it.definition, fresh)
+                    kept.number, kept.members, kept.renewed = 1, (process,), self.now
+                    self.last[group] = kept
+            case Note(group, _, _, joiners):
+                self.last[group].noted |= {process for process, _ in joiners}
+            case Fork(group):
+                self.last[group].forked = self.now
+            case Unregister(group, instance, number):
+                self.last.pop(group, None)
+                self.over[group] = (instance, number)
+            case Remove(group):
+                del self.last[group]
+            case _:
+                pass
+
+    def register(self, request: Register, group: str) -> None:
+        it, new, members = self.last.get(group), request.view.number, request.view.members
+        renewed = None if request.detached else self.now
+        fresh = Known(request.definition, request.instance, new, members, renewed)
+        if it is None or it.number == 0 or it.definition != request.definition:
+            if it is not None and it.definition == request.definition and it.instance == request.instance:
+                it.number, it.members, it.noted = new, members, set()
+                it.renewed, it.forked = (it.renewed, it.forked) if request.detached else (self.now, None)
+            else:
+                self.last[group] = fresh
+        elif it.instance != request.instance:
+            above = precedence(request.instance) < precedence(it.instance)
+            if above and not (request.detached and self.alive(group)):
+                fresh.beside = it.all() - set(members)
+                self.last[group] = fresh
+            elif not descends(it.instance, request.instance):
+                it.beside |= set(members) - set(it.members)
+        elif new < it.number:
+            it.beside |= {request.process} - set(it.members)
+        else:
+            it.noted = it.noted if new == it.number else set()
+            it.number, it.members = new, members
+            if not request.detached:
+                it.renewed, it.forked = self.now, None
+
+
+@given(steps)
+def test_it_answers_as_its_twin(history: list[Step]) -> None:
+    it, twin = Registry(), Twin()
+    for (passes_ms, paused), request in history:
+        if paused:
+            it.pause(passes_ms)
+            twin.now += 2 * limits.TICK_MS
+            twin.grace_until = max(twin.grace_until, twin.now + 2 * limits.RENEW_MS)
+        else:
+            it.run(passes_ms)
+            twin.now += passes_ms
+        answer = codec.decode_answer(codec.encode_answer(it.ask(request)))
+        accepted = twin.accepts(request)
+        assert isinstance(answer, Refusal) is not accepted, (request, answer)
+        if accepted:
+            twin.apply(request)
+        listed = it.ask(ListGroups())
+        assert isinstance(listed, Entries)
+        assert [
+            (one.definition.group, one.instance, one.view, one.members, one.alive, one.forked, others(one))
+            for one in listed.groups
+        ] == [
+            (
+                name,
+                kept.instance,
+                kept.number,
+                kept.members,
+                twin.alive(name),
+                twin.fork(name),
+                kept.all() - {*kept.members},
+            )
+            for name, kept in sorted(twin.last.items())
+        ]
+
+
+@given(requests)
+def test_requests_survive_the_wire(request: Request) -> None:
+    assert codec.decode_request(codec.encode_request(request)) == request
+
+
+@given(st.binary(max_size=200))
+def test_bytes_that_are_no_message_are_refused(data: bytes) -> None:
+    for decode in (codec.decode_request, codec.decode_answer):
+        with pytest.raises((MalformedFrame, VersionMismatch)):
+            decode(data)
+
+
+@given(requests, st.data())
+def test_a_damaged_request_is_refused_or_another_request(request: Request, data: st.DataObject) -> None:
+    damaged = bytearray(codec.encode_request(request))
+    damaged[data.draw(st.integers(0, len(damaged) - 1))] ^= data.draw(st.integers(1, 255))
+    try:
+        found = codec.decode_request(bytes(damaged))
+    except (MalformedFrame, VersionMismatch):
+        return
+    assert codec.decode_request(codec.encode_request(found)) == found
