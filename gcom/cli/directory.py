@@ -114,8 +114,9 @@ def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
         notice(f"proven dead: {_names(dead)}")
     notice(f"not proven dead: {_names(left)}; a detached one of these begins a successor, with those whom it hears")
     notice("it gives up the others without proof: if they still run, they are put out once they hear of it, and what")
+    notice("they deliver until then, or delivered and nobody who goes on holds, is lost; to wait loses nothing")
     notice(
-        "they deliver until then, or delivered and nobody who goes on holds, is lost; to wait for them loses nothing"
+        f"if none does so within {limits.FREE_MS // 1000} s, whoever joins may begin the group anew, without its state"
     )
 
 

@@ -172,6 +172,7 @@ def test_a_fork_says_whom_it_gives_up_and_that_others_are_proven_dead(
     assert "proven dead: carol\n" in shown
     assert "not proven dead: alice, bob; a detached one of these begins a successor" in shown
     assert "is lost" in shown
+    assert "whoever joins may begin the group anew, without its state" in shown
 
 
 def test_a_group_of_the_dead_alone_needs_no_fork(dead: str, capfd: pytest.CaptureFixture[str]) -> None:
