@@ -24,6 +24,7 @@ class Row:
     instance: str
     view: View | None = None
     renewed_ms: int | None = None  # by one that hears a quorum
+    heard_ms: int | None = None  # of anybody, detached or not
     forked_ms: int | None = None  # when an operator ordered a fork
     after: tuple[str, int] = ("", 0)  # the instance and view that this one follows
     noted: Seats = ()
@@ -55,6 +56,10 @@ class Row:
     def alive(self, running_ms: int) -> bool:
         """Whether its lease runs."""
         return self.renewed_ms is not None and self.view is not None and running_ms - self.renewed_ms < limits.LEASE_MS
+
+    def heard(self, running_ms: int) -> bool:
+        """Whether some member registers, be it detached."""
+        return self.heard_ms is not None and self.view is not None and running_ms - self.heard_ms < limits.LEASE_MS
 
     def forked(self, running_ms: int) -> bool:
         """Whether an operator's order is in force."""

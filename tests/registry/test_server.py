@@ -196,7 +196,6 @@ def test_creating_again_gives_the_same_group(client: DirectoryClient) -> None:
     assert client.ask(Create(NEWS)) == client.create(NEWS) == client.lookup("news")
 
 
-@pytest.mark.xfail(strict=True, reason="an entry is called detached wherever nobody renews its lease")
 def test_a_group_that_nobody_registers_is_in_doubt_and_not_detached() -> None:
     directory = Directory(lambda: "k1")
     view = View(1, ("alice#1",), (HOME,))

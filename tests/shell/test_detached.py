@@ -232,9 +232,6 @@ def test_what_the_last_of_three_sends_arrives_once_or_is_told_as_lost(ordering: 
         alice.leave()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="its join is refused by who has gone on to the successor, and does not look again"
-)
 def test_a_newcomer_enters_the_successor_of_the_instance_that_it_was_let_into(
     here: Cluster, expect_log: Callable[[str], None]
 ) -> None:

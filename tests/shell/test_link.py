@@ -179,7 +179,6 @@ def test_a_stranger_s_items_and_runs_change_nothing(here: Cluster) -> None:
     assert alice.view == bob.view == view
 
 
-@pytest.mark.xfail(strict=True, reason="a member takes an INSTALL from whoever is a joiner by that very INSTALL")
 def test_a_stranger_does_not_install_a_view_that_lets_it_in(here: Cluster) -> None:
     alice, bob = here.members("alice", "bob")
     view = alice.view
