@@ -1,9 +1,12 @@
 # Every target sets up what it needs by itself; a set-up that is up to date costs a fraction of a second.
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format notes demo mutants bench lock clean
+.PHONY: help setup test check soak format notes demo mutants seeds bench lock clean
 
 BIN := .venv/bin
 CODE := gcom registry chat_gui tests
+WORKERS ?= auto
+PARALLEL := -n $(WORKERS) --maxprocesses 8 --dist loadgroup
+MUTANTS := $(BIN)/python -m pytest -q -rP -m soak $(PARALLEL) tests/sim/test_mutants.py
 INPUT ?=
 PYTHON ?=
 export PYTHON
@@ -14,14 +17,18 @@ help: ## print this list
 setup: ## Java, .venv and the locked packages; nothing else needs to be there but Python 3.11 or newer
 	@sh .ci/setup.sh
 
-test: setup ## every test
-	@$(BIN)/python -m pytest
+test: setup ## every test that is not for soak, in a few minutes
+	@$(BIN)/python -m pytest $(PARALLEL)
 
-check: setup ## format, lint, types and the fast tests, of each table of cases three, in about a minute
+check: setup ## format, lint, types and the fast tests, of each table of cases three, in a minute
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m "not slow" --cases 3 -n 3 --dist loadfile --hypothesis-profile=quick
+	$(BIN)/python -m pytest -q -m "not slow and not soak" --cases 3 --hypothesis-profile=quick $(PARALLEL)
+
+soak: setup ## what takes hours to find a little: fresh seeds, long sweeps and troubles, many examples, every hunt for a mutant
+	@status=0; $(BIN)/python -m pytest -m "soak or hypothesis" --hypothesis-profile=soak --ignore=tests/sim/test_mutants.py $(PARALLEL) || status=$$?; \
+		$(MUTANTS) || status=$$?; exit $$status
 
 format: setup ## bring the code into the format that check asks for
 	$(BIN)/ruff format .
@@ -34,8 +41,11 @@ demo: setup ## members as processes, text through a group for each ordering, the
 	@$(BIN)/gcom demo $(INPUT)
 	@$(BIN)/gcom audit gcom-demo --report gcom-demo.html
 
-mutants: setup ## break the core in one place at a time; each must be caught
-	@$(BIN)/python -m pytest -q -s -m slow tests/sim/test_mutants.py
+mutants: setup ## break the core in one place at a time; each must be caught, by the first seed of many that does
+	@$(MUTANTS)
+
+seeds: setup ## record for each mutant the seed that catches it, where the recorded one no longer does
+	@$(BIN)/python -m tests.sim.mutants.record
 
 bench: setup ## throughput beside bare Pyro5 frames
 	@$(BIN)/gcom bench throughput --ordering FIFO --multicast reliable --members 3 --senders 3 --size 100 --seconds 10 --baseline frames

@@ -11,6 +11,9 @@ Then records that hold that text pass, and there must be at least one.
 
 from __future__ import annotations
 
+import os
+import random
+import signal
 import threading
 from collections.abc import Callable, Iterator
 
@@ -19,16 +22,52 @@ import loguru
 import pytest
 from loguru import logger
 
+from tests.sim import corpus
+
 # A deadline in wall time would make a property's verdict depend on what else the machine does.
 hypothesis.settings.register_profile("gcom", deadline=None, print_blob=True)
 hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("gcom"), max_examples=15)  # make check
+hypothesis.settings.register_profile("soak", hypothesis.settings.get_profile("gcom"), max_examples=2000)  # make soak
 hypothesis.settings.load_profile("gcom")
 
-LATE_S = 10.0  # how long a test that is over waits for a record that it announced
+LATE_S = 60.0  # how long a test that is over waits for a record that it announced
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cases", type=int, metavar="N", help="of a test with more cases run N: the first, the last, ...")
+    parser.addoption(
+        "--fresh", type=int, metavar="SEED", help="where the fresh seeds of `make soak` begin; drawn if not given"
+    )
+    parser.addoption("--fresh-count", type=int, metavar="N", default=100, help="how many fresh seeds each sweep takes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw where fresh seeds begin before there are workers, so that all of them have the same; let SIGINT interrupt.
+
+    A shell starts what runs in the background with SIGINT ignored, and the programs that tests interrupt inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.option.fresh is None:
+        config.option.fresh = random.SystemRandom().randrange(10**4, 10**8)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"fresh seeds: {config.option.fresh} and on (the same again: --fresh {config.option.fresh})"
+
+
+@pytest.fixture(scope="session")
+def fresh(request: pytest.FixtureRequest) -> int:
+    """The first of the fresh seeds."""
+    seed: int = request.config.option.fresh
+    return seed
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test that takes `fresh_seed` each of them."""
+    if "fresh_seed" in metafunc.fixturenames:
+        first = metafunc.config.option.fresh
+        metafunc.parametrize("fresh_seed", range(first, first + metafunc.config.option.fresh_count))
 
 
 @pytest.hookimpl(trylast=True)
@@ -49,6 +88,13 @@ def _spread(cases: list[pytest.Item], most: int) -> list[pytest.Item]:
     if len(cases) <= most:
         return cases
     return [cases[index * (len(cases) - 1) // max(1, most - 1)] for index in range(most)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _corpus(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the runs of the session's seeds where all its workers find them."""
+    base = tmp_path_factory.getbasetemp()
+    corpus.keep_in((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "corpus")
 
 
 class LogWatch:

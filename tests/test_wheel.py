@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 PACKAGES = ("gcom", "registry", "chat_gui")
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = version_of("gcom")
-LIMIT_S = 100
+LIMIT_S = 600
 
 
 def run(*command: object, cwd: Path) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
-from gcom.sim.runs import run_seed
 from tests.audit.damage import damage, read, write
 from tests.oracle.build import Ending, life
 from tests.oracle.build import write as write_life
+from tests.sim import corpus
 from tests.trace import history
 
-SIMULATED = 20  # of so many cases one is a run of the simulator
+SIMULATED = 20  # of so many cases one is a run of the simulator, of the corpus's seeds in turn
 
 
 def make(folder: Path, seed: int, *, damaged: bool = True) -> str:
@@ -21,7 +22,7 @@ def make(folder: Path, seed: int, *, damaged: bool = True) -> str:
     folder.mkdir(parents=True)
     kind = "simulated" if seed % SIMULATED == 0 else chance.choice(("life", "history"))
     if kind == "simulated":
-        run_seed(seed % 50 + 1, folder)
+        shutil.copytree(corpus.ran(seed // SIMULATED % len(corpus.SEEDS) + 1).folder, folder, dirs_exist_ok=True)
     elif kind == "life":
         endings: dict[str, Ending] = {"b#1": chance.choice(("exit", "crash", "torn"))}
         write_life(folder, life(), endings)

@@ -17,7 +17,7 @@ from tests.audit.damage import read, write
 from tests.oracle.build import life
 from tests.oracle.build import write as write_life
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 GCOM = (sys.executable, "-m", "gcom.cli")
 
 
@@ -65,6 +65,7 @@ def test_a_broken_promise(tmp_path: Path) -> None:
     [(("--master", "local-cluster[2,1,1024]"), ()), (("--remote", "local[2]"), ("--exact",))],
     ids=["cluster", "connect"],
 )
+@pytest.mark.soak
 def test_it_is_the_same_elsewhere(where: tuple[str, ...], plan: tuple[str, ...], tmp_path: Path) -> None:
     """With workers as processes of their own, and by a Spark Connect server."""
     logs = _broken(tmp_path / "logs")
@@ -144,7 +145,7 @@ def test_ctrl_c_while_spark_starts_leaves_no_java(tmp_path: Path) -> None:
         java = psutil.Process(int(pipe.read_text()))
         child.send_signal(signal.SIGINT)
         assert child.wait() == 130
-    _, alive = psutil.wait_procs([java], timeout=10)
+    _, alive = psutil.wait_procs([java], timeout=100)
     for each in alive:
         each.kill()
     assert alive == []

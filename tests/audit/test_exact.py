@@ -6,7 +6,6 @@ import ast
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,33 +19,20 @@ from gcom.audit.exact.reading import read
 from gcom.audit.job import run as run_quickly
 from gcom.audit.judging import RULES, verdict_of
 from gcom.audit.reading import list_segments
-from gcom.audit.session import open_session
 from gcom.audit.stages import Outcome
-from gcom.sim.plan import draw
-from gcom.sim.world import World
 from tests.audit.many import Case, make
 from tests.oracle.build import A, B, C, Logs, Record, deliver, life, send, view, write
+from tests.sim import corpus
 
 PACKAGE = Path(exact.__file__).parent
 CASES = 120  # of the slow tests; 1,900 other groups agreed when this was written
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    session = open_session("local[2]", None)
-    session.conf.set("spark.sql.shuffle.partitions", "2")
-    yield session
-    session.stop()
-
-
-@pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Case]]:
     """Lives by hand and of two simulated groups, cut into segments and damaged."""
     root = tmp_path_factory.mktemp("many")
-    sources = []
-    for seed in (4, 9):
-        sources.append(tmp_path_factory.mktemp(f"sim{seed}"))
-        World(draw(seed), sources[-1]).run()
+    sources = [corpus.ran(seed).folder for seed in (4, 9)]
     made = [make(root / str(seed), seed, sources) for seed in range(CASES)]
     return root, [case for case in made if case is not None]
 
@@ -129,8 +115,7 @@ def test_the_cycle_is_a_short_one() -> None:
 # The answers do not
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.soak
 def test_a_sound_life_passes_and_a_rotation_of_three_is_told_step_by_step(
     spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,7 +171,6 @@ def _rotation() -> Logs:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
 def test_the_plan_says_what_the_oracle_says_of_many_damaged_logs(spark: Any, many: tuple[Path, list[Case]]) -> None:
     root, cases = many
     outcome = _run(spark, root)
@@ -206,8 +190,7 @@ def test_the_plan_says_what_the_oracle_says_of_many_damaged_logs(spark: Any, man
     assert set(seen) == {"PASS", "FAIL", "UNKNOWN", "VACUOUS"}
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.soak
 def test_both_plans_count_the_same(spark: Any, many: tuple[Path, list[Case]]) -> None:
     root, _ = many
     chosen = sorted(root.iterdir(), key=lambda path: int(path.name))[:: max(1, CASES // 20)]

@@ -22,7 +22,6 @@ from gcom.audit.catalogue import catalogue
 from gcom.audit.incidents import Incident
 from gcom.audit.reading import list_segments
 from gcom.audit.result import GroupResult, Result, result_of
-from gcom.audit.session import open_session
 from tests.audit.cases import flatten, rename
 from tests.audit.damage import Record, write
 from tests.audit.here import audit
@@ -573,19 +572,14 @@ def test_three_orders_that_rotate_are_told_step_by_step(tmp_path: Path) -> None:
     assert (set(cycle.processes), set(cycle.messages)) == ({A, B, C}, {(A, 1), (B, 1), (C, 1)})
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_the_exact_plan_names_the_same_of_all_together(tmp_path: Path) -> None:
+@pytest.mark.soak
+def test_the_exact_plan_names_the_same_of_all_together(spark: Any, tmp_path: Path) -> None:
     blames = []
     for index, name in enumerate(MUTATIONS):
         blames.append(_mutated(name, tmp_path / str(index)))
         rename(tmp_path / str(index), index)
     flatten([tmp_path / str(index) for index in range(len(blames))], tmp_path / "logs")
-    spark = open_session("local[2]", None)
-    try:
-        outcome = exact.run(spark, catalogue(list_segments([str(tmp_path / "logs")])))
-    finally:
-        spark.stop()
+    outcome = exact.run(spark, catalogue(list_segments([str(tmp_path / "logs")])))
     groups = {group.group: group for group in result_of(outcome).groups}
     for index, (name, blame) in enumerate(zip(MUTATIONS, blames, strict=True)):
         messages = {(_in_case(sender, index), number) for sender, number in blame.messages}

@@ -9,6 +9,7 @@ import json
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,6 @@ from gcom.audit import exact
 from gcom.audit.catalogue import catalogue
 from gcom.audit.judging import verdict_of
 from gcom.audit.reading import list_segments
-from gcom.audit.session import open_session
 from gcom.audit.stages import Outcome
 from tests.audit.here import audit
 from tests.oracle import judge
@@ -421,17 +421,12 @@ def _apart(folder: Path, name: str) -> None:
         (home / path.name).write_bytes(data)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_the_exact_plan_reads_so_too(tmp_path: Path) -> None:
+@pytest.mark.soak
+def test_the_exact_plan_reads_so_too(spark: Any, tmp_path: Path) -> None:
     for name, (make, _) in CASES.items():
         make(tmp_path / name)
         _apart(tmp_path / name, name)
-    spark = open_session("local[2]", None)
-    try:
-        outcome = exact.run(spark, catalogue(list_segments([str(tmp_path / "logs")])))
-    finally:
-        spark.stop()
+    outcome = exact.run(spark, catalogue(list_segments([str(tmp_path / "logs")])))
     found = _of_audit(outcome)
     for name in CASES:
         assert found[f"{name}.g", "i"] == judge(tmp_path / name).groups["g", "i"].verdicts(), name

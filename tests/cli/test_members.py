@@ -98,7 +98,7 @@ def test_racing_creates_of_different_definitions_leave_one(registry: str) -> Non
         )
         for order in orders
     ]
-    told = [racer.communicate(timeout=30)[1] for racer in racers]
+    told = [racer.communicate(timeout=300)[1] for racer in racers]
     assert sorted(racer.returncode for racer in racers) == [0, 1]
     assert sum(b"another definition" in text for text in told) == 1
 
@@ -178,7 +178,7 @@ def test_a_closed_output_leaves_the_group_in_good_order(form: list[str], registr
         stays.until_members(2)
         os.close(source)
         stays.write(b"anybody there?\n")
-        _, errors = goes.communicate(timeout=30)
+        _, errors = goes.communicate(timeout=300)
         assert goes.returncode == 0
         assert no_traceback(errors.decode())
         stays.until(lambda: any("request" in row.get("left", {}).values() for row in stays.rows("view")), "the leave")
@@ -219,6 +219,6 @@ def test_send_is_delivered_by_those_who_are_there(registry: str) -> None:
 def test_closed_standard_descriptors_do_no_harm(registry: str) -> None:
     command = " ".join(gcom_command("join", "news", "--name", "a", "--create", "--linger", "0"))
     done = subprocess.run(
-        ["sh", "-c", f"{command} <&- >&- 2>&-"], env=environment(registry), timeout=30, capture_output=True
+        ["sh", "-c", f"{command} <&- >&- 2>&-"], env=environment(registry), timeout=300, capture_output=True
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

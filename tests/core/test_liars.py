@@ -41,8 +41,12 @@ from tests.core.replicas import Replicas
 
 
 def some_and_all(end: int) -> list[ParameterSet]:
-    """A few seeds for every day, and the rest."""
-    return [pytest.param(range(4), id="some"), pytest.param(range(4, end), id="all", marks=pytest.mark.slow)]
+    """A few seeds for `make check`, some for `make test`, and the rest."""
+    return [
+        pytest.param(range(4), id="few"),
+        pytest.param(range(4, 24), id="some", marks=pytest.mark.slow),
+        pytest.param(range(24, end), id="all", marks=pytest.mark.soak),
+    ]
 
 
 class Liar:

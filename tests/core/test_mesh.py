@@ -18,6 +18,7 @@ from gcom.core.quorum import is_quorum
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import name_of
+from tests.cases import daily_and_rest
 from tests.core.making import view
 from tests.core.network import Network
 
@@ -320,7 +321,7 @@ def test_half_of_the_view_ends_when_the_registry_gives_it_no_vote(links: str, wa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(36))
+@pytest.mark.parametrize("seed", daily_and_rest(range(36), 10))
 def test_the_largest_set_that_is_connected_goes_on(seed: int) -> None:
     rng = Random(seed)
     names = "abcdefg"[: rng.randint(3, 7)]

@@ -17,7 +17,7 @@ from gcom.errors import RegistryUnavailable
 from gcom.shell.directory import DirectoryClient
 
 ROOT = Path(__file__).parents[2]
-LIMIT_S = 30.0
+LIMIT_S = 120.0
 Start = Callable[..., "subprocess.Popen[str]"]
 
 

@@ -135,7 +135,7 @@ def test_a_group_goes_from_creation_to_its_first_member(client: DirectoryClient)
 def test_racing_claims_have_one_winner(registry: RegistryServer, client: DirectoryClient) -> None:
     made = client.create(NEWS)
     answers: list[object] = []
-    gate = threading.Barrier(8, timeout=10)
+    gate = threading.Barrier(8, timeout=100)
 
     def claim(number: int) -> None:
         own = DirectoryClient(registry.address)

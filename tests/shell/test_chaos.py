@@ -18,6 +18,7 @@ from random import Random
 from time import monotonic
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from gcom.errors import BadValue
 from gcom.values import names as values
@@ -31,7 +32,7 @@ NAMES = ("alice", "bob", "carol", "dave", "erin")
 REGISTRY = "registry"
 NETWORK = "drop=0.04,drop_reply=0.04,delay=0..15ms,duplicate=0.05,reorder=0.04"
 DOWN_MAX = 2  # members that are killed or paused at a time: three of five are a quorum
-TOGETHER_S = 40.0  # after the troubles; a lease and a few attempts to join take ten seconds
+TOGETHER_S = 400.0  # after the troubles; a lease and a few attempts to join take ten seconds
 EVERY_MS = "5"  # each member sends a text
 STATE_BYTES = "100000"  # beside what the members count
 
@@ -221,10 +222,10 @@ def told_how_to_replay(seed: int, seconds: float, troubles: list[Trouble], folde
         raise
 
 
-def wanted(seed: int) -> tuple[int, float]:
-    """Seed and seconds: what GCOM_CHAOS asks for, else this seed."""
+def wanted(seed: int, seconds: float) -> tuple[int, float]:
+    """Seed and seconds: what GCOM_CHAOS asks for, else these."""
     items = dict(item.split("=") for item in os.environ.get("GCOM_CHAOS", "").split(",") if item)
-    return int(items.get("seed", seed)), float(items.get("seconds", 8.0))
+    return int(items.get("seed", seed)), float(items.get("seconds", seconds))
 
 
 def definitions() -> list[str]:
@@ -237,10 +238,26 @@ def definitions() -> list[str]:
     return found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("seed", "words"), [pytest.param(*it, id=it[1]) for it in enumerate(definitions(), 1)])
+def kinds() -> list[ParameterSet]:
+    """A seed and the words for each kind of group; those that ask the most of it are for every day."""
+    daily = ("--ordering CAUSALTOTAL", "--multicast BASIC", "--safe")
+    marks = {words: pytest.mark.slow if words in daily else pytest.mark.soak for words in definitions()}
+    return [pytest.param(seed, words, id=words, marks=mark) for seed, (words, mark) in enumerate(marks.items(), 1)]
+
+
+@pytest.mark.parametrize(("seed", "words"), kinds())
 def test_after_all_troubles_all_are_together_and_every_promise_was_kept(seed: int, words: str, tmp_path: Path) -> None:
-    seed, seconds = wanted(seed)
+    survive(*wanted(seed, 8.0), words, tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("words", definitions())
+def test_after_long_troubles_too(words: str, fresh: int, tmp_path: Path) -> None:
+    survive(*wanted(fresh, 60.0), words, tmp_path)
+
+
+def survive(seed: int, seconds: float, words: str, tmp_path: Path) -> None:
+    """Let a group go through the troubles of a seed; what it does and writes must be right afterwards."""
     troubles = drawn(Random(seed), seconds)
     with told_how_to_replay(seed, seconds, troubles, tmp_path), ExitStack() as stack:
         chaos = Chaos(tmp_path, words.split(), seed, stack)

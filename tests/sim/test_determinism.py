@@ -32,7 +32,7 @@ def _run(seed: int, folder: Path, hash_seed: str) -> str:
         env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=True,
     )
     return done.stdout.strip()

@@ -9,6 +9,7 @@ from gcom.sim.plan import draw
 from gcom.sim.world import World
 from gcom.values import limits
 from gcom.values.run import Piece, Run
+from tests.cases import daily_and_rest
 
 
 def _check(seed: int, load_bytes: int, patch: pytest.MonkeyPatch) -> None:
@@ -23,9 +24,14 @@ def test_a_seed_with_pieces_runs_clean(seed: int, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [*range(2), *range(3, 150)])
+@pytest.mark.parametrize("seed", daily_and_rest([*range(2), *range(3, 150)], 25))
 def test_another_seed_with_pieces_runs_clean(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _check(seed, 240, monkeypatch)
+
+
+@pytest.mark.soak
+def test_a_fresh_seed_with_pieces_runs_clean(fresh_seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    _check(fresh_seed, 240, monkeypatch)
 
 
 # Basic gave up a later gap before an earlier one, whose pieces still came, and FIFO delivered over that.

@@ -127,6 +127,6 @@ def test_without_a_python_it_says_which(tmp_path: Path) -> None:
     program(tmp_path / "python3").write_text("#!/bin/sh\nexit 1\n")  # one that is too old
     (tmp_path / "dirname").symlink_to("/usr/bin/dirname")
     environment = {**os.environ, "PATH": str(tmp_path), "PYTHON": ""}
-    done = subprocess.run(["/bin/sh", SCRIPT], env=environment, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(["/bin/sh", SCRIPT], env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
     assert "no Python 3.11 or newer" in done.stderr

@@ -1,7 +1,7 @@
 """The core, broken in one place at a time."""
 
 from tests.sim.mutants import changes, letters, membership, multicast, orders, state
-from tests.sim.mutants.table import MUTANTS, SEEDS, Catch, Mutant, hunt
+from tests.sim.mutants.table import MUTANTS, SEEDS, Catch, Mutant, hunt, replay
 
 __all__ = [
     "MUTANTS",
@@ -14,5 +14,6 @@ __all__ = [
     "membership",
     "multicast",
     "orders",
+    "replay",
     "state",
 ]

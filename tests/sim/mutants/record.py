@@ -1,0 +1,42 @@
+"""Record the seed that catches each mutant, for tests that replay it: `make seeds`.
+
+A recorded seed that still catches its mutant stays; for any other the mutant is hunted. Status 1: one escapes.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+from tests.sim.mutants import MUTANTS, Catch, hunt, replay
+from tests.sim.mutants.table import RECORD, recorded
+
+
+def renew(name: str) -> Catch:
+    """Replay the recorded seed of a mutant, or hunt the mutant."""
+    catch = replay(name)
+    return catch if catch.said else hunt(name)
+
+
+def write(catches: list[Catch]) -> None:
+    """Replace the record; a mutant that escaped is not in it."""
+    seeds = {catch.name: catch.seed for catch in catches if catch.said}
+    RECORD.write_text(json.dumps(seeds, indent=2, sort_keys=True) + "\n")
+
+
+def main() -> int:
+    """Record all seeds, and print what became of each mutant; return the exit status."""
+    before = recorded()
+    catches = []
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for catch in pool.map(renew, MUTANTS):
+            changed = "" if before.get(catch.name) == catch.seed else "  NEW"
+            print(f"{catch.row()}{changed}", flush=True)
+            catches.append(catch)
+    write(catches)
+    return 0 if all(catch.said for catch in catches) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
