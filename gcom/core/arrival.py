@@ -6,16 +6,17 @@ from typing import assert_never
 
 from gcom.core import events, frames
 from gcom.core.effects import AskRegistry, Effect, EntryFailed, Succeeds
-from gcom.core.entry import Approach, Ask, Entering, Failed, First, Former, Look, Vow
-from gcom.core.entry import Out as EntryOut
+from gcom.core.entry import Entering
 from gcom.core.frames import Control, Decision, Refused, Reply
 from gcom.core.links import Links
 from gcom.core.proposing import is_started
 from gcom.core.requests import Entry
+from gcom.core.steps import Approach, Ask, Failed, First, Former, Look, Vow
+from gcom.core.steps import Out as EntryOut
 from gcom.core.transfer import Transfer
 from gcom.values import limits
 from gcom.values.definition import Definition
-from gcom.values.names import Address, Process, life_of
+from gcom.values.names import Address, Process
 from gcom.values.view import View
 
 # Above every ballot of a change: a vow that holds whatever is still under way.
@@ -221,6 +222,5 @@ class Arrival:
             case "ended":
                 return self._entering.on_unreached(peer, True, now_ms)
             case _:
-                mine = life_of(self._links[peer].address) if peer in self._links else ""
-                other_life = bool(mine and reply.life) and reply.life != mine
+                other_life = self._links.is_other_life(peer, reply.life)
                 return self._entering.on_unreached(peer, other_life, now_ms, absent=True)

@@ -13,7 +13,8 @@ from typing import Any
 import msgpack
 
 from gcom.core import checked, frames
-from gcom.core.frames import Ballot, Control, Decision, Frame, Keeping, Refused, Reply, Source, Standing, Status
+from gcom.core.decisions import decision_of, plain_decision
+from gcom.core.frames import Ballot, Control, Decision, Frame, Keeping, Refused, Reply, Standing, Status
 from gcom.core.order_log import Orders
 from gcom.core.versions import check_version
 from gcom.errors import MalformedFrame
@@ -21,11 +22,9 @@ from gcom.values import limits, names
 from gcom.values.letter import Kind, Letter, Receipt, size_of
 from gcom.values.names import Process
 from gcom.values.run import Brought, Payload, Piece, Run
-from gcom.values.view import View
 
 _CODES = ("unknown", "ended", "elsewhere", "expelled", "version")
 _REFUSAL_FIELDS = 5
-_PROOFS = (frames.DEAD, frames.ENDED)
 _BOUNDS = {
     "max_str_len": limits.MESSAGE_BYTES_MAX,
     "max_bin_len": limits.MESSAGE_BYTES_MAX,
@@ -205,73 +204,6 @@ def _letter(fields: Any) -> Letter:
     return Letter(number, Kind(kind), call, payload)
 
 
-def _encode_view(view: View) -> tuple[Any, ...]:
-    return (view.number, view.members, view.addresses, view.started)
-
-
-def _view(fields: list[Any]) -> View:
-    number, members, addresses, started = fields
-    view = View(
-        checked.number(number), checked.processes(members), tuple(map(names.address, addresses)), checked.flag(started)
-    )
-    if not 0 < len(view.members) == len(view.addresses) or len(set(view.members)) != len(view.members):
-        raise MalformedFrame("a view's members are empty, twice, or without addresses")
-    return view
-
-
-def _encode_decision(decision: Decision | None) -> tuple[Any, ...] | None:
-    if decision is None:
-        return None
-    view = decision.view
-    given = [(view.rank(who), view.rank(of), at) for who, (of, at) in decision.sources.items()]
-    made = decision.succession
-    succession = made and (made.instance, made.by, made.gone, made.gives_up)
-    return (_encode_view(view), decision.joined, decision.left, decision.cut, decision.at_registry, given, succession)
-
-
-def _decision(fields: list[Any]) -> Decision:
-    in_view, joined, left, cut, at_registry, given, succession = fields
-    if (
-        type(left) is not dict
-        or len(left) > limits.MEMBERS_MAX
-        or not all(isinstance(reason, str) and len(reason) <= 40 for reason in left.values())
-    ):
-        raise MalformedFrame("reasons")
-    reasons = {checked.process(who): why for who, why in left.items()}
-    view = _view(in_view)
-    sources = dict(_source(source, view) for source in given)
-    decision = Decision(
-        view,
-        checked.processes(joined),
-        reasons,
-        checked.streams(cut),
-        checked.flag(at_registry),
-        sources,
-        None if succession is None else _succession(succession),
-    )
-    if not set(decision.joined) <= set(decision.view.members) or not left.keys().isdisjoint(decision.view.members):
-        raise MalformedFrame("a decision's view lacks who joined, or has who left")
-    return decision
-
-
-def _succession(fields: list[Any]) -> frames.Succession:
-    instance, by, gone, gives_up = fields
-    if by not in ("proof", "operator") or type(gone) is not dict or len(gone) > limits.MEMBERS_MAX:
-        raise MalformedFrame("a succession by nothing that is known, or of too many")
-    if not set(gone.values()) <= set(_PROOFS):
-        raise MalformedFrame("a proof that is none")
-    proofs = {checked.process(who): proof for who, proof in gone.items()}
-    return frames.Succession(checked.instance(instance), by, proofs, checked.processes(gives_up))
-
-
-def _source(fields: list[Any], view: View) -> tuple[Process, Source]:
-    """Members by their ranks: with their names a full group's decision would not fit beside runs."""
-    who, of, at = map(checked.number, fields)
-    if not 1 <= at <= view.number:
-        raise MalformedFrame("a source of state at no view, or at a later one")
-    return view.members[who], (view.members[of], at)
-
-
 def _standing(fields: list[Any]) -> Standing:
     keeping, source, failed = fields
     given_by = None if source is None else (checked.process(source[0]), checked.number(source[1]))
@@ -289,13 +221,13 @@ def _chunk(f: list[Any]) -> Control:
 
 def encode_decision(decision: Decision) -> bytes:
     """A decision by itself, as the witness keeps it."""
-    return _pack(_encode_decision(decision) or ())
+    return _pack(plain_decision(decision) or ())
 
 
 def decode_decision(data: bytes) -> Decision:
     """Raises MalformedFrame."""
     try:
-        return _decision(msgpack.unpackb(data, **_BOUNDS))
+        return decision_of(msgpack.unpackb(data, **_BOUNDS))
     except _NOT_OURS as error:
         raise MalformedFrame(f"not a decision: {error}") from error
 
@@ -318,14 +250,14 @@ def _prepare(f: list[Any]) -> Control:
 
 
 def _promise(f: list[Any]) -> Control:
-    accepted = None if f[4] is None else _decision(f[4])
+    accepted = None if f[4] is None else decision_of(f[4])
     state = _standing(f[5])
     held, agreed = checked.streams(f[2]), checked.number(f[6])
     return frames.Promise(checked.number(f[0]), _ballot(f[1]), held, _ballot(f[3]), accepted, state, agreed)
 
 
 def _cut(f: list[Any]) -> Control:
-    return frames.Cut(checked.number(f[0]), _ballot(f[1]), _decision(f[2]), _holders(f[3]))
+    return frames.Cut(checked.number(f[0]), _ballot(f[1]), decision_of(f[2]), _holders(f[3]))
 
 
 def _fetch(f: list[Any]) -> Control:
@@ -353,7 +285,7 @@ _DECODERS: dict[int, Callable[[list[Any]], Control]] = {
     6: lambda f: frames.Nack(checked.number(f[0]), _ballot(f[1])),
     7: _cut,
     8: lambda f: frames.CutOk(checked.number(f[0]), _ballot(f[1])),
-    9: lambda f: frames.Install(_decision(f[0]), checked.number(f[1]), _ballot(f[2])),
+    9: lambda f: frames.Install(decision_of(f[0]), checked.number(f[1]), _ballot(f[2])),
     10: _fetch,
     11: _chunk,
     12: lambda f: frames.StateRefused(checked.number(f[0]), checked.text(f[1], 1000)),
@@ -388,15 +320,15 @@ def _encode_control(item: Control) -> tuple[Any, ...]:
             return (4, view, ballot, succession)
         case frames.Promise(view, ballot, held, accepted_ballot, accepted, standing, agreed):
             state = (standing.keeping, standing.source, standing.failed)
-            return (5, view, ballot, held, accepted_ballot, _encode_decision(accepted), state, agreed)
+            return (5, view, ballot, held, accepted_ballot, plain_decision(accepted), state, agreed)
         case frames.Nack(view, promised):
             return (6, view, promised)
         case frames.Cut(view, ballot, decision, holders):
-            return (7, view, ballot, _encode_decision(decision), holders)
+            return (7, view, ballot, plain_decision(decision), holders)
         case frames.CutOk(view, ballot):
             return (8, view, ballot)
         case frames.Install(decision, serial, ballot):
-            return (9, _encode_decision(decision), serial, ballot)
+            return (9, plain_decision(decision), serial, ballot)
         case frames.Fetch(view, sender, first, last, at_byte):
             return (10, view, sender, first, last, at_byte)
         case frames.StateChunk(view, index, count, data):

@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from gcom.core.merging import precedence as by_size
+from gcom.core.refusals import NO_WITNESS, members, other_definition, stale, unknown
 from gcom.core.requests import (
     Answer,
     Claim,
@@ -44,10 +45,6 @@ from gcom.values.view import View
 
 # What the entries of one answer may weigh, roughly in bytes, so that the answer fits a frame.
 PAGE_BYTES = limits.FRAME_BYTES_MAX // 2
-_NO_WITNESS = Refusal(
-    "Unavailable",
-    "this registry keeps nothing on a disk, so it cannot be the tie-breaker of a group: start it with --data FOLDER",
-)
 
 
 class Directory:
@@ -132,11 +129,11 @@ class Directory:
         wanted = request.definition
         row = self._rows.get(wanted.group)
         if row is None and wanted.tie_breaker is TieBreaker.REGISTRY and self._ties is None:
-            return _NO_WITNESS
+            return NO_WITNESS
         if row is None:
             return self._unready(wanted.group) or self._full(wanted.group) or self._found(wanted)
         if row.definition != wanted:
-            return _other_definition(row, wanted)
+            return other_definition(row, wanted)
         return self._entry(row)
 
     def _found(self, wanted: Definition) -> Entry:
@@ -151,7 +148,7 @@ class Directory:
         row = self._rows.get(request.group)
         over = self._ended(request.group, request.former)
         if over or row is None:
-            return over or self._unready(request.group) or _unknown(request.group)
+            return over or self._unready(request.group) or unknown(request.group)
         return self._entry(row)
 
     def _on_list(self, request: ListGroups) -> Answer:
@@ -169,7 +166,7 @@ class Directory:
     def _on_claim(self, request: Claim) -> Answer:
         row = self._rows.get(request.group)
         if row is None:
-            return _unknown(request.group)
+            return unknown(request.group)
         if row.view and row.number == 1 and row.view.members == (request.process,):
             return self._entry(row)  # asked again, because our answer was lost; a process id has one owner
         refusal = self._unclaimable(row, request)
@@ -188,14 +185,14 @@ class Directory:
             invited = ", ".join(row.definition.static)
             return Refusal("NotInvited", f"{name!r} is not in the static group {group!r}: its members are {invited}")
         if (row.instance, row.number) != (request.instance, request.view):
-            return _stale(row, f"not instance {request.instance} in view {request.view}: look it up again")
+            return stale(row, f"not instance {request.instance} in view {request.view}: look it up again")
         if row.view is None:
             return self._unready(group)
         if row.alive(self._running_ms):
-            return _stale(row, "and its lease runs: ask its members, or look it up again later")
+            return stale(row, "and its lease runs: ask its members, or look it up again later")
         if not row.known.keys() <= set(request.gone):
             waits = ", ".join(sorted(row.known.keys() - set(request.gone))[:5])
-            return _stale(row, f"and {waits} may have it: its name is free when all of these are dead, or have left")
+            return stale(row, f"and {waits} may have it: its name is free when all of these are dead, or have left")
         return self._unready(group)
 
     def _on_register(self, request: Register) -> Answer:
@@ -207,10 +204,13 @@ class Directory:
         if row.definition != request.definition and (row.view is None or not row.alive(self._running_ms)):
             return self._put(self._learned(request))
         if row.definition != request.definition:
-            return _other_definition(row, request.definition)
-        if row.instance == request.instance:
-            return self._on_renewal(row, request)
-        return self._on_rival(row, request)
+            return other_definition(row, request.definition)
+        if row.instance != request.instance:
+            return self._on_rival(row, request)
+        decided = self._witness.decided(request.instance, request.view.number)
+        if decided and decided.decision.succession:  # this registry ended between its vote and its table
+            self._succeed(row, decided)
+        return decided or self._on_renewal(row, request)
 
     def _learned(self, request: Register, forgot: bool = True) -> Row:
         """A row for an instance of which this registry knows no more than what it is told now."""
@@ -220,11 +220,9 @@ class Directory:
     def _on_renewal(self, row: Row, request: Register) -> Answer:
         number = request.view.number
         if row.view and number == row.number and row.view.members != request.view.members:
-            return _stale(row, "and a view is decided once: look it up again")
+            return stale(row, "and a view is decided once: look it up again")
         if number < row.number:
-            known = self._put(row.with_seats([(request.process, request.view.address(request.process))]))
-            decided = self._witness.decided(request.instance, number)
-            return decided or known
+            return self._put(row.with_seats([(request.process, request.view.address(request.process))]))
         noted = row.noted if number < row.noted_view else ()
         renewed = row if request.detached else replace(row, renewed_ms=self._running_ms, forked_ms=None)
         return self._put(replace(renewed, view=request.view, noted=noted))
@@ -263,9 +261,9 @@ class Directory:
     def _on_note(self, request: Note) -> Answer:
         row = self._rows.get(request.group)
         if row is None:
-            return _unknown(request.group)
+            return unknown(request.group)
         if (row.instance, row.number) != (request.instance, request.view):
-            return _stale(row, f"not instance {request.instance} in view {request.view}: register it first")
+            return stale(row, f"not instance {request.instance} in view {request.view}: register it first")
         noted = dict(row.noted) if row.noted_view == request.view + 1 else {}
         noted |= dict(request.joiners)
         if len(noted) > limits.SEATS_MAX:
@@ -276,7 +274,7 @@ class Directory:
     def _on_unregister(self, request: Unregister) -> Answer:
         row = self._rows.get(request.group)
         if row and (row.instance != request.instance or row.number > request.view):
-            return _stale(row, f"not instance {request.instance} in view {request.view}: it is its members' to forget")
+            return stale(row, f"not instance {request.instance} in view {request.view}: it is its members' to forget")
         self._drop(request.group)
         gone = Dissolved(request.group, request.instance, request.view)
         self._dissolved.pop(request.group, None)
@@ -290,12 +288,12 @@ class Directory:
     def _on_remove(self, request: Remove) -> Answer:
         row = self._rows.get(request.group)
         if row is None:
-            return _unknown(request.group)
+            return unknown(request.group)
         if row.view:
             doubt = "" if row.alive(self._running_ms) else ", which nothing proves to be dead"
             return Refusal(
                 "GroupInUse",
-                f"group {request.group!r} has {_members(row)}{doubt}: a group can be removed when all have left it",
+                f"group {request.group!r} has {members(row)}{doubt}: a group can be removed when all have left it",
             )
         self._drop(request.group)
         return Done()
@@ -303,7 +301,7 @@ class Directory:
     def _on_fork(self, request: Fork) -> Answer:
         row = self._rows.get(request.group)
         if row is None:
-            return _unknown(request.group)
+            return unknown(request.group)
         if row.instance != request.instance:
             return Refusal("Unavailable", f"group {request.group!r} has begun anew meanwhile: look at it again")
         if row.view is None:
@@ -313,7 +311,7 @@ class Directory:
     def _on_vote(self, request: WitnessRequest) -> Answer:
         """As an acceptor: of a tie, or the last one of a succession."""
         if not request.group:
-            return self._ties.ask(request) if self._ties else _NO_WITNESS
+            return self._ties.ask(request) if self._ties else NO_WITNESS
         decided = self._witness.decided(request.instance, request.view)
         row = self._rows.get(request.group)
         if decided:
@@ -325,7 +323,7 @@ class Directory:
             return Refusal("Unavailable", text)
         answer = self._witness.ask(request)
         if isinstance(answer, WitnessPromised):
-            return replace(answer, noted=tuple(row.known.items()))
+            return replace(answer, noted=tuple(row.later(request.view).items()))
         if isinstance(answer, WitnessDecided) and answer.decision.succession:
             self._succeed(row, answer)
         return answer
@@ -392,31 +390,6 @@ class Directory:
             "Unavailable",
             f"no room for group {group!r}: this registry holds its {limits.DIRECTORY_GROUPS_MAX} groups; remove some",
         )
-
-
-def _unknown(group: str) -> Refusal:
-    text = f"there is no group {group!r} here: create it (gcom create {group}), or see what there is (gcom groups)"
-    return Refusal("UnknownGroup", text)
-
-
-def _other_definition(row: Row, wanted: Definition) -> Refusal:
-    return Refusal(
-        "GroupExists",
-        f"group {wanted.group!r} exists with another definition: {row.definition.differences(wanted)}; "
-        "use that definition, or another name",
-    )
-
-
-def _stale(row: Row, advice: str) -> Refusal:
-    present = f"instance {row.instance} in view {row.number} with {_members(row)}"
-    return Refusal("Stale", f"group {row.definition.group!r} is {present}, {advice}")
-
-
-def _members(row: Row) -> str:
-    """In words, shortened: a refusal is read by people."""
-    members = row.view.names if row.view else ()
-    shown = ", ".join(members[:5]) + (", ..." if len(members) > 5 else "")
-    return f"{len(members)} member{'' if len(members) == 1 else 's'} ({shown})" if members else "no members"
 
 
 def _weight(entry: Entry) -> int:

@@ -14,12 +14,13 @@ from typing import assert_never
 
 from gcom.core import events, frames
 from gcom.core.arrival import Arrival
-from gcom.core.effects import Effect, Ended, Succeeds
-from gcom.core.entry import Former
+from gcom.core.effects import Effect, Ended
 from gcom.core.frames import LEAVES_FOR, Frame, Refused, Reply, Status
 from gcom.core.links import Links
 from gcom.core.member import Member
 from gcom.core.requests import Entry
+from gcom.core.steps import Former
+from gcom.core.succession import first_view, told_of_successor
 from gcom.core.transfer import Transfer
 from gcom.core.window import Load
 from gcom.values import limits
@@ -105,22 +106,21 @@ class GroupMachine:
 
     def _successor(self, decided: frames.Install) -> GroupMachine:
         """The machine of this process in the instance that succeeds its own: in view 1 from the start."""
-        member, decision = self._member, decided.decision
+        member = self._member
         assert member is not None, "only a member is succeeded"
-        assert decision.succession is not None, "its instance was"
-        made, last = decision.succession, decision.view
         gives, takes = self._state_callbacks
         machine = GroupMachine(self.group, self.process, self._address, None, None, gives, takes)
         machine.transfer.inherit(self.transfer)
-        view = View(1, last.members, last.addresses, last.started)
-        entry = Entry(member.definition, made.instance, 1, view.members, view.addresses, alive=True)
-        first = frames.Decision(view, view.members, {}, {}, decision.at_registry, decision.sources)
-        cut = {sender: number for sender, number in decision.cut.items() if sender != frames.ORDER}
-        follows = Succeeds(self.instance, last.number - 1, cut, decided.serial, made.by, made.gone, made.gives_up)
-        machine._arrival.inherit(entry, frames.Install(first, decided.serial), follows)
-        machine._former = Former(self.process, entry, view.started, member.away)
-        machine.instance, machine._leaves_for = made.instance, member.leaves_for
+        entry, first, follows = first_view(member.definition, self.instance, decided)
+        machine._arrival.inherit(entry, first, follows)
+        machine._former = Former(self.process, entry, first.decision.view.started, member.away)
+        machine.instance, machine._leaves_for = entry.instance, member.leaves_for
         return machine
+
+    @property
+    def leaving(self) -> bool:
+        """Whether this process has asked to go."""
+        return self._member is not None and self._member.leaving
 
     @property
     def detached(self) -> bool:
@@ -386,7 +386,7 @@ class GroupMachine:
         if not mine:
             return Refused("unknown", f"{frame.target} is not in group {frame.group!r} here")
         if self.succeeded and frame.instance == self.instance:
-            return self._on_frame_of_before(frame, self.succeeded)
+            return told_of_successor(frame, self.succeeded)
         if self.stage is Stage.ENDED:
             return Refused("ended", f"{frame.target} is no more in group {frame.group!r}, and will not be")
         prepare = next((item for item in frame.control if isinstance(item, frames.Prepare)), None)
@@ -407,15 +407,6 @@ class GroupMachine:
         if self.stage is not Stage.MEMBER and any(isinstance(item, frames.Join) for item in frame.control):
             return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")
         return Frame(self.group, self.instance, self.process, frame.source, self._status(frame.source))
-
-    def _on_frame_of_before(self, frame: Frame, decided: frames.Install) -> Reply:
-        """A call to this process in an instance that another one succeeds: say so, for as long as this node lives."""
-        view = decided.decision.view
-        if frame.source in view.members:
-            head = (self.group, self.instance, self.process, frame.source)
-            return Frame(*head, Status(view.number - 1), (decided,))
-        settled = decided.decision.cut.get(frame.source)
-        return Refused("expelled", f"another instance of group {self.group!r} goes on without {frame.source}", settled)
 
     def _on_prepare(self, frame: Frame, prepare: frames.Prepare) -> Reply:
         answer = self._arrival.on_prepare(frame.instance, prepare)

@@ -13,7 +13,7 @@ from enum import Enum
 
 from gcom.core.frames import Control, Cut, CutOk, Fetch, Join, Nack, Prepare, Probe, Promise, Vouch
 from gcom.values import limits
-from gcom.values.names import Address, Process
+from gcom.values.names import Address, Process, life_of
 
 # Belong to one change; owed to nobody once its view is over.
 _OF_A_CHANGE = (Join, Prepare, Promise, Nack, Cut, CutOk, Fetch, Probe, Vouch)
@@ -217,6 +217,11 @@ class Links:
             link.failures += 1
             link.due_ms = now_ms if link.failures == 1 else now_ms + limits.HEARTBEAT_MS
             self.wake(peer)
+
+    def is_other_life(self, peer: Process, life: str) -> bool:
+        """Whether another life than the peer's answers at the peer's address, which no two have at a time."""
+        expected = life_of(self._links[peer].address) if peer in self._links else ""
+        return bool(life and expected) and life != expected
 
     @property
     def idle(self) -> bool:

@@ -17,15 +17,14 @@ from gcom.core.merging import Merging
 from gcom.core.mesh import Misses
 from gcom.core.outgoing import Outgoing
 from gcom.core.passage import Passage
-from gcom.core.registering import Registering
-from gcom.core.requests import Answer, Done, Entry, Note, Refusal, Register, Request, Unregister
+from gcom.core.registering import Registering, Verdict
+from gcom.core.requests import Answer, Done, Entry, Note, Register, Request, Unregister
 from gcom.core.sequencer import Close, SequencerAnswer, SequencerRequest
 from gcom.core.streams import Streams
 from gcom.core.transfer import Transfer
 from gcom.core.witness import WitnessAccept, WitnessDecided, WitnessPrepare
 from gcom.values import limits
-from gcom.values.lineage import descends
-from gcom.values.names import Address, Process, life_of
+from gcom.values.names import Address, Process
 from gcom.values.view import View
 
 
@@ -322,15 +321,10 @@ class Member:
             self._passage.expel(reply.settled)
         elif reply.code == "ended":
             self._passage.proven(peer, frames.ENDED)
-        elif reply.code == "unknown" and self._is_other_life(peer, reply.life):
+        elif reply.code == "unknown" and self._links.is_other_life(peer, reply.life):
             self._passage.proven(peer, frames.DEAD)
         elif reply.code == "unknown":
             self._passage.gone(peer)
-
-    def _is_other_life(self, peer: Process, life: str) -> bool:
-        """Whether another life than the peer's answers at the peer's address, which no two have at a time."""
-        mine = life_of(self._links[peer].address) if peer in self._links else ""
-        return bool(life and mine) and life != mine
 
     def _on_noted(self, peer: Process, reply: Reply, now_ms: int) -> None:
         """One that may be in a later view than this one answered: it promises, or is in that view, or in none."""
@@ -355,6 +349,8 @@ class Member:
             self._passage.on_failed(peer, refused, now_ms)
             self._proceed(now_ms)
         else:
+            if self._grounds.given_up and peer in self._links and self._links[peer].failures > 1:
+                self._passage.give_up_noted(peer)
             self._merging.on_failed(peer, refused)
             self._proceed(now_ms)
 
@@ -402,36 +398,23 @@ class Member:
             self._proceed(now_ms)
 
     def _on_registered(self, request: Register, answer: Answer | None, now_ms: int) -> None:
-        rival = self._registering.on_answer(answer)
+        """A member that hears a quorum learns of its own instance from the others; else the registry's word counts."""
+        verdict = self._registering.on_answer(request, answer, self.view, self._passage.detached)
         if isinstance(answer, WitnessDecided):
             self._passage.on_witness(answer, now_ms)  # the instance that succeeds this one
-        elif isinstance(answer, Refusal) and answer.code == "Dissolved":
-            self.end("dissolved")
-        elif rival:
-            self._on_rival(rival, now_ms)
-        elif isinstance(answer, Entry) and request.view == self.view:
-            self._on_own_entry(answer)
-
-    def _on_own_entry(self, entry: Entry) -> None:
-        """What the registry knows of this instance: perhaps a later view, or an operator's order.
-
-        Who hears a quorum is told by that, with where its own messages ended; others may not have heard of it yet.
-        """
-        if not self._passage.detached or self._grounds.partitionable:
-            return
-        if entry.view > self.view.number and self.process not in entry.members:
-            self.end("expelled")
-        elif entry.forked:
+        elif verdict is Verdict.GIVE_WAY and isinstance(answer, Entry):
+            self._on_rival(answer, now_ms)
+        elif verdict is Verdict.GIVE_UP_UNHEARD:
             self._grounds.give_up_unheard()
+        elif verdict is not Verdict.GO_ON:
+            self.end(verdict.value)
 
     def _on_rival(self, rival: Entry, now_ms: int) -> None:
         """Another instance has the name, and stands above.
 
         A detached member yields only once no quorum of its view can be again: until then its instance may go on.
         """
-        if descends(rival.instance, self.instance):
-            self.end("expelled")  # it went on without this process, which did not hear of it
-        elif not self._passage.detached:
+        if not self._passage.detached:
             self._give_way(self._merging.on_registered(rival, self.view, now_ms), now_ms)
         elif self._grounds.survivors is not None:
             self.end("merge")
@@ -458,10 +441,8 @@ class Member:
         self._passage.end(reason)
 
     def _register(self, now_ms: int) -> None:
-        detached = self._passage.detached
-        leads = self.view.leader == self.process
-        if leads or not self._grounds.partitionable:
-            self.effects += [AskRegistry(request) for request in self._registering.due(self.view, detached, now_ms)]
+        asked = self._registering.due(self.view, self._passage.detached, now_ms)
+        self.effects += [AskRegistry(request) for request in asked]
 
     def _note(self, now_ms: int) -> None:
         """Have the registry note who may be in the next view."""

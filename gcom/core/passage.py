@@ -10,7 +10,8 @@ from typing import assert_never
 
 from gcom.core import frames
 from gcom.core.change import AskWitness, Freeze, Obtain, Out, Say, State, ViewChange
-from gcom.core.effects import AskRegistry, Effect, Ended, Installed, MergeState, Quorum, Settled, Skip, Suspected
+from gcom.core.doubt import Doubt
+from gcom.core.effects import AskRegistry, Effect, Ended, Installed, MergeState, Quorum, Skip, Suspected
 from gcom.core.farewells import Farewells
 from gcom.core.frames import LEAVES_FOR, Ballot, Decision, Install, OfChange
 from gcom.core.links import Links
@@ -57,7 +58,7 @@ class Passage:
         self._group, self._instance = found.definition.group, found.instance
         self.succeeded: Install | None = None  # how this instance ended, if another one succeeds it
         self._detached = False
-        self._doubt: tuple[int, int] | None = None  # own messages of which, while detached, nobody could say more
+        self._doubt = Doubt()
         self._decided_by = entry.ballot  # the ballot of what is decided and not yet installed
         self._links = links
         self._streams = streams
@@ -197,6 +198,10 @@ class Passage:
     def asks(self, who: Process) -> bool:
         """Whether this process wants the promise of one that is no member, and may be in a later view."""
         return who in self._change.noted
+
+    def give_up_noted(self, who: Process) -> None:
+        """By an operator's order the word of one that does not answer is done without."""
+        self._change.strike_off(who)
 
     def ask_noted(self, now_ms: int) -> None:
         """Have those promise, too, who may be in a later view: they take no INSTALL of before from then on."""
@@ -340,7 +345,8 @@ class Passage:
             self._links.rewire({peer: self.view.address(peer) for peer in self.live_others}, (), now_ms)
             for peer in self.live_others:
                 self._links.say(peer, install)
-            self._settle(doubt, [skip for skip in closed if isinstance(skip, Skip) and skip.sender == self.process])
+            mine = [skip for skip in closed if isinstance(skip, Skip) and skip.sender == self.process]
+            self.effects += self._doubt.settle(doubt, mine)
             self.finish(Ended(self.view.number, "succession", into=decision.succession.instance))
             return
         number = decision.view.number
@@ -380,29 +386,14 @@ class Passage:
         if arrived is not None and doubt:
             first, last = doubt
             never = [Skip(self.process, arrived + 1, last - arrived, self.view.number)] if arrived < last else []
-            self._settle((min(first, arrived + 1), last), never)
+            self.effects += self._doubt.settle((min(first, arrived + 1), last), never)
             doubt = None
         self.finish(Ended(self.view.number, "expelled", None, doubt, arrived=arrived))
 
-    def _settle(self, doubt: tuple[int, int] | None, never: list[Skip]) -> None:
-        """Of this process's own messages that were in doubt, those that it lists will never be delivered."""
-        if doubt is None:
-            return
-        following, last = doubt
-        for skip in sorted(never, key=lambda skip: skip.first):
-            if following < skip.first:
-                self.effects.append(Settled(following, skip.first - 1, arrived=True))
-            following = max(following, skip.first + skip.count)
-            self.effects.append(Settled(skip.first, following - 1, arrived=False))
-        if following <= last:
-            self.effects.append(Settled(following, last, arrived=True))
-        self._doubt = None
-
     def settle_doubt(self) -> None:
         """What was in doubt while this process was detached is settled once every member of the view holds it."""
-        unconfirmed = self._streams.unconfirmed
-        if self._doubt and not self._detached and (unconfirmed is None or unconfirmed[0] > self._doubt[1]):
-            self._settle(self._doubt, [])
+        if not self._detached:
+            self.effects += self._doubt.confirm(self._streams.unconfirmed)
 
     @property
     def detached(self) -> bool:
@@ -413,8 +404,8 @@ class Passage:
         """Become detached, or attached again."""
         detached = self.grounds.is_detached(now_ms)
         unconfirmed = self._streams.unconfirmed
-        if (detached or self._detached) and unconfirmed:
-            self._doubt = (min(unconfirmed[0], self._doubt[0]) if self._doubt else unconfirmed[0], unconfirmed[1])
+        if detached or self._detached:
+            self._doubt.add(unconfirmed)
         if detached != self._detached:
             self._detached = detached
             self.effects.append(Quorum(self.view.number, not detached, unconfirmed))

@@ -41,6 +41,11 @@ class Row:
         members = dict(zip(self.view.members, self.view.addresses, strict=True)) if self.view else {}
         return dict(self.older) | dict(self.noted) | members
 
+    def later(self, view: int) -> dict[Process, Address]:
+        """All who may be in a later view than this one."""
+        members = zip(self.view.members, self.view.addresses, strict=True) if self.view and self.number > view else ()
+        return (dict(self.noted) if self.noted_view > view else {}) | dict(members)
+
     @property
     def durable(self) -> tuple[object, ...]:
         """What is worth a write: a lease is not."""

@@ -374,6 +374,7 @@ class Group(Calling, Stateful):
             case Gone(ended, returning):
                 if returning:
                     self._keep_state()
+                    self._set_aside_state(ended.reason)
                 elif unmerged := self._give_up_state():
                     self._membership.arrivals.appendleft(arrival)
                     return unmerged

@@ -171,6 +171,18 @@ class Stateful(ABC):
                 machine.instance, data, lambda mine, theirs: _checked(merge_states(mine, theirs))
             )
 
+    def _set_aside_state(self, reason: str) -> None:
+        """This PRIMARY instance gives way to another, whose state takes the place of what the application has."""
+        uses, definition = self._membership.uses, self._source.machine.definition
+        replaced = reason == "merge" and uses.get_state is not None and uses.set_state is not None
+        if not replaced or definition is None or definition.netsplit is Netsplit.PARTITIONABLE:
+            return
+        assert uses.get_state is not None, "it is replaced"
+        with self._leaving_at_failure("get_state"):
+            data = _checked(uses.get_state())
+        text = f"instance {self._source.machine.instance} gave way to another one of group {definition.group!r}"
+        self._membership.arrivals.appendleft(StateUnmerged(data, text))
+
     def _give_up_state(self) -> StateUnmerged | None:
         """A stay is over, and none follows: what is still to be merged is told before the end."""
         with self._node.lock:

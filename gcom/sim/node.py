@@ -146,7 +146,7 @@ class Node:
         self._succeeded.append(former)
         del self.stays[former.process]
         stay = self.stays[former.process] = Stay(self, former.process, Random(self._rng.random()), former)
-        if self.away:
+        if former.machine.leaving:
             stay.checker.calls.leave(stay.process)
         stay.start()
 

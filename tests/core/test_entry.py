@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from gcom import errors
-from gcom.core.entry import Approach, Ask, Entering, Failed, First, Former, Out, error_of
+from gcom.core.entry import Entering, error_of
 from gcom.core.frames import JoinRefused, Redirect
 from gcom.core.requests import Claim, Create, Done, Entry, Lookup, Refusal
+from gcom.core.steps import Approach, Ask, Failed, First, Former, Out
 from gcom.errors import NameTaken, NotInvited, PeerError, RegistryUnavailable
 from gcom.values import limits
 from gcom.values.definition import Definition

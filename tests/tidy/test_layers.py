@@ -62,7 +62,11 @@ LAYERS = (
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
     Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | AUDIT),
     Layer("gcom", (*VALUES, "gcom.core.requests", "gcom.shell"), STDLIB | {"loguru"}),
-    Layer("registry", (*BELOW_SHELL, "gcom", "gcom.shell", "registry"), STDLIB | {"Pyro5", "loguru", "rich", "typer"}),
+    Layer(
+        "registry",
+        (*BELOW_SHELL, "gcom", "gcom.shell", "registry"),
+        STDLIB | {"Pyro5", "loguru", "rich", "typer", "platformdirs"},
+    ),
     Layer("chat_gui", ("gcom", "gcom.errors", "chat_gui"), STDLIB | {"PySide6", "loguru"}),
 )
 MODULES = sources(*PACKAGES)

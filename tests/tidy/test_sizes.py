@@ -11,7 +11,7 @@ FILES = sources(*FOLDERS)
 def file_lines_max(source: Source) -> int:
     if source.path.parts[0] == "tests":
         return 700
-    return 400 if source.path.parts[:2] == ("gcom", "core") else 500
+    return 470 if source.path.parts[:2] == ("gcom", "core") else 500  # the longest are routes between many parts
 
 
 def test_files() -> None:
