@@ -11,7 +11,7 @@ from itertools import pairwise
 from random import Random
 
 from gcom.sim.plan import CHUNK, HEIR, LEAVER, ORDER, RUNS, VOTE, Event, Fault, Move, Plan
-from gcom.sim.trouble import DISSOLVES, FORGETS, NEVER, REFUSED
+from gcom.sim.trouble import DISSOLVES, FORGETS, NEVER, REFUSED, STOPPED
 from gcom.values.definition import Netsplit
 
 FROM_MS = 300  # the group has formed, and its applications send
@@ -277,8 +277,19 @@ def donors_die(plan: Plan) -> Plan:
 def the_registry_forgets_all(plan: Plan) -> Plan:
     """The registry starts again without what it had kept; who keeps trying to come meanwhile asks it first."""
     rng, _ = _chance(plan)
-    *old, one, two = plan.names
+    one, two = plan.names[-2:]
     gone_ms = rng.randint(1_500, 2_500)
     dies = Event(Fault.AMNESIA, FROM_MS, gone_ms, (), FORGETS)
     come = [Event(Move.JOIN, FROM_MS + gone_ms - rng.randint(0, 900), order=(name,)) for name in (one, two)]
     return _continued(plan, 13_000, dies, *come, late=2)
+
+
+def the_registry_stands_still(plan: Plan) -> Plan:
+    """The registry is stopped; meanwhile some who came die, and somebody waits to come."""
+    rng, _ = _chance(plan)
+    *old, one, two = plan.names
+    come = Event(Move.JOIN, FROM_MS, order=(one,))
+    stops = Event(Fault.OUTAGE, FROM_MS + rng.randint(50, 400), rng.randint(6_000, 8_000), (), STOPPED)
+    die = _die(tuple(old), FROM_MS + rng.randint(2_000, 4_000))
+    last = Event(Move.JOIN, FROM_MS + 10, order=(two,))
+    return _continued(plan, 13_000, come, stops, *die, last, late=2)

@@ -15,7 +15,7 @@ from gcom.core.frames import Ballot, Decision
 from gcom.core.member import Member
 from gcom.core.passage import Passage
 from gcom.core.proposing import Grounds
-from gcom.core.registering import Registering
+from gcom.core.registering import Registering, Verdict
 from gcom.core.requests import Claim, Entry
 from gcom.core.rows import Row
 from gcom.core.streams import Streams
@@ -221,9 +221,9 @@ def who_was_in_and_went_is_let_in_again(patch: Patch) -> None:
 def of_two_instances_of_a_name_none_dissolves(patch: Patch) -> None:
     answer = Registering.on_answer
 
-    def ignore(self: Registering, said: Any) -> bool:
-        answer(self, said)
-        return False
+    def ignore(self: Registering, *given: Any) -> Verdict:
+        verdict = answer(self, *given)
+        return Verdict.GO_ON if verdict is Verdict.GIVE_WAY else verdict
 
     patch.setattr(Registering, "on_answer", ignore)
 
