@@ -11,7 +11,7 @@ from itertools import pairwise
 from random import Random
 
 from gcom.sim.plan import CHUNK, HEIR, LEAVER, ORDER, RUNS, VOTE, Event, Fault, Move, Plan
-from gcom.sim.trouble import DISSOLVES, FORGETS, NEVER, REFUSED, STOPPED
+from gcom.sim.trouble import DISSOLVES, FORGETS, NEVER, REFUSED
 from gcom.values.definition import Netsplit
 
 FROM_MS = 300  # the group has formed, and its applications send
@@ -202,18 +202,36 @@ def a_minority_is_refused(plan: Plan) -> Plan:
 
 
 def one_outlives_the_view_that_put_it_out(plan: Plan) -> Plan:
-    """One is cut off, and reaches the registry; all others go on, and die; somebody comes who does not reach it."""
+    """One is cut off, and reaches the registry; all others go on, and die; long after the cut somebody comes."""
     rng, order = _chance(plan)
     *old, late = (*[name for name in order if name != plan.names[-1]], plan.names[-1])
-    sides = (tuple(old[:1]), (*old[1:], late))
-    split = Event(Fault.PARTITION, FROM_MS, 14_000, order, "silent", sides=sides)
-    die_ms = FROM_MS + rng.randint(4_500, 5_000)
-    comes = Event(Move.JOIN, die_ms + rng.randint(100, 1_500), order=(late,))
-    return _continued(plan, 16_000, split, *_die(tuple(old[1:]), die_ms), comes, late=1)
+    split = Event(Fault.PARTITION, FROM_MS + 1_000, 7_500, order, "silent", sides=(tuple(old[:1]), tuple(old[1:])))
+    die = _die(tuple(old[1:]), FROM_MS + rng.randint(5_500, 6_000))
+    return _continued(plan, 23_000, split, *die, Event(Move.JOIN, FROM_MS + 22_000, order=(late,)), late=1)
+
+
+def a_newcomer_meets_an_outage(plan: Plan) -> Plan:
+    """All are cut off from each other, and reach the registry; somebody comes who reaches nobody else either."""
+    rng, order = _chance(plan)
+    apart = Event(Fault.PARTITION, FROM_MS, 19_000, order, "silent", sides=tuple((name,) for name in order))
+    comes = Event(Move.JOIN, FROM_MS + rng.randint(8_000, 9_000), order=plan.names[-1:])
+    return _continued(plan, 20_500, apart, comes, late=1)
+
+
+def all_are_cut_off_in_a_change(plan: Plan) -> Plan:
+    """Who proposes dies when it has carried out what others have accepted, and these are all cut off at once."""
+    rng, order = _chance(plan)
+    at_ms = FROM_MS + 20 + rng.randint(3, 9) * plan.delay_ms
+    apart = Event(Fault.PARTITION, at_ms, rng.randint(4_500, 6_000), order, "silent", sides=tuple((n,) for n in order))
+    leaves = Event(Move.LEAVE, FROM_MS, 0, order)
+    dies = Event(Fault.FRAME, FROM_MS, 0, order, "Install", 0)
+    return replace(_continued(plan, 9_000, leaves, dies, apart), crashed_max=1)
 
 
 def one_wakes_beside_a_newcomer(plan: Plan) -> Plan:
-    """One sleeps while the others let somebody in, of which the registry cannot be told; they die, and it wakes."""
+    """One sleeps while the others let somebody in, of which the registry cannot be told; they die, and it wakes
+    while that one sleeps.
+    """
     rng, order = _chance(plan)
     *old, late = (*[name for name in order if name != plan.names[-1]], plan.names[-1])
     events = (
@@ -221,6 +239,7 @@ def one_wakes_beside_a_newcomer(plan: Plan) -> Plan:
         Event(Move.JOIN, FROM_MS + 50, order=(late,)),
         Event(Fault.OUTAGE, FROM_MS + rng.randint(1_250, 1_400), 6_000, (), "unreachable"),
         *_die(tuple(old[1:]), FROM_MS + rng.randint(6_000, 6_500)),
+        Event(Fault.PAUSE, FROM_MS + 6_700, 5_000, (late,)),
     )
     return _continued(plan, 12_000, *events, late=1)
 
@@ -228,9 +247,9 @@ def one_wakes_beside_a_newcomer(plan: Plan) -> Plan:
 def one_sleeps_through_a_succession(plan: Plan) -> Plan:
     """One sleeps and is put out; of the others all but one die, and it wakes when that one goes on by itself."""
     rng, order = _chance(plan)
-    sleeps = Event(Fault.PAUSE, FROM_MS, rng.randint(9_000, 10_000), order[:1])
-    die_ms = FROM_MS + rng.randint(4_500, 5_000)
-    return _continued(plan, 12_000, sleeps, *_die(order[2:], die_ms))
+    sleeps = Event(Fault.PAUSE, FROM_MS + 1_500, rng.randint(9_000, 10_000), order[:1])
+    die_ms = FROM_MS + rng.randint(6_000, 6_500)
+    return _continued(plan, 13_500, sleeps, *_die(order[2:], die_ms))
 
 
 def one_sleeps_and_is_needed(plan: Plan) -> Plan:
@@ -268,10 +287,11 @@ def donors_die(plan: Plan) -> Plan:
     """Two come, and when they have got a part of the state all who have it die."""
     rng, _ = _chance(plan)
     *old, one, two = plan.names
-    come = [Event(Move.JOIN, FROM_MS + 1_500 + rng.randint(0, 10), order=(name,)) for name in (one, two)]
-    dies = Event(Fault.FRAME, FROM_MS, 0, tuple(old), CHUNK)
-    rest = _die(tuple(old), FROM_MS + 1_500 + rng.randint(100, 400))
-    return _continued(plan, 12_000, *come, dies, *rest, late=2)
+    at_ms = FROM_MS + 1_500
+    come = [Event(Move.JOIN, at_ms, order=(name,)) for name in (one, two)]
+    die_ms = at_ms + 60 + plan.delay_ms * rng.randint(8, 24)
+    die = [Event(Fault.CRASH, die_ms, 0, (name,), "refuses") for name in old]
+    return _continued(plan, 12_000, *come, *die, late=2)
 
 
 def the_registry_forgets_all(plan: Plan) -> Plan:
@@ -282,14 +302,3 @@ def the_registry_forgets_all(plan: Plan) -> Plan:
     dies = Event(Fault.AMNESIA, FROM_MS, gone_ms, (), FORGETS)
     come = [Event(Move.JOIN, FROM_MS + gone_ms - rng.randint(0, 900), order=(name,)) for name in (one, two)]
     return _continued(plan, 13_000, dies, *come, late=2)
-
-
-def the_registry_stands_still(plan: Plan) -> Plan:
-    """The registry is stopped; meanwhile some who came die, and somebody waits to come."""
-    rng, _ = _chance(plan)
-    *old, one, two = plan.names
-    come = Event(Move.JOIN, FROM_MS, order=(one,))
-    stops = Event(Fault.OUTAGE, FROM_MS + rng.randint(50, 400), rng.randint(6_000, 8_000), (), STOPPED)
-    die = _die(tuple(old), FROM_MS + rng.randint(2_000, 4_000))
-    last = Event(Move.JOIN, FROM_MS + 10, order=(two,))
-    return _continued(plan, 13_000, come, stops, *die, last, late=2)

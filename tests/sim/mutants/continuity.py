@@ -10,27 +10,24 @@ from typing import Any
 
 from gcom.core import frames
 from gcom.core.admission import Admission
-from gcom.core.arrival import Arrival
 from gcom.core.change import ViewChange
 from gcom.core.detector import Detector
 from gcom.core.directory import Directory
 from gcom.core.entry import Entering
-from gcom.core.frames import NO_BALLOT, Decision, Keeping, Source, Standing
-from gcom.core.links import Links
+from gcom.core.frames import NO_BALLOT, Decision, Keeping
 from gcom.core.member import Member
 from gcom.core.merging import precedence as by_size
 from gcom.core.passage import Passage
 from gcom.core.proposing import Grounds
-from gcom.core.registering import Registering
-from gcom.core.requests import Note, Register
+from gcom.core.registering import Registering, Verdict
+from gcom.core.requests import Register
 from gcom.core.rows import Row
 from gcom.core.transfer import Transfer
-from gcom.core.transfer import sources as named
 from gcom.core.witness import WitnessPromised
 from gcom.values import lineage
 from gcom.values.names import Process
 from tests.sim.mutants import aims
-from tests.sim.mutants.table import Patch, dynamic, mutant, of_at_most, of_five, of_three, reliable, total
+from tests.sim.mutants.table import Patch, dynamic, mutant, of_at_most, of_five, of_just, of_three, reliable
 
 # Detachment
 
@@ -58,7 +55,7 @@ def a_detached_member_does_not_register(patch: Patch) -> None:
     patch.setattr(Registering, "due", attached_only)
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.all_are_cut_off)
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.all_are_cut_off_in_a_change)
 def a_promise_is_forgotten_when_the_quorum_is_lost(patch: Patch) -> None:
     look = Passage._look_for_quorum
 
@@ -92,26 +89,9 @@ def where_nobody_listens_somebody_is_dead(patch: Patch) -> None:
     patch.setattr(Member, "on_failed", refused_is_dead)
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.all_are_cut_off)
-def unknown_is_proof(patch: Patch) -> None:
-    patch.setattr(Links, "is_other_life", lambda self, peer, life: True)
-
-
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.a_minority_is_cut_off)
 def who_is_suspected_counts_as_dead(patch: Patch) -> None:
     patch.setattr(Detector, "dead", property(lambda self: dict.fromkeys(self.suspects, frames.DEAD)))
-
-
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
-def a_late_call_of_a_dead_process_takes_its_proof_back(patch: Patch) -> None:
-    heard = Detector.heard
-
-    def alive(self: Detector, peer: Process, *given: Any) -> None:
-        if peer in self._watched:
-            self._watched[peer].proof = ""
-        heard(self, peer, *given)
-
-    patch.setattr(Detector, "heard", alive)
 
 
 # Succession
@@ -139,29 +119,6 @@ def who_is_noted_is_not_asked(patch: Patch) -> None:
     patch.setattr(ViewChange, "on_witness", without)
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
-def the_registry_is_not_asked_to_accept(patch: Patch) -> None:
-    decided = ViewChange.decided
-
-    def early(self: ViewChange, live: set[Process]) -> Decision | None:
-        proposal = self._proposal
-        if self.survivors is None or proposal is None or proposal.decision is None:
-            return decided(self, live)
-        return proposal.decision if self.survivors <= proposal.accepted_by else None
-
-    patch.setattr(ViewChange, "decided", early)
-
-
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_outlives_the_view_that_put_it_out)
-def the_registry_is_not_asked_for_its_promise(patch: Patch) -> None:
-    may_choose = ViewChange._may_choose
-
-    def at_once(self: ViewChange, proposal: Any, given: set[Process]) -> bool:
-        return may_choose(self, proposal, given) if self.survivors is None else self.survivors <= given
-
-    patch.setattr(ViewChange, "_may_choose", at_once)
-
-
 @mutant(reliable, dynamic, of_five, aim=aims.one_accepts_what_others_decide_otherwise)
 def a_succession_puts_an_accepted_value_forward(patch: Patch) -> None:
     decide = ViewChange.decide
@@ -173,29 +130,6 @@ def a_succession_puts_an_accepted_value_forward(patch: Patch) -> None:
         return decide(self, fresh)
 
     patch.setattr(ViewChange, "decide", accepted)
-
-
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_wakes_beside_a_newcomer)
-def an_install_is_taken_after_a_succession_was_promised(patch: Patch) -> None:
-    on_install = Passage.on_install
-
-    def take(self: Passage, *given: Any, **more: Any) -> None:
-        self._change.fence = NO_BALLOT
-        on_install(self, *given, **more)
-
-    patch.setattr(Passage, "on_install", take)
-
-
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_wakes_beside_a_newcomer)
-def a_vow_is_not_kept(patch: Patch) -> None:
-    """One on its way in promises not to enter a view, and enters it."""
-    on_install = Arrival.on_install
-
-    def take(self: Arrival, install: frames.Install) -> bool:
-        self._promised.clear()
-        return on_install(self, install)
-
-    patch.setattr(Arrival, "on_install", take)
 
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_and_is_needed)
@@ -211,37 +145,12 @@ def the_cut_of_a_succession_is_what_its_proposer_holds(patch: Patch) -> None:
     patch.setattr(Grounds, "fresh", own)
 
 
-@mutant(reliable, dynamic, total, of_three, aim=aims.one_outlives_the_view_that_put_it_out)
-def what_has_no_agreed_serial_keeps_its_place_in_a_succession(patch: Patch) -> None:
-    fresh = Grounds.fresh
-
-    def held(self: Grounds, promises: dict[Process, frames.Promise]) -> Decision:
-        most = {who: replace(promise, agreed=promise.held.get(frames.ORDER, 0)) for who, promise in promises.items()}
-        return fresh(self, most)
-
-    patch.setattr(Grounds, "fresh", held)
-
-
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
 def who_is_left_goes_on_in_the_same_instance(patch: Patch) -> None:
     patch.setattr("gcom.core.proposing.successor", lambda instance, founder: instance)
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.donors_die)
-def who_awaits_the_state_gives_it_in_a_succession(patch: Patch) -> None:
-    def sources(
-        number: int, standings: dict[Process, Standing], joiners: Any, anew: bool = False
-    ) -> dict[Process, Source]:
-        found = named(number, standings, joiners, anew)
-        waiting = [who for who, standing in standings.items() if standing.keeping is Keeping.AWAITED]
-        if not anew or len(waiting) < 2:
-            return found
-        return {who: (waiting[who == waiting[0]], number) for who in waiting}
-
-    patch.setattr("gcom.core.proposing.sources", sources)
-
-
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.donors_die)
+@mutant(reliable, dynamic, of_just(4), aim=aims.donors_die)
 def who_awaited_the_state_has_it_in_a_successor(patch: Patch) -> None:
     inherit = Transfer.inherit
 
@@ -277,23 +186,10 @@ def a_renewal_forgets_who_was_noted(patch: Patch) -> None:
     patch.setattr(Directory, "_on_renewal", forget)
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_wakes_beside_a_newcomer)
-def the_registry_forgets_who_was_noted_before(patch: Patch) -> None:
-    on_note = Directory._on_note
-
-    def anew(self: Directory, request: Note) -> Any:
-        row = self._rows.get(request.group)
-        if row:
-            self._rows[request.group] = replace(row, noted=())
-        return on_note(self, request)
-
-    patch.setattr(Directory, "_on_note", anew)
-
-
 # The registry
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_outlives_the_view_that_put_it_out)
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.a_newcomer_meets_an_outage)
 def a_newcomer_claims_over_a_silent_owner(patch: Patch) -> None:
     unclaimable = Directory._unclaimable
     patch.setattr(Entering, "_all_dead", property(lambda self: True))
@@ -305,11 +201,6 @@ def a_newcomer_claims_over_a_silent_owner(patch: Patch) -> None:
 
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_outlives_the_view_that_put_it_out)
-def who_registered_an_older_view_is_forgotten(patch: Patch) -> None:
-    patch.setattr(Row, "with_seats", lambda self, seats: self)
-
-
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_outlives_the_view_that_put_it_out)
 def an_older_view_replaces_a_later_one(patch: Patch) -> None:
     on_renewal = Directory._on_renewal
 
@@ -317,12 +208,6 @@ def an_older_view_replaces_a_later_one(patch: Patch) -> None:
         return on_renewal(self, replace(row, view=None) if request.view.number < row.number else row, request)
 
     patch.setattr(Directory, "_on_renewal", older)
-
-
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_outlives_the_view_that_put_it_out)
-def a_detached_member_renews_the_lease(patch: Patch) -> None:
-    on_register = Directory._on_register
-    patch.setattr(Directory, "_on_register", lambda self, request: on_register(self, replace(request, detached=False)))
 
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.all_leave_but_one)
@@ -361,33 +246,65 @@ def size_decides_between_instances(patch: Patch) -> None:
     patch.setattr(Directory, "_stands_above", larger)
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.the_registry_stands_still)
-def the_registrys_clock_counts_pauses(patch: Patch) -> None:
-    def whole(self: Directory, now_ms: int) -> None:
-        self._running_ms += 0 if self._heard_ms is None else now_ms - self._heard_ms
-        self._heard_ms = now_ms
-
-    patch.setattr(Directory, "tick", whole)
-
-
 # Coming and going
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_accepts_what_others_decide_otherwise)
-def a_leave_drops_what_was_accepted(patch: Patch) -> None:
-    leave = Member.leave
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_wakes_beside_a_newcomer)
+def the_registry_has_no_vote_in_a_succession(patch: Patch) -> None:
+    decided, may_choose = ViewChange.decided, ViewChange._may_choose
 
-    def at_once(self: Member, *given: Any) -> None:
-        leave(self, *given)
-        if not self.ended:
-            self.end("request")
+    def chosen(self: ViewChange, proposal: Any, given: set[Process]) -> bool:
+        return may_choose(self, proposal, given) if self.survivors is None else self.survivors <= given
 
-    patch.setattr(Member, "leave", at_once)
+    def accepted(self: ViewChange, live: set[Process]) -> Decision | None:
+        proposal = self._proposal
+        if self.survivors is None or proposal is None or proposal.decision is None:
+            return decided(self, live)
+        return proposal.decision if self.survivors <= proposal.accepted_by else None
+
+    patch.setattr(ViewChange, "_may_choose", chosen)
+    patch.setattr(ViewChange, "decided", accepted)
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.a_minority_is_cut_off)
-def an_old_machine_does_not_tell_of_its_successor(patch: Patch) -> None:
-    patch.setattr(
-        "gcom.core.group.told_of_successor",
-        lambda frame, decided: frames.Refused("unknown", "it is in another instance"),
-    )
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_wakes_beside_a_newcomer)
+def a_note_counts_though_the_registry_has_not_answered(patch: Patch) -> None:
+    ready = Admission.ready
+
+    def asked(self: Admission, *given: Any) -> Any:
+        self._waiting = {who: replace(joiner, noted=True) for who, joiner in self._waiting.items()}
+        return ready(self, *given)
+
+    patch.setattr(Admission, "ready", asked)
+
+
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
+def nobody_is_ever_proven_dead(patch: Patch) -> None:
+    patch.setattr(Detector, "proven", lambda self, peer, proof: self.gone(peer, proof))
+
+
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
+def the_instance_with_more_views_stands_above(patch: Patch) -> None:
+    def longer(self: Directory, request: Register, row: Row) -> bool:
+        return request.view.number > row.number
+
+    patch.setattr(Directory, "_stands_above", longer)
+
+
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.all_leave_but_one)
+def who_was_cut_off_is_not_told_that_all_have_left(patch: Patch) -> None:
+    _deaf_to(patch, Verdict.DISSOLVED)
+
+
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_outlives_the_view_that_put_it_out)
+def who_was_cut_off_is_not_told_of_a_later_view(patch: Patch) -> None:
+    _deaf_to(patch, Verdict.EXPELLED)
+
+
+def _deaf_to(patch: Patch, deaf: Verdict) -> None:
+    on_answer = Registering.on_answer
+
+    def ignore(self: Registering, *given: Any) -> Verdict:
+        verdict = on_answer(self, *given)
+        return Verdict.GO_ON if verdict is deaf else verdict
+
+    patch.setattr(Registering, "on_answer", ignore)

@@ -101,7 +101,7 @@ def trace_10_a_dead_instance_keeps_its_name(patch: Patch) -> None:
     patch.setattr(Directory, "_on_claim", lambda self, request: claim(self, replace(request, gone=())))
 
 
-@mutant()
+@mutant(dynamic, of_three, of_at_most(6), aim=aims.all_leave_but_one)
 def trace_11_a_group_made_again_is_the_same_instance(patch: Patch) -> None:
     patch.setattr(Directory, "_found", lambda self, wanted: self._put(Row(wanted, "i1")))
 
@@ -226,13 +226,3 @@ def of_two_instances_of_a_name_none_dissolves(patch: Patch) -> None:
         return Verdict.GO_ON if verdict is Verdict.GIVE_WAY else verdict
 
     patch.setattr(Registering, "on_answer", ignore)
-
-
-@mutant(forgetful)
-def a_leader_registers_only_once(patch: Patch) -> None:
-    due = Registering.due
-
-    def once(self: Registering, view: Any, *given: Any) -> Any:
-        return [] if self._told is not None and self._told.number == view.number else due(self, view, *given)
-
-    patch.setattr(Registering, "due", once)
