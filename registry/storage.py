@@ -32,7 +32,8 @@ CREATE TABLE IF NOT EXISTS ended_empty (at INTEGER) STRICT;
 
 
 class Disk(Store):
-    """The tables. Used by one thread at a time; `fresh`: nobody can have a name that was given out of this folder.
+    """The tables. Used by one thread at a time; `fresh`: the folder had none before; `ended_empty`: nobody had a name
+    that was given out of it when its last registry ended, in good order.
 
     Raises BadValue for a folder that cannot be used, or is in use, or has a file that is not of this kind.
     """
@@ -62,7 +63,7 @@ class Disk(Store):
         except sqlite3.Error as error:
             self._base.close()
             raise BadValue(f"{str(self._path)!r} is not what a registry keeps: {error}") from error
-        self.fresh = not existed or bool(ended_empty)
+        self.fresh, self.ended_empty = not existed, bool(ended_empty)
 
     # votes
 

@@ -11,6 +11,7 @@ Then records that hold that text pass, and there must be at least one.
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
@@ -30,6 +31,7 @@ hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("g
 hypothesis.settings.register_profile("soak", hypothesis.settings.get_profile("gcom"), max_examples=2000)  # make soak
 hypothesis.settings.load_profile("gcom")
 
+_tests = itertools.count(1)
 LATE_S = 60.0  # how long a test that is over waits for a record that it announced
 
 
@@ -150,3 +152,9 @@ def log_watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWatch]:
 def expect_log(log_watch: LogWatch) -> Callable[[str], None]:
     """Announce the text of a record of WARNING or above that this test provokes on purpose."""
     return log_watch.expected.append
+
+
+@pytest.fixture(autouse=True)
+def data_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A registry at a fixed port keeps what it knows: of each test in a folder of its own, never in the user's."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.getbasetemp() / f"data-{next(_tests)}"))

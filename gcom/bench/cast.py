@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -61,6 +62,7 @@ class Cast:
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self.children = Children(environment)
+        self._data = TemporaryDirectory(prefix="gcom-bench-")  # what the registry knows, for when it starts again
         self._faults = Path((environment or {}).get(faults.VARIABLE, "@").removeprefix("@"))
         self.registry = ""
         self.players: dict[str, Player] = {}
@@ -71,7 +73,7 @@ class Cast:
         """Have a registry, and members m0, m1, … ready; those that are there already stay."""
         if REGISTRY not in self.children:
             port = names.split_address(self.registry)[1] if self.registry else 0
-            self.registry = self.children.start_registry(port, self._file)
+            self.registry = self.children.start_registry(port, self._file, Path(self._data.name))
         for name in [f"m{place}" for place in range(count)]:
             if name not in self.players:
                 self.players[name] = Player(name)
@@ -190,3 +192,4 @@ class Cast:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.children.__exit__(kind, error, trace)
+        self._data.cleanup()

@@ -108,13 +108,17 @@ class Children:
         return name in self._children
 
     def start_registry(
-        self, port: int = 0, other: Callable[[str, Report], None] = lambda _name, _report: None
+        self,
+        port: int = 0,
+        other: Callable[[str, Report], None] = lambda _name, _report: None,
+        data: Path | None = None,
     ) -> Address:
         """Run gcom-registry on a port, 0 any free one; its address. What others say meanwhile goes to `other`.
 
-        Raises Unavailable if it does not come up.
+        It keeps what it knows in the folder `data`, never in the user's. Raises Unavailable if it does not come up.
         """
-        self.start("registry", "gcom.bench.leash", "registry", "--port", str(port))
+        where = ("--port", str(port), "--data", str(data) if data else "none")
+        self.start("registry", "gcom.bench.leash", "registry", *where)
         ready = self.gather("line", ["registry"], START_S, other)["registry"]["text"].split()
         if len(ready) != 4 or ready[3] != "ready":
             raise Unavailable(f"gcom-registry did not say that it is ready: {' '.join(ready)!r}")

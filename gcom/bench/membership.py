@@ -1,4 +1,4 @@
-"""How fast a group's membership follows what happens: pauses, joins at one instant, a leave, a split, and their ends.
+"""How fast a group's membership follows what happens: pauses, joins at one instant, a leave, a split, a succession.
 
 Real processes on loopback, all of them sending. A round of a scene gives a value for each of its figures.
 """
@@ -186,13 +186,29 @@ def _split(cast: Cast, kind: Definition) -> tuple[float | None, ...]:
     sides = ["+".join(player.name for player in side) for side in (few, many)]
     at = cast.set_faults(f"cut={sides[0]}<>{sides[1]}+{faults.REGISTRY}")
     refused = _after(at, cast, few, lambda it: it.said("refused"))
+    detached = _after(at, cast, few, lambda it: it.said("detached"))
     cast.watch(many, at)
     cast.pass_time(APART_S)
     back = _back(cast.set_faults(""), cast, many, few)
     cast.leave(many)
     for player in few:
         cast.kill(player.name)
-    return refused, back
+    return refused, detached, back
+
+
+def _succession(cast: Cast, kind: Definition) -> tuple[float | None, ...]:
+    """Two of three are killed, the leader one of them; the last goes on in an instance that succeeds theirs."""
+    cast.ensure(3)
+    players = cast.play(kind)
+    cast.flow(players)
+    *gone, last = players
+    at = max(cast.kill(player.name) for player in gone)
+    try:
+        (seen,) = cast.watch([last], at, gone[0].process, LIMIT_S)
+    except GComTimeout:
+        return (None,)
+    cast.leave([last])
+    return (float(seen["resumed"]) - at,)
 
 
 def _ms(seconds: float | None) -> float | None:
@@ -231,9 +247,15 @@ SCENES = (
         _split,
         (
             Goal("split_refuses", "a minority refuses to send after a split", "s", 5.0),
+            Goal("split_detached", "a minority without a quorum shows that it is detached", "s", 5.0),
             Goal("split_back", "a minority is back by itself, with the state, after the heal", "s", 5.0),
         ),
         network=True,
+    ),
+    Scene(
+        "two of three",
+        _succession,
+        (Goal("succession", "of three with two killed the last sends again", "s", 3.0),),
     ),
 )
 

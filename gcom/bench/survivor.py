@@ -119,6 +119,8 @@ class Survivor:
                     with self._lock:
                         self._views[view.number] = view.members
                     child.say("view", group=group.name, number=view.number, members=view.members, at=monotonic())
+                case gcom.QuorumLost():
+                    child.say("detached", group=group.name, at=monotonic())
                 case gcom.Departure():
                     child.say("departed", group=group.name, reason=event.reason, at=monotonic())
                 case gcom.Returned():

@@ -328,17 +328,17 @@ def fork(
     group: options.Group,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Although its leader registers, so that it is not stuck.")
+        bool, typer.Option("--force", help="Although a member hears a quorum, so that it is not stuck.")
     ] = False,
     registry: options.Registry = None,
 ) -> int:
-    """Let detached members go on without those whom they do not hear, though nothing proves that these are dead.
+    """Let what is left of a group go on, without proof that the others are dead.
 
-    For a group whose other members will not come back, or cannot be reached for longer than you can wait. A detached
-    member that registers within a minute takes the order, and all that are left and hear each other go on, with their
-    state, in an instance that succeeds the old one. Whoever is given up and still runs is not stopped until the
-    registry reaches it: what it delivers meanwhile the successor never sees. A group whose leader still registers is
-    refused, as it has its quorum.
+    For a group of which no quorum will ever hear each other again, though nothing proves that: a machine is lost, or
+    the registry forgot the group. A detached member of the latest view that registers within a minute begins an
+    instance that succeeds it, with its state, together with those whom it hears. It first says whom and what that gives
+    up. Members that still run elsewhere are put out once they hear of it; what they deliver alone until then is lost.
+    A group with a member that hears a quorum is refused: it goes on as it is.
 
     \b
     Examples:

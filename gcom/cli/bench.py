@@ -83,8 +83,9 @@ def failover(
     Real processes on this machine, with the defaults of GCom, all members sending. A kill is SIGKILL; its time ends
     when the slowest survivor has delivered a message of each other survivor that was sent after the kill, in a view
     without the dead. With --kill all, the default, there follow: a member that is paused and goes on, ten processes
-    that join at one instant, view changes of eight members that each send five times a second, and a split that is
-    healed. The sequencer is killed in total orders only. The exit status is 1 if a group did not go on at all.
+    that join at one instant, view changes of eight members that each send five times a second, a split that is healed,
+    and three members of which two are killed at once. The sequencer is killed in total orders only. The exit status is
+    1 if a group did not go on at all.
 
     \b
     Examples:

@@ -1,29 +1,41 @@
-"""What the commands say that only ask the registry: groups, members, create."""
+"""What the commands say that only ask the registry: groups, members, create, fork."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gcom.cli.output import Output, notice
 from gcom.cli.rows import describe
 from gcom.core.requests import Entry
 from gcom.shell.directory import DirectoryClient
+from gcom.shell.life import is_dead
 from gcom.values import limits
 from gcom.values.definition import Definition
-from gcom.values.names import name_of
+from gcom.values.names import Process, name_of, place_of
+
+STARTING = "the registry is starting: it gives no name away until the groups that are there had time to register"
+_LEASE_S = limits.LEASE_MS // 1000
+_MEANINGS = {
+    "detached": "its members register, but none of them hears a quorum: it goes on when one does",
+    "in doubt": f"nobody of it has registered for {_LEASE_S} s",
+    "to fork": f"an operator lets what is left of it go on; the order is good for {limits.FORK_MS // 1000} s",
+}
 
 
 def show_groups(directory: DirectoryClient, output: Output, as_json: bool) -> None:
     """A line a group, sorted by name."""
     found = directory.groups()
+    starting = directory.starting()
     if as_json:
         for entry in found:
-            output.row(_row(entry))
+            output.row({**_row(entry), "starting": starting})
     else:
         titles = ("GROUP", "ORDERING", "MULTICAST", "MEMBERS", "VIEW", "STATE")
         _table(output, [titles, *map(_columns, found)] if found else [])
     output.flush()
+    if starting:
+        notice(STARTING)
     if not found:
         notice("the registry knows no groups; make one with: gcom create GROUP")
 
@@ -31,19 +43,32 @@ def show_groups(directory: DirectoryClient, output: Output, as_json: bool) -> No
 def show_members(directory: DirectoryClient, output: Output, group: str, as_json: bool) -> None:
     """A line a member, the leader first."""
     entry = directory.lookup(group)
-    both = list(zip(entry.members, entry.addresses, strict=True))
+    seats = list(zip(entry.members, entry.addresses, strict=True))
+    dead = _proven_dead(entry)
     if as_json:
-        for rank, (process, address) in enumerate(both):
-            row = {"name": name_of(process), "process": process, "address": address, "leader": rank == 0}
-            output.row({"type": "member", "group": group, "view": entry.view, **row})
+        for rank, (process, address) in enumerate(seats):
+            row = {"name": name_of(process), "process": process, "address": place_of(address), "leader": rank == 0}
+            output.row({"type": "member", "group": group, "view": entry.view, **row, "dead": process in dead})
     else:
-        rows = [(name_of(process), process, address) for process, address in both]
+        rows = [(name_of(process), process, place_of(address)) for process, address in seats]
         _table(output, [("NAME", "PROCESS", "ADDRESS"), *rows] if rows else [])
     output.flush()
-    if not both:
+    _tell_state(entry, dead)
+    if directory.starting():
+        notice(STARTING)
+
+
+def _tell_state(entry: Entry, dead: Sequence[Process]) -> None:
+    """What a list of members does not say."""
+    group, state = entry.definition.group, state_of(entry)
+    if state == "empty":
         notice(f"group {group!r} is empty")
-    elif not entry.alive:
-        notice(f"group {group!r} is in doubt: its leader has not been heard for a while")
+    elif state != "alive":
+        notice(f"group {group!r} is {state}: {_MEANINGS[state]}")
+    if dead:
+        notice(f"proven dead: {_names(dead)}")
+    if entry.others:
+        notice(f"not in this view, but known to the registry: {_names(process for process, _ in entry.others)}")
 
 
 def create(directory: DirectoryClient, output: Output, wanted: Definition, as_json: bool) -> None:
@@ -59,24 +84,65 @@ def create(directory: DirectoryClient, output: Output, wanted: Definition, as_js
 def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     """Order a fork, once it is clear that it is meant, and that the group is stuck; the exit status."""
     entry = directory.lookup(group)
-    lease_s = limits.LEASE_MS // 1000
-    state = f"alive: its leader has registered in the last {lease_s} s" if entry.alive else "in doubt"
-    members = ", ".join(map(name_of, entry.members)) or "nobody"
-    notice(f"group {group!r} has in view {entry.view}: {members}; it is {state}")
-    if entry.alive and not force:
-        notice("only a leader with a quorum registers, so the group is not stuck, and a fork would put its members out")
-        notice(f"nothing was changed: if they have just died, ask again in {lease_s} s; --force orders it all the same")
+    state, dead = state_of(entry), _proven_dead(entry)
+    notice(f"group {group!r} has in view {entry.view}: {_names(entry.members) or 'nobody'}; it is {state}")
+    left = [process for process in entry.members if process not in dead]
+    if entry.members and not left:
+        notice(
+            "all of them are proven dead: there is nobody who could go on, and the registry frees the name by itself"
+        )
         return 1
-    if not yes:
-        notice("a detached member may begin it anew; members of this instance that still run will have to give way,")
-        notice("and what they deliver until then is lost to the new one")
-        notice(f"to go on, type the group's name ({group}):")
-        if sys.stdin is None or sys.stdin.readline().strip() != group:
-            notice("nothing was changed")
-            return 1
+    if entry.alive and not force:
+        notice("a member that hears a quorum registers, so the group is not stuck, and a fork would put members out")
+        notice(
+            f"nothing was changed: if they have just died, ask again in {_LEASE_S} s; --force orders it all the same"
+        )
+        return 1
+    if entry.members:
+        _tell_price(left, dead)
+    if not yes and not _typed(group):
+        notice("nothing was changed")
+        return 1
     directory.fork(entry)
-    notice(f"within {limits.FORK_MS // 1000} s the first detached member to ask begins group {group!r} anew")
+    notice(f"within {limits.FORK_MS // 1000} s the first detached member to register begins what succeeds {group!r}")
     return 0
+
+
+def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
+    """Whom and what a fork gives up."""
+    if dead:
+        notice(f"proven dead: {_names(dead)}")
+    notice(f"not proven dead: {_names(left)}; a detached one of these begins a successor, with those whom it hears")
+    notice("it gives up the others without proof: if they still run, they are put out once they hear of it, and what")
+    notice("they deliver until then, or delivered and nobody who goes on holds, is lost; to wait loses nothing")
+    notice(
+        f"if none does so within {limits.FREE_MS // 1000} s, whoever joins may begin the group anew, without its state"
+    )
+
+
+def _typed(group: str) -> bool:
+    """Whether somebody means it."""
+    notice(f"to go on, type the group's name ({group}):")
+    return sys.stdin is not None and sys.stdin.readline().strip() == group
+
+
+def state_of(entry: Entry) -> str:
+    """In one or two words."""
+    if not entry.members:
+        return "empty"
+    if entry.forked:
+        return "to fork"
+    return "alive" if entry.alive else "detached" if entry.detached else "in doubt"
+
+
+def _proven_dead(entry: Entry) -> list[Process]:
+    """The members of which this machine's kernel says that they are over; of other machines nothing is known here."""
+    seats = zip(entry.members, entry.addresses, strict=True)
+    return [process for process, address in seats if is_dead(address)]
+
+
+def _names(processes: Iterable[Process]) -> str:
+    return ", ".join(map(name_of, processes))
 
 
 def _row(entry: Entry) -> dict[str, object]:
@@ -93,15 +159,19 @@ def _row(entry: Entry) -> dict[str, object]:
         "instance": entry.instance,
         "view": entry.view,
         "members": list(entry.members),
+        "others": [process for process, _ in entry.others],
+        "state": state_of(entry),
         "alive": entry.alive,
+        "detached": entry.detached,
+        "forked": entry.forked,
+        "after": {"instance": entry.after[0], "view": entry.after[1]} if entry.after[0] else None,
     }
 
 
 def _columns(entry: Entry) -> tuple[str, ...]:
     definition = entry.definition
-    state = "to fork" if entry.forked else "alive" if entry.alive else "in doubt" if entry.members else "empty"
     members = f"{len(entry.members)}" + (f" of {len(definition.static)}" if definition.static else "")
-    return (definition.group, definition.ordering, definition.multicast, members, str(entry.view), state)
+    return (definition.group, definition.ordering, definition.multicast, members, str(entry.view), state_of(entry))
 
 
 def _table(output: Output, rows: Sequence[Sequence[str]]) -> None:

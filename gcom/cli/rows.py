@@ -14,6 +14,7 @@ from typing import Protocol
 
 import gcom
 from gcom.cli.output import Output, harmless, notice
+from gcom.cli.wording import many
 from gcom.values import limits
 from gcom.values.names import name_of
 
@@ -76,23 +77,28 @@ class PlainRows:
 
     def quorum(self, event: gcom.QuorumLost | gcom.QuorumRegained) -> None:
         doubt = event.in_doubt
-        words = f"; messages {doubt[0]} to {doubt[1]} are in doubt" if doubt else ""
+        words = f"; {_messages(*doubt)} in doubt until it is told what became of them" if doubt else ""
         if isinstance(event, gcom.QuorumLost):
-            notice(f"detached: too few members of group {self._group!r} are heard to go on{words}; it waits for them")
+            notice(f"detached: it hears too few members of group {self._group!r} to go on, and waits for more{words}")
         else:
-            notice(f"attached: enough members of group {self._group!r} are heard again{words}")
+            notice(f"attached: it hears enough members of group {self._group!r} again, and goes on{words}")
 
     def settled(self, settled: gcom.Settled) -> None:
-        fate = "arrived" if settled.arrived else "were not delivered, and will not be: send them again"
-        notice(f"messages {settled.first} to {settled.last} {fate}")
+        fate = "arrived" if settled.arrived else "never arrived, and never will: to send them again makes no doubles"
+        notice(f"{_messages(settled.first, settled.last)} {fate}")
 
     def departure(self, departure: gcom.Departure) -> None:
         if departure.reason == "request":
             return notice(f"left group {self._group!r}")
         doubt = departure.unconfirmed
-        words = f"; messages {doubt[0]} to {doubt[1]} may not have arrived" if doubt else ""
-        advice = "trying to come back" if departure.returning else "join again to go on"
-        return notice(f"detached from group {self._group!r} ({departure.reason}){words}; {advice}")
+        words = f"; {_messages(*doubt)} may not have arrived" if doubt else ""
+        if departure.unsent:
+            words += f"; {many(departure.unsent, 'message')} not sent"
+        if departure.reason == "exit":
+            return notice(f"left group {self._group!r} without the others' answer{words}")
+        why = _REASONS.get(departure.reason, departure.reason)
+        advice = "it comes back by itself" if departure.returning else "join again to go on"
+        return notice(f"out of group {self._group!r}: {why}{words}; {advice}")
 
     def returned(self, returned: gcom.Returned) -> None:
         notice(f"back in group {self._group!r} as {returned.process}")
@@ -145,7 +151,7 @@ class JsonRows:
         self._row("settled", first=settled.first, last=settled.last, arrived=settled.arrived)
 
     def departure(self, departure: gcom.Departure) -> None:
-        kind = "left" if departure.reason == "request" else "detached"
+        kind = "left" if departure.reason in ("request", "exit") else "detached"
         doubt = list(departure.unconfirmed) if departure.unconfirmed else None
         self._row(kind, reason=departure.reason, unconfirmed=doubt, returning=departure.returning)
 
@@ -157,6 +163,23 @@ class JsonRows:
 
     def _row(self, kind: str, **fields: object) -> None:
         self._output.row({"type": kind, "group": self._group, **fields})
+
+
+_REASONS = {
+    "expelled": "the others went on without it",
+    "succession": "no quorum of it can be again, and what is left goes on in an instance that succeeds it",
+    "fork": "its side goes on by itself",
+    "merge": "another instance goes on under the name",
+    "dissolved": "all others have left, and the group is over",
+    "taken": "its name is another's meanwhile",
+    "unread": "too many events were not read",
+    "defect": "a defect in GCom ended this process's stay",
+}
+
+
+def _messages(first: int, last: int) -> str:
+    """In words."""
+    return f"message {first}" if first == last else f"messages {first} to {last}"
 
 
 def describe(definition: gcom.Definition) -> str:

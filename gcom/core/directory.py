@@ -190,6 +190,8 @@ class Directory:
             return self._unready(group)
         if row.alive(self._running_ms):
             return stale(row, "and its lease runs: ask its members, or look it up again later")
+        if row.freed(self._running_ms):  # what is left of it had its time to go on
+            return None
         if not row.known.keys() <= set(request.gone):
             waits = ", ".join(sorted(row.known.keys() - set(request.gone))[:5])
             return stale(row, f"and {waits} may have it: its name is free when all of these are dead, or have left")
@@ -201,8 +203,9 @@ class Directory:
         row = self._rows.get(group)
         if row is None:
             return self._ended(group, request.instance) or self._full(group) or self._put(self._learned(request))
-        if row.definition != request.definition and (row.view is None or not row.alive(self._running_ms)):
-            return self._put(self._learned(request))
+        in_doubt = row.view is None or not (row.alive(self._running_ms) or request.detached)
+        if row.definition != request.definition and in_doubt:
+            return self._put(self._learned(request).with_seats(row.known.items()))
         if row.definition != request.definition:
             return other_definition(row, request.definition)
         if row.instance != request.instance:
@@ -215,12 +218,14 @@ class Directory:
     def _learned(self, request: Register, forgot: bool = True) -> Row:
         """A row for an instance of which this registry knows no more than what it is told now."""
         renewed_ms = None if request.detached else self._running_ms
-        return Row(request.definition, request.instance, request.view, renewed_ms, forgot=forgot)
+        where = (request.definition, request.instance, request.view)
+        return Row(*where, renewed_ms, self._running_ms, forgot=forgot)
 
     def _on_renewal(self, row: Row, request: Register) -> Answer:
         number = request.view.number
         if row.view and number == row.number and row.view.members != request.view.members:
             return stale(row, "and a view is decided once: look it up again")
+        row = replace(row, heard_ms=self._running_ms)
         if number < row.number:
             return self._put(row.with_seats([(request.process, request.view.address(request.process))]))
         noted = row.noted if number < row.noted_view else ()
@@ -366,7 +371,7 @@ class Directory:
         alive, forked = row.alive(self._running_ms), row.forked(self._running_ms)
         others = tuple((who, at) for who, at in row.known.items() if who not in members)[: limits.SEATS_MAX]
         where = (row.definition, row.instance, row.number, members, addresses)
-        return Entry(*where, alive, forked, others, row.view is not None and not alive, row.after)
+        return Entry(*where, alive, forked, others, not alive and row.heard(self._running_ms), row.after)
 
     def _ended(self, group: str, instance: str) -> Refusal | None:
         """What to tell one that was in an instance which all others have left."""

@@ -31,10 +31,11 @@ class Doubt:
     def settle(self, span: Span | None, never: list[Skip]) -> list[Settled]:
         """The view ended: of these messages those in `never` will not be delivered, and all others have arrived."""
         self._span = None
-        if span is None:
+        spans = [*([span] if span else []), *[(skip.first, skip.first + skip.count - 1) for skip in never]]
+        if not spans:
             return []
         settled: list[Settled] = []
-        following, last = span
+        following, last = min(first for first, _ in spans), max(last for _, last in spans)
         for skip in sorted(never, key=lambda skip: skip.first):
             if following < skip.first:
                 settled.append(Settled(following, skip.first - 1, arrived=True))

@@ -156,7 +156,7 @@ class Entering:
 
     def _on_refusal(self, request: Request, refusal: Refusal, now_ms: int) -> list[Out]:
         # A claim may come too early, or too late.
-        if refusal.code == "RegistryStarting" or (isinstance(request, Claim) and request.gone):
+        if refusal.code == "RegistryStarting" or (isinstance(request, Claim) and request.view):
             if self.targets:
                 return []  # what it looked up meanwhile has members, and it asks them
             self.waits_for = f"the registry: {refusal.text}"
@@ -321,7 +321,7 @@ class Entering:
         if self._seeking:
             return [self._lookup(), *self._seek(now_ms)]
         entry = self.entry
-        if entry is None or entry.alive or not self._all_dead:
+        if entry is None or entry.alive or not (self._all_dead or entry.forked):
             return [self._lookup()]
         if self._unknown_since_ms is not None:
             # A registry that has forgotten the group hears of it from its leader within RENEW_MS, if there is one.

@@ -192,8 +192,8 @@ class Member:
         for item in frame.control:
             if isinstance(item, frames.Join) and not frame.status.view:  # who has a view does not enter
                 return self._on_join(frame.source, item, now_ms)
-            if isinstance(item, frames.Install) and frame.source in item.decision.joined:
-                # It is in the next view already; who told it may be dead, and nobody else know of that view.
+            if isinstance(item, frames.Install) and self._passage.asks(frame.source):
+                # Noted for the next view, it is in it already: who told it is dead, and nobody else knows of that view.
                 self._on_control(frame.source, item, now_ms)
                 self._proceed(now_ms)
                 return self._reply(frame.source)

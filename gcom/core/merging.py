@@ -112,7 +112,7 @@ class Merging:
     def _is_elsewhere(self, reply: Reply) -> bool:
         """Whether who says this is in another instance: it may also have left, or wait to get in."""
         if isinstance(reply, Refused):
-            return reply.code == "elsewhere"
+            return reply.code in ("elsewhere", "expelled")
         return isinstance(reply.hail, Presence) and reply.instance != self._instance
 
     def _on_answer(self, peer: Process, instance: str, hail: object, view: View, now_ms: int) -> bool:

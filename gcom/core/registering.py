@@ -59,7 +59,8 @@ class Registering:
         if not isinstance(answer, Entry):
             return Verdict.GO_ON
         if answer.instance != self._instance:
-            return Verdict.EXPELLED if descends(answer.instance, self._instance) else Verdict.GIVE_WAY
+            # A successor that was begun by order, while a quorum lived: they go over to it in good order.
+            return Verdict.EXPELLED if detached and descends(answer.instance, self._instance) else Verdict.GIVE_WAY
         if not detached or request.view != view:
             return Verdict.GO_ON
         if answer.view > view.number and self._process not in answer.members:

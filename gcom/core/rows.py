@@ -24,6 +24,7 @@ class Row:
     instance: str
     view: View | None = None
     renewed_ms: int | None = None  # by one that hears a quorum
+    heard_ms: int | None = None  # of anybody, detached or not
     forked_ms: int | None = None  # when an operator ordered a fork
     after: tuple[str, int] = ("", 0)  # the instance and view that this one follows
     noted: Seats = ()
@@ -56,9 +57,17 @@ class Row:
         """Whether its lease runs."""
         return self.renewed_ms is not None and self.view is not None and running_ms - self.renewed_ms < limits.LEASE_MS
 
+    def heard(self, running_ms: int) -> bool:
+        """Whether some member registers, be it detached."""
+        return self.heard_ms is not None and self.view is not None and running_ms - self.heard_ms < limits.LEASE_MS
+
     def forked(self, running_ms: int) -> bool:
         """Whether an operator's order is in force."""
         return self.forked_ms is not None and running_ms - self.forked_ms < limits.FORK_MS
+
+    def freed(self, running_ms: int) -> bool:
+        """Whether an operator's order has been in force for so long that nobody is left to go on by it."""
+        return self.forked(running_ms) and running_ms - (self.forked_ms or 0) >= limits.FREE_MS
 
     def with_seats(self, seats: Iterable[tuple[Process, Address]]) -> Row:
         """Remember these, too; the oldest give way at the bound."""

@@ -31,5 +31,7 @@ def told_of_successor(frame: Frame, decided: Install) -> Reply:
     if frame.source in view.members:
         head = (frame.group, frame.instance, frame.target, frame.source)
         return Frame(*head, Status(view.number - 1), (decided,))
+    if frame.source not in decided.decision.cut:  # it was no member: it finds the successor where it found this one
+        return Refused("elsewhere", f"{frame.target} is in another instance of group {frame.group!r}")
     text = f"another instance of group {frame.group!r} goes on without {frame.source}"
     return Refused("expelled", text, decided.decision.cut.get(frame.source))

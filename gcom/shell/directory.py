@@ -7,6 +7,7 @@ the first time (gcom/core/directory.py), except that a `Remove` carried out twic
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable
 from threading import Event
 from time import monotonic
@@ -97,8 +98,13 @@ class DirectoryClient:
         _accepted(self.ask(Remove(names.group_name(group))))
 
     def fork(self, entry: Entry) -> None:
-        """Let former members begin the entry's group anew without proof; raises UnknownGroup, Unavailable."""
+        """Let what is left of the entry's group begin a successor without proof; raises UnknownGroup, Unavailable."""
         _accepted(self.ask(Fork(entry.definition.group, entry.instance)))
+
+    def starting(self) -> bool:
+        """Whether the registry gives no name away yet, since groups that have one may still register."""
+        answer = self.ask(Lookup(f"none-{secrets.token_hex(8)}"))  # of a name that it does not know it says so
+        return isinstance(answer, Refusal) and answer.code == "RegistryStarting"
 
     def close(self) -> None:
         """Drop the connections; requests in progress go on."""

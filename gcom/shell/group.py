@@ -177,7 +177,7 @@ class Group(Calling, Stateful):
             number = stay.last_number
             with stay.awaiting_acks():
                 while not _is_held(stay, number, held_by):
-                    stay.raise_if_detached()
+                    stay.raise_if_detached(f"{_named(stay, number)} is not held by {held_by}")
                     if not stay.wait(deadline):
                         raise GComTimeout(_why_not_held(stay, number, held_by, timeout_s))
             stay.confirm(number, held_by)
@@ -218,7 +218,7 @@ class Group(Calling, Stateful):
         with self._node.lock, (stay := self._stay).awaiting_acks():
             while stay.unnumbered or not stay.machine.flushed:
                 stay.raise_if_ended()
-                stay.raise_if_detached()
+                stay.raise_if_detached("not all that was sent is held by all")
                 if not stay.wait(deadline):
                     why = stay.machine.waits_for or "the members to confirm"
                     text = f"not all that was sent in group {self.name!r} has arrived after {timeout_s} s"
@@ -410,24 +410,29 @@ class Group(Calling, Stateful):
     def wait_for_members(self, count: int, timeout_s: float | None = None) -> View:
         """Wait until the view has at least `count` members; raises GComTimeout, NotAMember, Detached.
 
-        A process on its way back is in no view, so `wait_for_members(1)` waits until it has returned.
+        A process on its way back is in no view, and one that is detached has a view that may be over: so after Detached
+        `wait_for_members(1)` waits until it may send again.
         """
         deadline = deadline_of(timeout_s)
         with self._node.lock:
-            while self._stay.ended or len(self.view.members) < count:
+            while self._stay.ended or self._stay.detached or len(self.view.members) < count:
                 self._raise_if_over()
                 if not self._stay.wait(deadline):
                     present = ", ".join(self.members)
+                    doubt = ", and hears too few of them to go on" if self._stay.detached else ""
                     raise GComTimeout(
-                        f"group {self.name!r} has not {count} members after {timeout_s} s, only {present}"
+                        f"timed out after {timeout_s} s: group {self.name!r} has not {count} members, but {present}"
+                        f"{doubt}"
                     )
             return self.view
 
     def leave(self, timeout_s: float = 10.0) -> None:
         """Leave: what was sent goes first, the others' view goes on without this process. May be called again.
 
-        Never raises for a group that is lost already; after `timeout_s` seconds it goes without waiting. What the
-        members' windows had no room for until then is not sent, and a WARNING says how many messages that were.
+        A detached member waits for a quorum, which alone can settle what it sent. After `timeout_s` seconds it goes
+        without: then the Departure has the reason `exit`, and says what is unconfirmed. What the members' windows had
+        no room for until then is not sent, and a WARNING says how many messages that were. Never raises for a group
+        that is lost already.
         """
         deadline = monotonic() + timeout_s
         with self._node.lock:
@@ -478,9 +483,13 @@ def _is_held(stay: Stay, number: int, held_by: HeldBy) -> bool:
     return ended is not None  # a leaver's messages are in the cut of the view that goes on
 
 
+def _named(stay: Stay, number: int) -> str:
+    return f"message {number} of {stay.machine.process} in group {stay.machine.group!r}"
+
+
 def _why_not_held(stay: Stay, number: int, held_by: HeldBy, timeout_s: float | None) -> str:
     machine = stay.machine
-    names_it = f"message {number} of {machine.process} in group {machine.group!r}"
+    names_it = _named(stay, number)
     if number > machine.number:
         return f"{names_it} still waits to be sent after {timeout_s} s, for {machine.waits_for or 'its turn'}"
     lacking = ", ".join(machine.lacking(number))

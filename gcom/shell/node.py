@@ -442,6 +442,7 @@ class Node:
             for stay in self._stays.values():
                 stay.changed.notify_all()  # a join in progress ends
             inside = [stay.membership for stay in self._stays.values() if stay.membership.stay.machine.view]
+        inside.sort(key=lambda membership: membership.stay.detached)  # which may take all the time that there is
         for membership in dict.fromkeys(inside):
             Group(self, membership).leave(max(0.0, deadline - monotonic()))
         self._await_lingerers(deadline)
@@ -477,7 +478,7 @@ class Node:
                 self._ticking.wait(limits.JOIN_GATHER_MS / 1000)
 
     def __repr__(self) -> str:
-        return f"<gcom.Node {self.name!r} at {self.address}, registry {self.directory.address}>"
+        return f"<gcom.Node {self.name!r} at {names.place_of(self.address)}, registry {self.directory.address}>"
 
     def __enter__(self) -> Self:
         return self

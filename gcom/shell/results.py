@@ -118,7 +118,7 @@ class Results(Mapping[Process, Result]):
     def arriving(self) -> Iterator[Result]:
         """The results as they come, until each member has one or the call is over; who is `pending` then has none.
 
-        Raises NotAMember or Detached when this process loses the group meanwhile.
+        Raises NotAMember or Detached when this process loses the group meanwhile, or its quorum.
         """
         index = 0
         while True:
@@ -134,7 +134,8 @@ class Results(Mapping[Process, Result]):
     def wait(self, wait: Wait = Wait.ALL, timeout_s: float | None = None) -> Self:
         """Wait until that many answers are in; raises CallTimeout, CallDetached, NotAMember.
 
-        `timeout_s` cannot be longer than what the call itself was given.
+        `timeout_s` cannot be longer than what the call itself was given. After CallDetached by a lost quorum it may be
+        waited for again: the answers come when this process hears the members again.
         """
         deadline = None if timeout_s is None else monotonic() + timeout_s
         with self._stay.changed, self._stay.membership.answering.stepping_aside():
@@ -147,6 +148,7 @@ class Results(Mapping[Process, Result]):
         """Wait for news; False at the deadline. Raises CallDetached, NotAMember. Holds the lock."""
         try:
             self._stay.raise_if_ended()
+            self._stay.raise_if_detached(f"{', '.join(self.pending)} did not answer yet")
         except Detached as error:
             raise CallDetached(str(error), self) from error
         return self._stay.wait(deadline)
@@ -190,7 +192,7 @@ class CallTimeout(GComTimeout):
 
 
 class CallDetached(Detached):
-    """This process lost its group while it waited for a group call; `results` has what had come."""
+    """This process lost its group, or its quorum, while it waited for a group call; `results` has what had come."""
 
     def __init__(self, text: str, results: Results) -> None:
         super().__init__(text)

@@ -58,6 +58,16 @@ if TYPE_CHECKING:
 
 Notice = Installed | Quorum | Settled | Suspected | Skip | Undelivered
 
+_REASONS = {  # of an end that the application did not ask for
+    "expelled": "the group went on without it",
+    "succession": "too few members were left, and another instance succeeds it",
+    "fork": "too few members are left to go on as before",
+    "merge": "another instance goes on under the group's name",
+    "dissolved": "all others have left the group",
+    "taken": "its name was another's when it came back",
+    "defect": "a defect in GCom ended this node; its traceback was printed",
+}
+
 
 class Stay:
     """One process in one group. Every field is guarded by the node's lock; `arrivals` may be popped without it."""
@@ -194,26 +204,27 @@ class Stay:
             )
         if ended.reason in ("request", "exit"):
             raise NotAMember(f"group {group!r} was left{open_ones}: join it again")
-        why = {"expelled": "the group went on without it", "dissolved": "all others have left the group"}
         advice = "join again" if self.membership.over else "it is on its way back"
-        why["succession"] = "too few members were left, and another instance succeeds it"
-        why["fork"] = "too few members are left to go on as before"
-        why["merge"] = "another instance goes on under the group's name"
-        why["defect"] = "a defect in GCom ended this node; its traceback was printed"
         raise Detached(
-            f"{self.machine.process} is detached from group {group!r}: {why[ended.reason]}{open_ones}; {advice}"
+            f"{self.machine.process} is detached from group {group!r}: {_REASONS[ended.reason]}{open_ones}; {advice}"
         )
 
-    def raise_if_detached(self) -> None:
-        """Raise Detached while no quorum is heard. Holds the lock."""
+    def raise_if_detached(self, done: str = "nothing was sent") -> None:
+        """Raise Detached while no quorum is heard; `done` says what came of what was asked for. Holds the lock."""
         if not self.detached or self.ended is not None:
             return
-        lacking = self.machine.number and self.machine.lacking(self.machine.number)
-        doubt = f"; messages up to {self.machine.number} may not have arrived" if lacking else ""
         raise Detached(
-            f"{self.machine.process} is detached from group {self.machine.group!r}: it hears no quorum of its view"
-            f"{doubt}; nothing was sent: it goes on by itself once it hears enough members again"
+            f"{self.machine.process} is detached from group {self.machine.group!r}, since it hears no quorum of its "
+            f"view: {done}{self._in_doubt}; wait for QuorumRegained, or for wait_for_members(1), and go on"
         )
+
+    @property
+    def _in_doubt(self) -> str:
+        """In words, what of what was sent is not settled. Holds the lock."""
+        number, waiting = self.machine.number, self.unnumbered
+        lacking = number > 0 and self.machine.lacking(number)
+        doubt = f"; its messages up to {number} may not have arrived, and Settled will say" if lacking else ""
+        return doubt + (f"; {waiting} more wait to be sent" if waiting else "")
 
     def _hand_over(self) -> None:
         if self._buffer:

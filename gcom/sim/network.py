@@ -13,7 +13,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from gcom.sim.plan import Plan
-from gcom.sim.trouble import Event, Fault
+from gcom.sim.trouble import REFUSED, Event, Fault
 from gcom.values.names import Address
 
 if TYPE_CHECKING:
@@ -32,10 +32,14 @@ End = Callable[[bytes | None, bool, bool], None]  # the reply; or None, whether 
 
 @dataclass(slots=True)
 class _Cut:
-    """A break in the network. `blocks` are the pairs (from, to) whose packets are lost; `fast`: the caller is told."""
+    """A break in the network. `blocks` are the pairs (from, to) whose packets are lost; `fast`: the caller is told.
+
+    It `refuses` where the caller is told that nobody listens there.
+    """
 
     blocks: set[tuple[str, str]]
     fast: bool
+    refuses: bool = False
     counted: bool = False
 
 
@@ -65,7 +69,8 @@ class Network:
         """Break the network into sides; who is on none is reached by all."""
         sides = event.sides
         blocks = {(a, b) for mine in sides for side in sides if side is not mine for a in mine for b in side}
-        self._break(event, _Cut(blocks, fast=event.detail == "unreachable"))
+        refuses = event.detail == REFUSED
+        self._break(event, _Cut(blocks, refuses or event.detail == "unreachable", refuses))
 
     def _break(self, event: Event, cut: _Cut) -> None:
         assert isinstance(event.kind, Fault), "members do not break the network"
@@ -205,7 +210,9 @@ class _Call:
             world.at(network.leg_ms(), self._break)
             world.at(network.late_ms(LATE_MS_MAX), self.arrive_late)
             return
-        network.carry(caller.name, callee.name, self._arrive, self._break)
+        cut = network.blocked(caller.name, callee.name)
+        broken = self._refuse if cut and cut.refuses else self._break
+        network.carry(caller.name, callee.name, self._arrive, broken)
         if network.happens(Fault.DUPLICATION):
             world.at(network.late_ms(LATE_MS_MAX), self.arrive_late)
 
@@ -230,6 +237,10 @@ class _Call:
     def _reply(self, callee: Node, reply: bytes | None, refused: bool) -> None:
         if not self._over:
             self._network.carry(callee.name, self._caller.name, lambda: self._finish(reply, refused), self._break)
+
+    def _refuse(self) -> None:
+        """Something on the way says that nobody listens there."""
+        self._finish(None, True)
 
     def _break(self) -> None:
         """The connection breaks, or the caller gives up."""

@@ -24,7 +24,7 @@ from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest
 from gcom.core.witness import Record, Witness, WitnessDecided
 from gcom.sim.network import LATE_MS_MAX
 from gcom.sim.plan import ORDER, VOTE
-from gcom.sim.trouble import REGISTRY, STOPPED, Event, Fault
+from gcom.sim.trouble import FORGETS, REGISTRY, STOPPED, Event, Fault
 from gcom.values import limits
 
 if TYPE_CHECKING:
@@ -117,11 +117,13 @@ class Registry:
             self._world.at(0, lambda event=event: self.restart(event))  # type: ignore[misc]
 
     def restart(self, event: Event) -> None:
-        """Be gone for a while, then come back with what is on the disk."""
+        """Be gone for a while, then come back with what is on the disk, if that is still there."""
         self._world.count(Fault.AMNESIA)
         self._queued.clear()
         self._outage = False
-        self._live(limits.START_GRACE_MS)
+        if event.detail == FORGETS:
+            self._disk, self._store = {}, _Disk()
+        self._live(limits.FORGOTTEN_GRACE_MS if event.detail == FORGETS else limits.START_GRACE_MS)
         if event.for_ms:
             self._go_down("unreachable", event.for_ms)
 

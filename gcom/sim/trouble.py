@@ -8,6 +8,9 @@ from enum import StrEnum
 REGISTRY = "registry"  # where it stands in a partition; no member has this name
 STOPPED = "stopped"  # how a registry is out of reach that answers when it runs again
 DISSOLVES = "dissolves"  # a leave that may be the last
+REFUSED = "refused"  # how a network is broken that answers in the place of who is called, as if nobody listened
+FORGETS = "forgets"  # a restart of the registry without what it had kept
+NEVER = "never"  # what ends a pause over a call that only time ends
 
 
 class Fault(StrEnum):

@@ -118,6 +118,7 @@ TICK_MS = 250  # a registry's clock goes on by twice this at the most: the rest 
 DISSOLVED_MAX = 10_000  # names of which a registry knows that all have left; the oldest are forgotten
 SEATS_MAX = 256  # processes of one group that a registry knows beyond the view; at the bound it notes no more
 FORK_MS = 60_000  # an operator's order to fork that nobody has obeyed by then is void
+FREE_MS = 10_000  # an order that no member of the group has obeyed by then frees its name for newcomers
 OPEN_GRACE_MS = 1_000  # a sequencer that knows nothing of a view may not have heard of it yet
 SEQUENCER_GRACE_MS = 400  # a sequencer that does not answer is asked again for so long, before the order moves
 SEQUENCER_CALL_MS = 500  # an answer of the sequencer that takes longer is none

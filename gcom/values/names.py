@@ -45,8 +45,13 @@ def address(text: object) -> Address:
 
 def split_address(text: Address) -> tuple[str, int]:
     """Host and port of a valid address; brackets of an IPv6 host are dropped."""
-    host, _, port = address(text).partition("@")[0].rpartition(":")
+    host, _, port = place_of(address(text)).rpartition(":")
     return host.strip("[]"), int(port)
+
+
+def place_of(text: Address) -> str:
+    """The `host:port` of an address, for people."""
+    return text.partition("@")[0]
 
 
 def life_of(text: Address) -> str:

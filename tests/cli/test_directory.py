@@ -5,16 +5,21 @@ from __future__ import annotations
 import io
 import json
 import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 import gcom
 from gcom.cli import app
-from gcom.cli.directory import fork
-from gcom.core.requests import Entry
+from gcom.cli.directory import fork, show_groups, show_members
+from gcom.cli.output import Output
+from gcom.core.requests import Entry, Register
 from gcom.shell.directory import DirectoryClient
+from gcom.shell.life import Life
 
 
 def run(registry: str, words: str) -> int:
@@ -42,7 +47,7 @@ def test_json_is_one_object_a_line(registry: str, capfd: pytest.CaptureFixture[s
     assert created["type"] == "group"
     assert created["static"] == ["alice", "bob"]
     assert run(registry, "groups --json") == 0
-    assert json.loads(capfd.readouterr().out) == created
+    assert json.loads(capfd.readouterr().out) == {**created, "starting": False}
 
 
 def test_an_equal_definition_is_the_same_group_and_another_is_refused(
@@ -96,7 +101,7 @@ def test_a_fork_is_ordered_only_by_who_means_it(
     assert run(registry, "fork nope --yes") == 1
 
 
-def test_a_group_whose_leader_registers_is_not_forked(
+def test_a_group_that_hears_a_quorum_is_not_forked(
     registry: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with gcom.connect("alice", registry) as node, node.join("news", create=gcom.Definition.parse("news")):
@@ -104,30 +109,148 @@ def test_a_group_whose_leader_registers_is_not_forked(
             monkeypatch.setattr(sys, "stdin", io.StringIO("news\n"))
             assert run(registry, words) == 1
             told = capfd.readouterr().err
-            assert "only a leader with a quorum registers, so the group is not stuck" in told
+            assert "a member that hears a quorum registers, so the group is not stuck" in told
             assert "ask again in 4 s; --force orders it all the same" in told
             assert not node.info("news").forked
 
 
-class _InDoubt:
-    """A directory whose group has lost its quorum: nobody has registered it for longer than its lease."""
+@pytest.fixture
+def dead() -> str:
+    """An address of a life on this machine that is over."""
+    life = Life()
+    life.end()
+    return f"127.0.0.1:7502@{life.name}"
 
-    def __init__(self) -> None:
+
+ALICE, BOB = "127.0.0.1:7500", "127.0.0.1:7501@0123456789ab01234567.a1b2"  # one names no life, one another machine's
+
+
+class _Told:
+    """A directory that knows these entries."""
+
+    def __init__(self, *entries: Entry, starting: bool = False) -> None:
+        self._entries = entries
+        self._starting = starting
         self.forked: list[str] = []
 
+    def groups(self) -> tuple[Entry, ...]:
+        return self._entries
+
     def lookup(self, group: str) -> Entry:
-        members = ("alice#1", "bob#1", "carol#1")
-        return Entry(gcom.Definition.parse(group), "k1", 3, members, ("127.0.0.1:7500",) * 3, alive=False)
+        return next(entry for entry in self._entries if entry.definition.group == group)
+
+    def starting(self) -> bool:
+        return self._starting
 
     def fork(self, entry: Entry) -> None:
         self.forked.append(entry.instance)
 
 
-def test_a_group_that_is_stuck_is_forked_without_force(capfd: pytest.CaptureFixture[str]) -> None:
-    directory = _InDoubt()
+def entry(group: str = "news", *addresses: str, **more: Any) -> Entry:
+    """A group of alice, bob and carol, as far as there are addresses."""
+    members = ("alice#1", "bob#1", "carol#1")[: len(addresses)]
+    fields = {"alive": False, **more}
+    return Entry(gcom.Definition.parse(group), "k1", 3 if members else 0, members, addresses, **fields)
+
+
+def told(show: Callable[[DirectoryClient, Output], object], directory: _Told) -> list[str]:
+    """What is printed."""
+    with tempfile.TemporaryFile() as file:
+        show(cast(DirectoryClient, directory), Output(file.fileno()))
+        file.seek(0)
+        return file.read().decode().splitlines()
+
+
+def test_a_fork_says_whom_it_gives_up_and_that_others_are_proven_dead(
+    dead: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory = _Told(entry("news", ALICE, BOB, dead))
     assert fork(cast(DirectoryClient, directory), "news", yes=True, force=False) == 0
     assert directory.forked == ["k1"]
-    assert "it is in doubt" in capfd.readouterr().err
+    shown = capfd.readouterr().err
+    assert "it is in doubt" in shown
+    assert "proven dead: carol\n" in shown
+    assert "not proven dead: alice, bob; a detached one of these begins a successor" in shown
+    assert "is lost" in shown
+    assert "whoever joins may begin the group anew, without its state" in shown
+
+
+def test_a_group_of_the_dead_alone_needs_no_fork(dead: str, capfd: pytest.CaptureFixture[str]) -> None:
+    directory = _Told(entry("news", dead, dead))
+    assert fork(cast(DirectoryClient, directory), "news", yes=True, force=True) == 1
+    assert directory.forked == []
+    assert "all of them are proven dead" in capfd.readouterr().err
+
+
+def test_a_list_says_how_each_group_is(capfd: pytest.CaptureFixture[str]) -> None:
+    entries = [
+        entry("a"),
+        entry("b", ALICE, alive=True),
+        entry("c", ALICE, detached=True),
+        entry("d", ALICE),
+        entry("e", ALICE, detached=True, forked=True),
+    ]
+    states = ["empty", "alive", "detached", "in doubt", "to fork"]
+    lines = told(lambda client, output: show_groups(client, output, as_json=False), _Told(*entries))
+    assert [line.split("  ")[-1].strip() for line in lines] == ["STATE", *states]
+    assert "starting" not in capfd.readouterr().err
+    later = [replace(it, others=(("dave#1", BOB),), after=("k0", 7)) for it in entries]
+    shown = told(lambda client, output: show_groups(client, output, as_json=True), _Told(*later, starting=True))
+    rows = [json.loads(line) for line in shown]
+    assert [row["state"] for row in rows] == states
+    assert [row["detached"] for row in rows] == [False, False, True, False, True]
+    assert [row["forked"] for row in rows] == [False] * 4 + [True]
+    assert all(row["others"] == ["dave#1"] and row["after"] == {"instance": "k0", "view": 7} for row in rows)
+    assert all(row["starting"] for row in rows)
+    assert "the registry is starting" in capfd.readouterr().err
+
+
+def test_members_are_listed_at_their_addresses_and_the_dead_are_named(
+    dead: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory = _Told(entry("news", ALICE, BOB, dead, detached=True, others=(("dave#1", BOB),)))
+    lines = told(lambda client, output: show_members(client, output, "news", as_json=False), directory)
+    places = ["127.0.0.1:7500", "127.0.0.1:7501", "127.0.0.1:7502"]
+    assert [line.split()[2] for line in lines[1:]] == places
+    shown = capfd.readouterr().err
+    assert "'news' is detached: its members register, but none of them hears a quorum" in shown
+    assert "proven dead: carol\n" in shown
+    assert "not in this view, but known to the registry: dave\n" in shown
+    rows = told(lambda client, output: show_members(client, output, "news", as_json=True), directory)
+    assert [json.loads(row)["address"] for row in rows] == places
+    assert [json.loads(row)["dead"] for row in rows] == [False, False, True]
+
+
+def test_members_of_a_group_that_nobody_registers_are_in_doubt(capfd: pytest.CaptureFixture[str]) -> None:
+    told(lambda client, output: show_members(client, output, "news", as_json=False), _Told(entry("news", ALICE)))
+    shown = capfd.readouterr().err
+    assert "'news' is in doubt: nobody of it has registered for 4 s" in shown
+    assert "dead" not in shown
+
+
+def test_a_registry_that_starts_is_said_to(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with gcom.embedded(data=tmp_path) as first:
+        assert run(first.address, "create news") == 0
+        capfd.readouterr()
+        assert run(first.address, "groups") == 0
+        assert "starting" not in capfd.readouterr().err
+    with gcom.embedded(data=tmp_path) as second:
+        assert run(second.address, "groups") == 0
+        shown = capfd.readouterr()
+    assert shown.out.splitlines()[1].split()[0] == "news"
+    assert "the registry is starting" in shown.err
+
+
+def test_a_group_whose_members_are_doubted_is_not_removed(registry: str, capfd: pytest.CaptureFixture[str]) -> None:
+    client = DirectoryClient(registry)
+    definition = gcom.Definition.parse("news")
+    view = gcom.View(3, ("alice#1", "bob#1"), (ALICE, BOB))
+    client.ask(Register(definition, "k1", view, "alice#1", detached=True))
+    assert run(registry, "remove news") == 1
+    shown = capfd.readouterr().err
+    assert "'news' has 2 members (alice, bob), which nothing proves to be dead" in shown
+    assert [it.definition.group for it in client.groups()] == ["news"]
+    client.close()
 
 
 def test_a_registry_without_a_folder_is_no_tie_breaker(registry: str, capfd: pytest.CaptureFixture[str]) -> None:

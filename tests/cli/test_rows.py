@@ -72,3 +72,41 @@ def test_colour_is_for_terminals_that_want_it(no_color: str, bold: bool, monkeyp
     monkeypatch.setenv("TERM", "xterm")
     assert (b"\x1b" in told(PlainRows, "hi", terminal=True)) is bold
     assert b"\x1b" not in told(PlainRows, "hi")
+
+
+def said(capfd: pytest.CaptureFixture[str], tell: Callable[[Rows], None]) -> tuple[str, dict[str, object]]:
+    """The notice in plain form, and the row in JSON."""
+    with tempfile.TemporaryFile() as file:
+        output = Output(file.fileno())
+        tell(PlainRows(output, "news"))
+        tell(JsonRows(output, "news"))
+        output.flush()
+        file.seek(0)
+        return capfd.readouterr().err, json.loads(file.read())
+
+
+def test_a_lost_quorum_and_what_became_of_messages_are_told(capfd: pytest.CaptureFixture[str]) -> None:
+    text, row = said(capfd, lambda rows: rows.quorum(gcom.QuorumLost((3, 5))))
+    assert "detached: it hears too few members of group 'news' to go on, and waits for more" in text
+    assert "messages 3 to 5 in doubt" in text
+    assert row == {"type": "quorum", "group": "news", "has": False, "in_doubt": [3, 5]}
+    text, row = said(capfd, lambda rows: rows.quorum(gcom.QuorumRegained(None)))
+    assert "hears enough members of group 'news' again" in text
+    assert "in doubt" not in text
+    assert row == {"type": "quorum", "group": "news", "has": True, "in_doubt": None}
+    text, row = said(capfd, lambda rows: rows.settled(gcom.Settled(3, 3, arrived=True)))
+    assert "message 3 arrived" in text
+    assert row == {"type": "settled", "group": "news", "first": 3, "last": 3, "arrived": True}
+    text, _ = said(capfd, lambda rows: rows.settled(gcom.Settled(4, 5, arrived=False)))
+    assert "messages 4 to 5 never arrived, and never will" in text
+
+
+def test_a_departure_says_why_and_what_is_open(capfd: pytest.CaptureFixture[str]) -> None:
+    text, row = said(capfd, lambda rows: rows.departure(gcom.Departure("succession", None, returning=True)))
+    assert "goes on in an instance that succeeds it; it comes back by itself" in text
+    assert (row["type"], row["reason"], row["returning"]) == ("detached", "succession", True)
+    text, row = said(capfd, lambda rows: rows.departure(gcom.Departure("exit", (2, 4), unsent=1)))
+    assert "left group 'news' without the others' answer; messages 2 to 4 may not have arrived; 1 message not" in text
+    assert (row["type"], row["reason"], row["unconfirmed"]) == ("left", "exit", [2, 4])
+    text, _ = said(capfd, lambda rows: rows.departure(gcom.Departure("dissolved", None)))
+    assert "all others have left, and the group is over; join again to go on" in text

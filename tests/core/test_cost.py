@@ -76,4 +76,4 @@ def test_a_crash_in_an_idle_group_is_found_with_the_next_heartbeat(dead: int, af
     gone = members.pop(dead)
     network.kill(gone)
     network.pass_ms(limits.HEARTBEAT_MS + 2 * STEP_MS)  # and a redial
-    assert [network.suspected(who) for who in members] == [[(gone, "refused")]] * 2
+    assert [network.suspected(who) for who in members] == [[(gone, "dead")]] * 2

@@ -125,7 +125,6 @@ def test_what_has_no_agreed_place_in_the_order_is_given_up() -> None:
     assert net.skipped(C) == 1
 
 
-@pytest.mark.xfail(reason="only what some member may not hold is in doubt, not what has no place yet", strict=True)
 def test_what_all_held_and_had_no_place_in_the_order_is_settled_too() -> None:
     net = formed("a", "b", "c", ordering="TOTAL")
     net.sequencer_paused = True
@@ -300,7 +299,6 @@ def test_who_was_noted_must_promise_too_before_anything_is_succeeded() -> None:
     until_succeeded(net, C)
 
 
-@pytest.mark.xfail(reason="a newcomer is told that it was put out of an instance that it never was in", strict=True)
 def test_who_was_noted_and_promised_gets_into_the_successor() -> None:
     net = formed("a", "b", "c")
     d = until_noted(net)
@@ -365,7 +363,6 @@ def test_an_operator_lets_the_detached_go_on_and_says_whom_that_gives_up() -> No
     assert registered(net).instance == instance(net, A)
 
 
-@pytest.mark.xfail(reason="one by one they end as expelled, while their own instance's next view has them", strict=True)
 def test_those_whom_an_operator_gave_up_come_over_after_the_heal() -> None:
     net, _ = forked()
     net.heal()

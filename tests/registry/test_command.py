@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from gcom import __version__
+from gcom.core.requests import Create, Refusal
 from gcom.errors import RegistryUnavailable
 from gcom.shell.directory import DirectoryClient
+from gcom.values.definition import Definition
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 120.0
@@ -53,6 +55,10 @@ def ready(process: subprocess.Popen[str]) -> str:
     return found[1]
 
 
+def port_of(address: str) -> str:
+    return address.rpartition(":")[2]
+
+
 def answers(client: DirectoryClient) -> bool:
     try:
         return client.groups() == ()
@@ -78,7 +84,7 @@ def test_a_restart_takes_its_port_again_at_once(start: Start) -> None:
     client.groups()  # leaves a connection behind
     process.terminate()
     process.communicate(timeout=LIMIT_S)
-    assert ready(start("--port", address.rpartition(":")[2])) == address
+    assert ready(start("--port", port_of(address))) == address
     assert client.groups() == ()
     client.close()
 
@@ -123,7 +129,7 @@ def test_help_has_examples_and_version_is_one_line(start: Start) -> None:
 def test_a_closed_output_does_not_stop_it(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
-    process = start("--port", address.rpartition(":")[2])
+    process = start("--port", port_of(address))
     assert process.stdout is not None
     process.stdout.close()
     process.stdout = None
@@ -136,7 +142,7 @@ def test_a_closed_output_does_not_stop_it(start: Start) -> None:
     assert (process.returncode, err) == (0, "")
 
 
-def test_votes_are_kept_in_the_folder_of_data(start: Start, tmp_path: Path) -> None:
+def test_it_keeps_what_it_knows_in_the_folder_of_data(start: Start, tmp_path: Path) -> None:
     folder = tmp_path / "votes"
     first = start("--port", "0", "--data", str(folder))
     ready(first)
@@ -147,4 +153,57 @@ def test_votes_are_kept_in_the_folder_of_data(start: Start, tmp_path: Path) -> N
     first.kill()
     first.wait(LIMIT_S)
     ready(start("--port", "0", "--data", str(folder)))
-    assert (folder / "witness.db").exists()
+    assert (folder / "registry.db").exists()
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    """What it said on standard error, once it has stopped as it was told to."""
+    process.terminate()
+    _, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 0
+    return err
+
+
+def test_at_a_fixed_port_it_keeps_what_it_knows_in_a_folder_of_the_user(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    free = start("--port", "0")
+    address = ready(free)
+    assert ended(free) == ""
+    assert list(tmp_path.iterdir()) == []
+    ready(kept := start("--port", port_of(address)))
+    assert (tmp_path / "gcom" / f"registry-{port_of(address)}" / "registry.db").exists()
+    client = DirectoryClient(address)
+    client.create(Definition.parse("news"))
+    client.close()
+    assert ended(kept) == ""
+    ready(again := start("--port", port_of(address)))
+    client = DirectoryClient(address)
+    assert [entry.definition.group for entry in client.groups()] == ["news"]
+    client.close()
+    assert "starting: it waits 5 s for groups that are there" in ended(again)
+
+
+def test_one_that_keeps_nothing_says_what_that_risks_and_waits_longer(start: Start) -> None:
+    free = start("--port", "0", "--data", "none")
+    address = ready(free)
+    assert ended(free) == ""  # nobody knows its port from before
+    ready(process := start("--port", port_of(address), "--data", "none"))
+    client = DirectoryClient(address)
+    refusal = client.ask(Create(Definition.parse("news")))
+    client.close()
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "RegistryStarting"
+    said = ended(process)
+    assert "it keeps nothing: after its end nobody can tell who has a name" in said
+    assert "starting: it waits 8 s" in said
+
+
+def test_a_data_folder_that_cannot_be_is_named(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    process = start("--port", "0", "--data", str(tmp_path / "file" / "names"))
+    out, err = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, out) == (2, "")
+    assert "cannot be used" in err
+    assert str(tmp_path) in err

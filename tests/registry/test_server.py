@@ -9,6 +9,7 @@ import Pyro5.api
 import pytest
 from Pyro5.errors import NamingError, PyroError
 
+from gcom.core.directory import Directory
 from gcom.core.directory_codec import decode_answer
 from gcom.core.requests import Claim, Create, Entry, Lookup, Refusal, Register
 from gcom.errors import PeerError, VersionMismatch
@@ -156,7 +157,7 @@ def test_a_hundred_full_groups_are_listed_in_pages(client: DirectoryClient) -> N
     members = tuple(f"member-with-a-longish-name-{number:02}#abcdefgh" for number in range(limits.MEMBERS_MAX))
     view = View(1, members, tuple(HOME for _ in members))
     for number in range(100):
-        client.ask(Register(Definition.parse(f"g{number:03}"), "k2", view))
+        client.ask(Register(Definition.parse(f"g{number:03}"), "k2", view, members[0]))
     assert [entry.definition.group for entry in client.groups()] == [f"g{number:03}" for number in range(100)]
 
 
@@ -193,3 +194,16 @@ def test_a_client_of_another_version_is_told_both(registry: RegistryServer, monk
 
 def test_creating_again_gives_the_same_group(client: DirectoryClient) -> None:
     assert client.ask(Create(NEWS)) == client.create(NEWS) == client.lookup("news")
+
+
+def test_a_group_that_nobody_registers_is_in_doubt_and_not_detached() -> None:
+    directory = Directory(lambda: "k1")
+    view = View(1, ("alice#1",), (HOME,))
+    told = directory.ask(Register(NEWS, "k1", view, "alice#1", detached=True), 0)
+    assert isinstance(told, Entry)
+    assert (told.alive, told.detached) == (False, True)
+    for now_ms in range(0, limits.LEASE_MS + limits.TICK_MS, limits.TICK_MS):
+        directory.tick(now_ms)
+    later = directory.ask(Lookup("news"), limits.LEASE_MS + limits.TICK_MS)
+    assert isinstance(later, Entry)
+    assert (later.alive, later.detached) == (False, False)

@@ -1,31 +1,93 @@
-"""A witness's votes on the disk: kept, locked, and refused when they are not its own."""
+"""What a registry keeps on its disk: there again after a restart, locked, and refused when it is not its own."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import gcom
+from gcom.core.requests import Claim, Create, Entry, Lookup, Refusal, Register, Request, Unregister
+from gcom.core.rows import Dissolved, Row
 from gcom.core.witness import Record
 from gcom.errors import BadValue, Unavailable
-from registry.storage import FILE, Votes
-from tests.core.making import A, B, decision, view
+from gcom.shell.directory import DirectoryClient
+from gcom.values.definition import Definition
+from registry.server import RegistryServer
+from registry.storage import FILE, Disk
+from tests.core.making import A, B, C, address, decision, view
 
 RECORDS = [Record("i1", 3, (2, 1)), Record("i2", 7, (1, 0), decision(view(A, B, number=7), A))]
+NEWS = Definition.parse("news")
+ROW = Row(
+    NEWS,
+    "k2",
+    view(A, B, number=4),
+    after=("k1", 9),
+    noted=((C, address(C)),),
+    noted_view=5,
+    older=(("dave#1", address("dave#1")),),
+)
 
 
-def test_what_was_saved_is_there_again_the_latest_of_each_instance(tmp_path: Path) -> None:
-    votes = Votes(tmp_path / "data")
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    with closing(Disk(tmp_path / "data")) as found:
+        yield found
+
+
+def again(disk: Disk, tmp_path: Path) -> Disk:
+    """The next one of the folder."""
+    disk.close()
+    return Disk(tmp_path / "data")
+
+
+def test_votes_are_there_again_the_latest_of_each_instance(disk: Disk, tmp_path: Path) -> None:
     for record in [Record("i2", 1, (1, 1)), *RECORDS]:
-        votes.save(record)
-    votes.close()
-    again = Votes(tmp_path / "data")
-    assert list(again) == RECORDS
-    again.close()
+        disk.save_vote(record)
+    with closing(again(disk, tmp_path)) as found:
+        assert list(found.votes()) == RECORDS
 
 
-def test_two_registries_do_not_vote_out_of_one_folder(tmp_path: Path) -> None:
+def test_rows_are_there_again_but_for_what_time_has_made_of_them(disk: Disk, tmp_path: Path) -> None:
+    empty = Row(Definition.parse("abc", static=("bob",), tie_breaker="registry"), "k7")
+    disk.save(replace(ROW, view=None))
+    disk.save(replace(ROW, renewed_ms=17, forked_ms=18))
+    disk.save(empty)
+    with closing(again(disk, tmp_path)) as found:
+        assert list(found.rows()) == [empty, ROW]
+        found.drop("abc")
+        assert list(found.rows()) == [ROW]
+
+
+def test_which_groups_all_have_left_is_there_again_in_order(disk: Disk, tmp_path: Path) -> None:
+    for gone in (Dissolved("b", "k1", 1), Dissolved("a", "k2", 2), Dissolved("b", "k3", 3)):
+        disk.bury(gone)
+    with closing(again(disk, tmp_path)) as found:
+        assert list(found.dissolved()) == [Dissolved("a", "k2", 2), Dissolved("b", "k3", 3)]
+        found.forget("a")
+        assert list(found.dissolved()) == [Dissolved("b", "k3", 3)]
+
+
+def test_a_folder_says_that_nobody_had_a_name_when_its_last_registry_ended(disk: Disk, tmp_path: Path) -> None:
+    assert (disk.fresh, disk.ended_empty) == (True, False)  # another registry may have been there, with another folder
+    disk = again(disk, tmp_path)
+    assert (disk.fresh, disk.ended_empty) == (False, True)
+    disk.save(ROW)
+    disk = again(disk, tmp_path)
+    assert not disk.ended_empty
+    disk.drop("news")
+    disk = again(disk, tmp_path)
+    assert disk.ended_empty
+    disk._base.close()  # as if it was killed: it may have given a name away, and had it back
+    with closing(Disk(tmp_path / "data")) as found:
+        assert not found.ended_empty
+
+
+def test_two_registries_do_not_share_a_folder(tmp_path: Path) -> None:
     with gcom.embedded(data=tmp_path), pytest.raises(BadValue, match="another registry"):
         gcom.embedded(data=tmp_path)
     gcom.embedded(data=tmp_path).close()
@@ -36,29 +98,117 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, conten
     (tmp_path / FILE).write_bytes(content)
     if content:
         with pytest.raises(BadValue, match=FILE):
-            Votes(tmp_path)
+            Disk(tmp_path)
         assert (tmp_path / FILE).read_bytes() == content
     else:
-        Votes(tmp_path).close()
+        Disk(tmp_path).close()
 
 
-def test_a_damaged_record_is_refused_with_its_instance(tmp_path: Path) -> None:
-    votes = Votes(tmp_path)
-    votes._base.execute("INSERT INTO votes VALUES ('i1', 1, 1, 0, x'00')")
-    votes.close()
-    with pytest.raises(BadValue, match="'i1'"):
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("INSERT INTO votes VALUES ('i1', 1, 1, 0, x'00')", "'i1'"),
+        ("INSERT INTO groups VALUES ('news', x'00')", "'news'"),
+        ("INSERT INTO groups VALUES ('news', x'9563')", "'news'"),
+    ],
+)
+def test_what_is_damaged_is_refused_with_the_file_and_its_name(tmp_path: Path, statement: str, named: str) -> None:
+    with closing(Disk(tmp_path)) as disk:
+        disk._base.execute(statement)
+    with pytest.raises(BadValue, match=rf"{FILE}' is damaged at (group|instance) {named}"):
+        gcom.embedded(data=tmp_path)
+    with pytest.raises(BadValue, match=named):  # and not that it is in use: the first one let go of it
         gcom.embedded(data=tmp_path)
 
 
 def test_a_folder_that_cannot_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadValue, match="cannot be used"):
-        Votes(tmp_path / "file" / "data")
+        Disk(tmp_path / "file" / "data")
 
 
-def test_a_disk_that_takes_nothing_is_said(tmp_path: Path) -> None:
-    votes = Votes(tmp_path)
-    votes._base.execute("PRAGMA query_only = ON")
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda disk: disk.save_vote(RECORDS[0]),
+        lambda disk: disk.save(ROW),
+        lambda disk: disk.drop("news"),
+        lambda disk: disk.bury(Dissolved("news", "k1", 1)),
+        lambda disk: disk.forget("news"),
+    ],
+    ids=["vote", "save", "drop", "bury", "forget"],
+)
+def test_a_disk_that_takes_nothing_is_said(disk: Disk, write: Callable[[Disk], None]) -> None:
+    disk._base.execute("PRAGMA query_only = ON")
     with pytest.raises(Unavailable, match="disk"):
-        votes.save(RECORDS[0])
-    votes.close()
+        write(disk)
+
+
+# a registry that starts again
+
+
+class _Registries:
+    """One registry after the other out of one folder, and a client of the present one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.start()
+
+    def start(self) -> None:
+        self.server = RegistryServer(data=self._folder)
+        self.server.start()
+        self.client = DirectoryClient(self.server.address)
+
+    def end(self) -> None:
+        self.client.close()
+        self.server.close()
+
+    def restart(self) -> None:
+        self.end()
+        self.start()
+
+
+@pytest.fixture
+def registries(tmp_path: Path) -> Iterator[_Registries]:
+    found = _Registries(tmp_path)
+    yield found
+    found.end()
+
+
+def test_a_registry_that_starts_again_knows_its_groups_and_gives_no_name_away(registries: _Registries) -> None:
+    assert registries.server.grace_s == 0
+    made = registries.client.create(NEWS)
+    claimed = registries.client.ask(Claim("news", made.instance, 0, A, address(A)))
+    assert isinstance(claimed, Entry)
+    registries.client.create(Definition.parse("abc"))
+    registries.restart()
+    assert registries.server.grace_s > 0
+    news = registries.client.lookup("news")
+    assert (news.instance, news.view, news.members, news.alive) == (made.instance, 1, (A,), False)
+    empty = registries.client.lookup("abc")
+    others: list[Request] = [
+        Create(Definition.parse("other")),
+        Claim("abc", empty.instance, 0, B, address(B)),
+        Claim("news", made.instance, 1, B, address(B), gone=(A,)),
+    ]
+    for request in others:
+        answer = registries.client.ask(request)
+        assert isinstance(answer, Refusal)
+        assert (answer.code, "members of group" in answer.text) == ("RegistryStarting", True)
+    alive = registries.client.ask(Register(NEWS, made.instance, view(A, number=1), A))
+    assert isinstance(alive, Entry)
+    assert alive.alive
+
+
+def test_a_group_that_all_have_left_stays_dissolved_when_the_registry_starts_again(registries: _Registries) -> None:
+    made = registries.client.create(NEWS)
+    registries.client.ask(Claim("news", made.instance, 0, A, address(A)))
+    registries.client.ask(Unregister("news", made.instance, 1))
+    registries.restart()
+    asked: list[Request] = [Lookup("news", former=made.instance), Register(NEWS, made.instance, view(A, number=1), A)]
+    for request in asked:
+        answer = registries.client.ask(request)
+        assert isinstance(answer, Refusal)
+        assert answer.code == "Dissolved"
+    newer = registries.client.create(NEWS)
+    assert newer.after == (made.instance, 1)

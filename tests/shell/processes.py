@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import secrets
 import signal
 import sys
 from contextlib import ExitStack
 
+from gcom.values import names
 from tests.running import Child, Row
 from tests.shell.nodes import until
 
@@ -76,13 +79,18 @@ def flows(workers: list[Worker], names: list[str], more: int = 50) -> None:
 
 
 class Registry(Child):
-    """A registry; port 0 takes any free one."""
+    """A registry; port 0 takes any free one. It keeps what it knows in the folder `data`, "none" nowhere."""
 
-    def __init__(self, port: int = 0) -> None:
-        super().__init__([sys.executable, "-m", "registry", "--port", str(port)])
+    def __init__(self, port: int = 0, data: str = "") -> None:
+        self.data = data or f"{os.environ['XDG_DATA_HOME']}/{secrets.token_hex(4)}"
+        super().__init__([sys.executable, "-m", "registry", "--port", str(port), "--data", self.data])
         (line,) = self.until(lambda: self.out[:1], "line that it is ready")
         assert line.endswith(" ready"), line
         self.address = line.split()[2]
+
+    def again(self) -> Registry:
+        """The next one at its port, which knows what this one knew."""
+        return Registry(names.split_address(self.address)[1], self.data)
 
     def kill(self) -> None:
         self.signal(signal.SIGKILL)

@@ -486,7 +486,7 @@ def test_41_a_process_killed_in_the_middle_of_a_call_of_all(here: Cluster, victi
 
 @pytest.mark.slow
 def test_a_caller_that_loses_its_quorum_has_what_had_come(here: Cluster) -> None:
-    """The two others are paused: the caller, alone, is detached, and its open call ends with it."""
+    """The two others are paused: the caller, alone, is detached, and may wait again once they run."""
     with ExitStack() as stack:
         alice = name_it(here.members("alice")[0])
         others = [Answerer(stack, name, here.registry) for name in ("bob", "carol")]
@@ -496,14 +496,17 @@ def test_a_caller_that_loses_its_quorum_has_what_had_come(here: Cluster) -> None
         for process in others:
             process.popen.send_signal(signal.SIGSTOP)
         results = alice.call("hi", gcom.NONE, None)
-        alice.send_to("bob", "lost")
-        with pytest.raises(gcom.CallDetached, match="lost contact to a quorum") as caught:
+        with pytest.raises(gcom.CallDetached, match=r"no quorum of its view: .*bob.* did not answer yet") as caught:
             results.wait(gcom.ALL, LIMIT_S)
         assert caught.value.results is results
         assert results["alice"].value == alice.process
         assert sorted(member.partition("#")[0] for member in results.pending) == ["bob", "carol"]
-        assert next_of(alice, gcom.Departure).undelivered == 1
         with pytest.raises(gcom.Detached):
             list(results.arriving())
         with pytest.raises(gcom.Detached):
             alice.send_to("bob", "x")
+        for process in others:
+            process.popen.send_signal(signal.SIGCONT)
+        alice.wait_for_members(1, LIMIT_S)
+        results.wait(gcom.MAJORITY, LIMIT_S)  # one of them it may have put out as it heard the other
+        assert len(results.pending) + len(results.departed) <= 1

@@ -21,7 +21,6 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from gcom.errors import BadValue
-from gcom.values import names as values
 from gcom.values.definition import Definition, Ordering
 from tests.oracle import judge
 from tests.running import Row
@@ -148,10 +147,9 @@ class Chaos:
             case "pause":
                 self.workers[trouble.whom].signal(signal.SIGCONT)
             case "kill" if trouble.whom == REGISTRY:
-                port = values.split_address(self.registry.address)[1]
-                self.registry = self._stack.enter_context(Registry(port))
+                self.registry = self._stack.enter_context(self.registry.again())
             case _:
-                self.start(trouble.whom, "--find")  # a registry that is new itself knows no group yet
+                self.start(trouble.whom, "--find")  # it makes no group: there is one
 
     def heal(self) -> None:
         """The network is good again."""

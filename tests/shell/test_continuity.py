@@ -15,7 +15,6 @@ from time import monotonic
 import pytest
 
 import gcom
-from gcom.values import names
 from tests.shell.nodes import until
 from tests.shell.processes import Registry, Worker, Workers
 
@@ -171,7 +170,7 @@ def test_story_3_a_registry_that_starts_again_does_not_give_the_name_to_newcomer
     for worker in (carol, dave, erin):
         worker.told("kept_out")
     network.cut("cut=alice+bob<>registry")
-    stack.enter_context(Registry(names.split_address(registry.address)[1]))
+    stack.enter_context(registry.again())
     pass_s(2)
     network.cut("")
     have = texts_at_last(alice=alice, bob=bob, carol=carol, dave=dave, erin=erin)

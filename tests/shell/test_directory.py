@@ -48,7 +48,7 @@ def test_refusals_are_raised_by_name(client: DirectoryClient) -> None:
     client.create(NEWS)
     with pytest.raises(GroupExists, match="ordering is FIFO, not NONORDERED"):
         client.create(Definition.parse("news", ordering="NONORDERED"))
-    client.ask(Register(NEWS, client.lookup("news").instance, View(1, ("alice#1",), ("127.0.0.1:1",))))
+    client.ask(Register(NEWS, client.lookup("news").instance, View(1, ("alice#1",), ("127.0.0.1:1",)), "alice#1"))
     with pytest.raises(GroupInUse, match="alice"):
         client.remove("news")
     with pytest.raises(BadValue, match="no good"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import random
 import threading
@@ -164,7 +165,7 @@ def test_a_stranger_s_items_and_runs_change_nothing(here: Cluster) -> None:
         frames.Nack(2, (9, 9)),
         frames.Cut(2, (9, 0), decision, {}),
         frames.CutOk(2, (1, 0)),
-        frames.Install(decision),
+        frames.Install(dataclasses.replace(decision, joined=())),
         frames.Fetch(2, member, 1, 100),
         frames.Redirect("mallory#2", "127.0.0.1:1"),
         frames.JoinRefused("NameTaken", "no"),
@@ -174,6 +175,17 @@ def test_a_stranger_s_items_and_runs_change_nothing(here: Cluster) -> None:
     with closing(Stranger(alice)) as stranger:
         for item in items:
             stranger.put(stranger.frame(control=(item,), runs=(run,)))
+    goes_on(alice, bob)
+    assert alice.view == bob.view == view
+
+
+def test_a_stranger_does_not_install_a_view_that_lets_it_in(here: Cluster) -> None:
+    alice, bob = here.members("alice", "bob")
+    view = alice.view
+    next_view = gcom.View(3, ("mallory#1",), ("127.0.0.1:1",))
+    decision = frames.Decision(next_view, ("mallory#1",), {alice.process: "x", bob.process: "x"}, {})
+    with closing(Stranger(alice)) as stranger:
+        stranger.put(stranger.frame(control=(frames.Install(decision),)))
     goes_on(alice, bob)
     assert alice.view == bob.view == view
 

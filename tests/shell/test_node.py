@@ -311,7 +311,8 @@ class TestMisuse:
 
         directory = gcom.Directory(here.registry)
         entry = directory.create(FIFO)
-        assert isinstance(directory.ask(Register(FIFO, entry.instance, gcom.View(1, (process,), (address,)))), Entry)
+        view = gcom.View(1, (process,), (address,))
+        assert isinstance(directory.ask(Register(FIFO, entry.instance, view, process)), Entry)
         directory.close()
 
     def test_no_registry(self) -> None:

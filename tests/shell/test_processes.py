@@ -11,7 +11,7 @@ from time import monotonic
 import pytest
 
 import gcom
-from gcom.values import limits, names
+from gcom.values import limits
 from tests.oracle import judge
 from tests.shell.nodes import LIMIT_S, next_of, take, until
 from tests.shell.processes import Registry, Workers, flows
@@ -93,7 +93,7 @@ def test_a_group_goes_on_without_its_registry_and_is_listed_again_when_it_is_bac
             member.say("flow")
         registry.kill()
         flows(members, ["alice", "bob", "carol"])
-        stack.enter_context(Registry(names.split_address(address)[1]))
+        stack.enter_context(registry.again())
         directory = gcom.Directory(address)
         stack.callback(directory.close)
         until(lambda: [len(entry.members) for entry in directory.groups()] == [3], "the group")
@@ -109,7 +109,7 @@ def test_a_program_that_ends_without_closing_ends(workers: Workers) -> None:
     bob.say("end")
     assert bob.end(5.0) == 0
     assert bob.errors == []
-    assert alice.told("view", number=3)["left"] == ["refused"]
+    assert alice.told("view", number=3)["left"] == ["dead"]
 
 
 @pytest.mark.slow

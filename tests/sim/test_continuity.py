@@ -7,12 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from gcom.core.effects import Deliver, Effect, Ended, Installed
+from gcom.core.requests import Lookup, Refusal
 from gcom.sim.checks.continuity import Continuity
 from gcom.sim.checks.record import Violation
 from gcom.sim.checks.state import State
 from gcom.sim.plan import draw
-from gcom.sim.trouble import STOPPED, Event, Fault
+from gcom.sim.trouble import FORGETS, REFUSED, STOPPED, Event, Fault
 from gcom.sim.world import World
+from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.view import View
 from tests.sim.story import run
@@ -116,7 +118,9 @@ def test_a_registry_that_was_stopped_answers_what_it_was_asked_meanwhile() -> No
     node = world.node("m0")
     assert node is not None
     assert not node.is_member
-    assert world.until(2_000, lambda: node.is_member)  # before it would ask again
+    said = "the registry: it waits"  # for members to register, since it stood still; and before it would be asked again
+    assert world.until(1_500, lambda: node.stay.machine.waits_for.startswith(said))
+    assert world.until(6_000, lambda: node.is_member)
 
 
 def test_those_who_crashed_or_left_are_gathered() -> None:
@@ -148,3 +152,28 @@ def test_who_lost_a_primary_group_has_its_state_still() -> None:
     assert node.stay is not first
     assert node.stay.machine.returns
     assert node.stay.application.state is first.application.state
+
+
+def test_a_network_that_refuses_says_that_nobody_listens_and_proves_nothing() -> None:
+    world = World(draw(1))
+    for name in ("m0", "m1"):
+        world.start(name)
+    one, other = world.node("m0"), world.node("m1")
+    assert one
+    assert other
+    world.network.split(Event(Fault.PARTITION, 0, 1_000, (), REFUSED, sides=(("m0",), ("m1",))))
+    ends: list[tuple[bytes | None, bool, bool]] = []
+    world.network.call(one, other.address, b"", lambda *end: ends.append(end))
+    world.until(500)
+    assert ends == [(None, True, False)]
+
+
+def test_a_registry_that_forgets_has_neither_rows_nor_votes_and_waits_longer() -> None:
+    world = World(draw(1))
+    world.start("m0")
+    world.until(1_000)
+    world.registry.restart(Event(Fault.AMNESIA, 0, detail=FORGETS))
+    answer = world.registry.directory.ask(Lookup(world.plan.definition.group), world.now_ms)
+    assert isinstance(answer, Refusal)
+    assert answer.code == "RegistryStarting"
+    assert world.registry.directory.grace_ms > limits.START_GRACE_MS

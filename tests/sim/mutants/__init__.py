@@ -1,6 +1,6 @@
 """The core, broken in one place at a time."""
 
-from tests.sim.mutants import changes, letters, membership, multicast, orders, state
+from tests.sim.mutants import changes, continuity, letters, membership, multicast, orders, state
 from tests.sim.mutants.table import MUTANTS, SEEDS, Catch, Mutant, hunt, replay
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "Catch",
     "Mutant",
     "changes",
+    "continuity",
     "hunt",
     "letters",
     "membership",

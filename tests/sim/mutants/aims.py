@@ -11,6 +11,7 @@ from itertools import pairwise
 from random import Random
 
 from gcom.sim.plan import CHUNK, HEIR, LEAVER, ORDER, RUNS, VOTE, Event, Fault, Move, Plan
+from gcom.sim.trouble import DISSOLVES, FORGETS, NEVER, REFUSED
 from gcom.values.definition import Netsplit
 
 FROM_MS = 300  # the group has formed, and its applications send
@@ -151,3 +152,153 @@ def sides_meet(plan: Plan) -> Plan:
         plan, definition=definition, keepers=plan.names, fault_ms=meet_ms + 3_500, crashed_max=len(order) - 1
     )
     return _aimed(many, split, *slow, *deaths)
+
+
+# Between two instances of a name: all keep a state, and the group is PRIMARY
+
+
+def _continued(plan: Plan, for_ms: int, *events: Event, late: int = 0) -> Plan:
+    """A PRIMARY group in which everybody may die, and faults last for so long."""
+    return replace(
+        _aimed(plan, *events),
+        definition=replace(plan.definition, netsplit=Netsplit.PRIMARY),
+        late=late,
+        keepers=plan.names,
+        refusing=0.0,
+        crashed_max=plan.members - 1,
+        fault_ms=FROM_MS + for_ms,
+    )
+
+
+def _die(names: tuple[str, ...], at_ms: int) -> list[Event]:
+    """All of these crash, and stay away until all is healed; their kernels say so."""
+    return [Event(Fault.CRASH, at_ms + 40 * index, 0, (name,), "refuses") for index, name in enumerate(names)]
+
+
+def all_are_cut_off(plan: Plan) -> Plan:
+    """One is cut off, and a little later all from each other, longer than every time-out."""
+    rng, order = _chance(plan)
+    first_ms = rng.randint(600, 1_300)
+    one = Event(Fault.PARTITION, FROM_MS, 9_000, order, "silent", sides=(order[:1], order[1:]))
+    apart = Event(Fault.PARTITION, FROM_MS + first_ms, 9_000, order, "silent", sides=tuple((name,) for name in order))
+    return _continued(plan, 11_000, one, apart)
+
+
+def _split_off(plan: Plan, how: str) -> Plan:
+    rng, order = _chance(plan)
+    few = rng.randint(1, (len(order) - 1) // 2)
+    split = Event(Fault.PARTITION, FROM_MS, rng.randint(8_000, 10_000), order, how, sides=(order[:few], order[few:]))
+    return _continued(plan, 11_000, split)
+
+
+def a_minority_is_cut_off(plan: Plan) -> Plan:
+    """Less than half of the group hears nothing of the others for long, and reaches the registry."""
+    return _split_off(plan, "silent")
+
+
+def a_minority_is_refused(plan: Plan) -> Plan:
+    """As before, and what lies between them refuses each call, as if nobody listened there."""
+    return _split_off(plan, REFUSED)
+
+
+def one_outlives_the_view_that_put_it_out(plan: Plan) -> Plan:
+    """One is cut off, and reaches the registry; all others go on, and die; long after the cut somebody comes."""
+    rng, order = _chance(plan)
+    *old, late = (*[name for name in order if name != plan.names[-1]], plan.names[-1])
+    split = Event(Fault.PARTITION, FROM_MS + 1_000, 7_500, order, "silent", sides=(tuple(old[:1]), tuple(old[1:])))
+    die = _die(tuple(old[1:]), FROM_MS + rng.randint(5_500, 6_000))
+    return _continued(plan, 23_000, split, *die, Event(Move.JOIN, FROM_MS + 22_000, order=(late,)), late=1)
+
+
+def a_newcomer_meets_an_outage(plan: Plan) -> Plan:
+    """All are cut off from each other, and reach the registry; somebody comes who reaches nobody else either."""
+    rng, order = _chance(plan)
+    apart = Event(Fault.PARTITION, FROM_MS, 19_000, order, "silent", sides=tuple((name,) for name in order))
+    comes = Event(Move.JOIN, FROM_MS + rng.randint(8_000, 9_000), order=plan.names[-1:])
+    return _continued(plan, 20_500, apart, comes, late=1)
+
+
+def all_are_cut_off_in_a_change(plan: Plan) -> Plan:
+    """Who proposes dies when it has carried out what others have accepted, and these are all cut off at once."""
+    rng, order = _chance(plan)
+    at_ms = FROM_MS + 20 + rng.randint(3, 9) * plan.delay_ms
+    apart = Event(Fault.PARTITION, at_ms, rng.randint(4_500, 6_000), order, "silent", sides=tuple((n,) for n in order))
+    leaves = Event(Move.LEAVE, FROM_MS, 0, order)
+    dies = Event(Fault.FRAME, FROM_MS, 0, order, "Install", 0)
+    return replace(_continued(plan, 9_000, leaves, dies, apart), crashed_max=1)
+
+
+def one_wakes_beside_a_newcomer(plan: Plan) -> Plan:
+    """One sleeps while the others let somebody in, of which the registry cannot be told; they die, and it wakes
+    while that one sleeps.
+    """
+    rng, order = _chance(plan)
+    *old, late = (*[name for name in order if name != plan.names[-1]], plan.names[-1])
+    events = (
+        Event(Fault.PAUSE, FROM_MS, rng.randint(8_000, 9_000), tuple(old[:1])),
+        Event(Move.JOIN, FROM_MS + 50, order=(late,)),
+        Event(Fault.OUTAGE, FROM_MS + rng.randint(1_250, 1_400), 6_000, (), "unreachable"),
+        *_die(tuple(old[1:]), FROM_MS + rng.randint(6_000, 6_500)),
+        Event(Fault.PAUSE, FROM_MS + 6_700, 5_000, (late,)),
+    )
+    return _continued(plan, 12_000, *events, late=1)
+
+
+def one_sleeps_through_a_succession(plan: Plan) -> Plan:
+    """One sleeps and is put out; of the others all but one die, and it wakes when that one goes on by itself."""
+    rng, order = _chance(plan)
+    sleeps = Event(Fault.PAUSE, FROM_MS + 1_500, rng.randint(9_000, 10_000), order[:1])
+    die_ms = FROM_MS + rng.randint(6_000, 6_500)
+    return _continued(plan, 13_500, sleeps, *_die(order[2:], die_ms))
+
+
+def one_sleeps_and_is_needed(plan: Plan) -> Plan:
+    """One hears nothing for a while, another sleeps, and of the others so many die that no quorum can be again."""
+    rng, order = _chance(plan)
+    for_ms = rng.randint(500, 1_200)
+    deaf = Event(Fault.PARTITION, FROM_MS, for_ms, order, "silent", sides=(order[:1], order[1:]))
+    sleeps = Event(Fault.PAUSE, FROM_MS + for_ms - 100, rng.randint(7_000, 8_000), order[1:2])
+    return _continued(plan, 11_000, deaf, sleeps, *_die(order[2:], FROM_MS + for_ms - 80))
+
+
+def all_leave_but_one(plan: Plan) -> Plan:
+    """One is cut off, all others leave, the cut heals, and somebody comes."""
+    rng, order = _chance(plan)
+    *old, late = (*[name for name in order if name != plan.names[-1]], plan.names[-1])
+    sides = (tuple(old[:1]), tuple(old[1:]))
+    leave_ms = FROM_MS + rng.randint(3_500, 5_000)
+    leave = [Event(Move.LEAVE, leave_ms + rng.randint(0, 400), 0, (name,), DISSOLVES) for name in old[1:]]
+    come_ms = leave_ms + rng.randint(1_000, 4_000)
+    split = Event(Fault.PARTITION, FROM_MS, come_ms - FROM_MS + 1_000, order, "silent", sides=sides)
+    return _continued(plan, come_ms + 3_000, split, *leave, Event(Move.JOIN, come_ms, order=(late,)), late=1)
+
+
+def one_accepts_what_others_decide_otherwise(plan: Plan) -> Plan:
+    """One accepts a value, and sleeps; who proposed it dies, and the others decide on another, and die, too."""
+    rng, order = _chance(plan)
+    leave = Event(Move.LEAVE, FROM_MS, 0, order)
+    proposer = Event(Fault.FRAME, FROM_MS, 0, order, "Cut", 1)
+    sleeps = Event(Fault.STALL, FROM_MS, 9_000, order, "CutOk", until=NEVER)
+    die = _die(order, FROM_MS + rng.randint(5_500, 6_000))
+    return _continued(plan, 12_000, leave, proposer, sleeps, *die[: plan.members])
+
+
+def donors_die(plan: Plan) -> Plan:
+    """Two come, and when they have got a part of the state all who have it die."""
+    rng, _ = _chance(plan)
+    *old, one, two = plan.names
+    at_ms = FROM_MS + 1_500
+    come = [Event(Move.JOIN, at_ms, order=(name,)) for name in (one, two)]
+    die_ms = at_ms + 60 + plan.delay_ms * rng.randint(8, 24)
+    die = [Event(Fault.CRASH, die_ms, 0, (name,), "refuses") for name in old]
+    return _continued(plan, 12_000, *come, *die, late=2)
+
+
+def the_registry_forgets_all(plan: Plan) -> Plan:
+    """The registry starts again without what it had kept; who keeps trying to come meanwhile asks it first."""
+    rng, _ = _chance(plan)
+    one, two = plan.names[-2:]
+    gone_ms = rng.randint(1_500, 2_500)
+    dies = Event(Fault.AMNESIA, FROM_MS, gone_ms, (), FORGETS)
+    come = [Event(Move.JOIN, FROM_MS + gone_ms - rng.randint(0, 900), order=(name,)) for name in (one, two)]
+    return _continued(plan, 13_000, dies, *come, late=2)

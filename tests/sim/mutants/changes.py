@@ -69,9 +69,9 @@ def trace_03_a_cut_is_installed_as_it_comes(patch: Patch) -> None:
 def a_promise_forgets_the_accepted_value(patch: Patch) -> None:
     promise = ViewChange._promise
 
-    def forget(self: ViewChange, ballot: Ballot, held: dict[Process, int], standing: Any) -> frames.Promise:
+    def forget(self: ViewChange, *given: Any) -> frames.Promise:
         self._accepted = (NO_BALLOT, None)
-        return promise(self, ballot, held, standing)
+        return promise(self, *given)
 
     patch.setattr(ViewChange, "_promise", forget)
 
@@ -198,11 +198,11 @@ def any_install_is_the_next_one(patch: Patch) -> None:
     """The fence of the install: a decision that comes late, or early, is carried out."""
     on_install = Passage.on_install
 
-    def take(self: Passage, decision: Decision, now_ms: int) -> None:
+    def take(self: Passage, decision: Decision, *given: Any, **more: Any) -> None:
         number, view = self.view.number, self.view
         if self.process in decision.view.members and decision.view.number != number:
             self.view = replace(view, number=decision.view.number - 1)
-        on_install(self, decision, now_ms)
+        on_install(self, decision, *given, **more)
         if self.view.number == decision.view.number - 1 and self.view.members == view.members:
             self.view = view
 

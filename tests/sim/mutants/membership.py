@@ -11,12 +11,13 @@ from gcom.core.detector import Detector
 from gcom.core.directory import Directory
 from gcom.core.effects import Effect
 from gcom.core.farewells import Farewells
-from gcom.core.frames import Decision
+from gcom.core.frames import Ballot, Decision
 from gcom.core.member import Member
 from gcom.core.passage import Passage
 from gcom.core.proposing import Grounds
-from gcom.core.registering import Registering
-from gcom.core.requests import Claim
+from gcom.core.registering import Registering, Verdict
+from gcom.core.requests import Claim, Entry
+from gcom.core.rows import Row
 from gcom.core.streams import Streams
 from gcom.sim.plan import Fault
 from gcom.sim.world import World
@@ -97,15 +98,12 @@ def trace_10_the_quorum_is_of_those_whose_machines_do_not_refuse(patch: Patch) -
 def trace_10_a_dead_instance_keeps_its_name(patch: Patch) -> None:
     """Nobody may claim a group whose lease has run out and of whose members none answers."""
     claim = Directory._on_claim
-    patch.setattr(
-        Directory, "_on_claim", lambda self, request, now_ms: claim(self, replace(request, dead=False), now_ms)
-    )
+    patch.setattr(Directory, "_on_claim", lambda self, request: claim(self, replace(request, gone=())))
 
 
-@mutant()
+@mutant(dynamic, of_three, of_at_most(6), aim=aims.all_leave_but_one)
 def trace_11_a_group_made_again_is_the_same_instance(patch: Patch) -> None:
-    begin = Directory.__init__
-    patch.setattr(Directory, "__init__", lambda self, mint, *more: begin(self, lambda: "i1", *more))
+    patch.setattr(Directory, "_found", lambda self, wanted: self._put(Row(wanted, "i1")))
 
 
 @mutant(hit_by(Fault.CRASH, Fault.EFFECT, Fault.FRAME, Fault.PARTITION, Fault.PAUSE))
@@ -118,11 +116,12 @@ def trace_13_who_goes_on_without_a_quorum_goes_on_in_the_same_instance(patch: Pa
     """A claim of a group whose members are out of reach gives the claimant the group's instance, and view 1."""
     claim = Directory._on_claim
 
-    def same(self: Directory, request: Claim, now_ms: int) -> Any:
-        mint, self._mint = self._mint, lambda: request.instance
-        answer = claim(self, request, now_ms)
-        self._mint = mint
-        return answer
+    def same(self: Directory, request: Claim) -> Any:
+        answer = claim(self, request)
+        row = self._rows[request.group]
+        if not isinstance(answer, Entry) or row.instance == request.instance:
+            return answer
+        return self._put(replace(row, instance=request.instance, after=("", 0)))
 
     patch.setattr(Directory, "_on_claim", same)
 
@@ -171,8 +170,8 @@ def a_static_group_starts_with_whoever_is_there(patch: Patch) -> None:
 def a_leaver_is_not_told(patch: Patch) -> None:
     patch.setattr(Farewells, "install", lambda self, decision, now_ms: None)
 
-    def everywhere(self: Passage, decision: Decision, now_ms: int) -> None:
-        announce(self, replace(decision), now_ms)
+    def everywhere(self: Passage, decision: Decision, ballot: Ballot, now_ms: int) -> None:
+        announce(self, decision, ballot, now_ms)
         for leaver in decision.left:
             self._links.close(leaver)
 
@@ -222,18 +221,8 @@ def who_was_in_and_went_is_let_in_again(patch: Patch) -> None:
 def of_two_instances_of_a_name_none_dissolves(patch: Patch) -> None:
     answer = Registering.on_answer
 
-    def ignore(self: Registering, said: Any) -> bool:
-        answer(self, said)
-        return False
+    def ignore(self: Registering, *given: Any) -> Verdict:
+        verdict = answer(self, *given)
+        return Verdict.GO_ON if verdict is Verdict.GIVE_WAY else verdict
 
     patch.setattr(Registering, "on_answer", ignore)
-
-
-@mutant(forgetful)
-def a_leader_registers_only_once(patch: Patch) -> None:
-    due = Registering.due
-
-    def once(self: Registering, view: Any, now_ms: int) -> Any:
-        return [] if self._told is not None and self._told.number == view.number else due(self, view, now_ms)
-
-    patch.setattr(Registering, "due", once)

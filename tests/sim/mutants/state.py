@@ -66,12 +66,14 @@ def what_the_state_covers_is_handed_over_as_well(patch: Patch) -> None:
 
 @mutant(keeping)
 def one_that_waits_counts_as_one_that_has(patch: Patch) -> None:
-    def sources(number: int, standings: dict[Process, Standing], joiners: Iterable[Process]) -> dict[Process, Source]:
+    def sources(
+        number: int, standings: dict[Process, Standing], joiners: Iterable[Process], anew: bool = False
+    ) -> dict[Process, Source]:
         whole = {
             who: replace(it, keeping=Keeping.WHOLE) if it.keeping is Keeping.AWAITED else it
             for who, it in standings.items()
         }
-        return named(number, whole, joiners)
+        return named(number, whole, joiners, anew)
 
     patch.setattr(proposing, "sources", sources)
 
