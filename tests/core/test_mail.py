@@ -366,6 +366,27 @@ def test_letters_of_a_stranger_are_not_taken(net: Network, app: Application) -> 
     assert app.unicasts(a) == app.unicasts(b) == []
 
 
+STALLS = "a stalled outbox waits for a heartbeat of its own, and a link that the other side serves needs none"
+
+
+@pytest.mark.xfail(reason=STALLS, strict=True)
+def test_letters_to_one_that_installs_late_go_though_its_calls_are_the_links_heartbeat(
+    net: Network, app: Application
+) -> None:
+    """1. B does not know yet that it is in. 2. A writes to it; B answers, and takes no letter. 3. From then on B calls
+    first each time, so A needs no call of its own to be heard.
+    """
+    (a,) = net.form("a")
+    b = net.start("b")
+    net.lose = lambda frame: frame.target == b and any(isinstance(item, frames.Install) for item in frame.control)
+    net.until(lambda: net.members(a) == {a, b})
+    net.handle(a, events.Unicast(b, "x"))
+    net.pass_ms(600)
+    net.lose = lambda frame: False
+    net.until_view(a, b)
+    app.until(lambda: app.unicasts(b) == [(a, "x")])
+
+
 class Chance:
     """Members that write to each other and call each other at random, while calls break, one dies and one comes."""
 
@@ -437,7 +458,11 @@ class Chance:
                 assert outcome is VALUE or (outcome is DEPARTED and target not in here)
 
 
-@pytest.mark.parametrize("seed", [0, 1, *[pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 30)]])
+STALLED = {seed: (pytest.mark.xfail(reason=STALLS, strict=True),) for seed in (3, 11)}
+SLOW = [pytest.param(seed, marks=(pytest.mark.slow, *STALLED.get(seed, ()))) for seed in range(2, 30)]
+
+
+@pytest.mark.parametrize("seed", [0, 1, *SLOW])
 def test_by_chance(seed: int) -> None:
     chance = Chance(seed)
     chance.run()

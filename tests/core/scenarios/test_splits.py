@@ -35,10 +35,18 @@ def together(net: Network, names: str) -> bool:
 
 NEAR = ("a b c registry", "d e registry", "registry")
 SIDES = [(ordering, near) for ordering in ("FIFO", "CAUSALTOTAL") for near in NEAR]
+DISSOLVED = pytest.mark.xfail(
+    reason="the last that leaves a side to merge buries it, and is told so on its way", strict=True
+)
+MERGES = {("FIFO", "d e registry"), ("FIFO", "registry"), ("CAUSALTOTAL", "registry")}
 
 
 @pytest.mark.parametrize(
-    ("ordering", "registry"), [pytest.param(*each, marks=pytest.mark.slow if n else ()) for n, each in enumerate(SIDES)]
+    ("ordering", "registry"),
+    [
+        pytest.param(*each, marks=[pytest.mark.slow] * bool(place) + [DISSOLVED] * (each in MERGES))
+        for place, each in enumerate(SIDES)
+    ],
 )
 def test_both_sides_of_a_partitionable_group_go_on(ordering: str, registry: str) -> None:
     net = returning("a", "b", "c", "d", "e", ordering=ordering, netsplit="PARTITIONABLE")
@@ -136,6 +144,10 @@ def test_scenario_37_a_split_of_five_minutes_ends_by_itself(netsplit: str) -> No
     net.split("a b", "c")
     net.pass_ms(300_000)
     net.heal()
+    if netsplit == "PRIMARY":  # nobody is admitted before it is noted
+        net.pass_ms(10_000)
+        assert not together(net, "abc")
+        net.registry_up = True
     net.until(lambda: together(net, "abc"), 10_000)
 
 
