@@ -234,8 +234,7 @@ class Node:
     def add_stay(self, membership: Membership, machine: GroupMachine) -> Stay:
         """A stay of the present incarnation, not yet started. Holds the lock."""
         stay = Stay(self, machine, self._logs.get(machine.process), membership)
-        key = machine.group, machine.process
-        if before := self._stays.get(key):
+        if before := self._stays.get(key := (machine.group, machine.process)):
             self._succeeded[*key, before.machine.instance] = before
             for oldest in list(self._succeeded)[:-SUCCEEDED_MAX]:
                 del self._succeeded[oldest]
@@ -366,7 +365,7 @@ class Node:
             raise
 
     def _unless_returning(self, group: str, reply: Reply) -> Reply:
-        """Say of one whose stay is over whether it is on its way back, as another process."""
+        """Say of one whose stay is over if it is on its way back, as another process."""
         if not isinstance(reply, Refused) or reply.code != "ended":
             return reply
         with self.lock:
