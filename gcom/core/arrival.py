@@ -221,6 +221,8 @@ class Arrival:
                 return self._entering.on_gone(peer, reply.text)
             case "ended":
                 return self._entering.on_unreached(peer, True, now_ms)
+            case "returning":
+                return self._entering.on_returning(peer, reply.settled or 0, now_ms)
             case _:
                 other_life = self._links.is_other_life(peer, reply.life)
                 return self._entering.on_unreached(peer, other_life, now_ms, absent=True)

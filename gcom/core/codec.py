@@ -23,7 +23,7 @@ from gcom.values.letter import Kind, Letter, Receipt, size_of
 from gcom.values.names import Process
 from gcom.values.run import Brought, Payload, Piece, Run
 
-_CODES = ("unknown", "ended", "elsewhere", "expelled", "version")
+_CODES = ("unknown", "ended", "returning", "elsewhere", "expelled", "version")
 _REFUSAL_FIELDS = 5
 _BOUNDS = {
     "max_str_len": limits.MESSAGE_BYTES_MAX,

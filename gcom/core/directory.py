@@ -339,7 +339,7 @@ class Directory:
         assert made is not None, "of a succession"
         first = View(1, view.members, view.addresses, view.started)
         after = (row.instance, decided.view)
-        self._put(Row(row.definition, made.instance, first, self._running_ms, after=after))
+        self._put(Row(row.definition, made.instance, first, self._running_ms, after=after, older=row.older))
 
     # what is kept
 

@@ -270,6 +270,17 @@ class Entering:
         self._unreached.add(peer)
         return self._approach_next(now_ms)
 
+    def on_returning(self, peer: Process, view: int, now_ms: int) -> list[Out]:
+        """One that was in is on its way back, too, with what it had in `view`: who has less, or nothing, waits for it.
+
+        1. A, B and C are in view 2, C is cut off. 2. A and B install view 3, and die. 3. C is told of view 3, and comes
+        back. 4. If a newcomer could claim the name now, C would be given its empty state.
+        """
+        former = self._former
+        if former and (former.entry.view, former.process) > (view, peer):
+            self._vowed.add(peer)
+        return self.on_unreached(peer, False, now_ms)
+
     def on_heard(self, source: Process, now_ms: int) -> None:
         """A member answered; it may take its time to admit."""
         if self._seeking:

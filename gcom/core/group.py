@@ -118,6 +118,11 @@ class GroupMachine:
         return machine
 
     @property
+    def last_view(self) -> int:
+        """The number of the view that this process has, or had before it was on its way back; 0: it never had one."""
+        return self.view.number if self.view else self._former.entry.view if self._former else 0
+
+    @property
     def leaving(self) -> bool:
         """Whether this process has asked to go."""
         return self._member is not None and self._member.leaving

@@ -324,7 +324,7 @@ class Member:
         """A member does not take a frame. One that is `elsewhere` has gone on to a successor, and will tell of it."""
         if reply.code == "expelled":
             self._passage.expel(reply.settled)
-        elif reply.code == "ended":
+        elif reply.code in ("ended", "returning"):
             self._passage.proven(peer, frames.ENDED)
         elif reply.code == "unknown" and self._links.is_other_life(peer, reply.life):
             self._passage.proven(peer, frames.DEAD)

@@ -12,6 +12,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -233,8 +234,7 @@ class Node:
     def add_stay(self, membership: Membership, machine: GroupMachine) -> Stay:
         """A stay of the present incarnation, not yet started. Holds the lock."""
         stay = Stay(self, machine, self._logs.get(machine.process), membership)
-        key = machine.group, machine.process
-        if before := self._stays.get(key):
+        if before := self._stays.get(key := (machine.group, machine.process)):
             self._succeeded[*key, before.machine.instance] = before
             for oldest in list(self._succeeded)[:-SUCCEEDED_MAX]:
                 del self._succeeded[oldest]
@@ -356,12 +356,23 @@ class Node:
                 stay = self._present(frame.group)
         if stay is None:
             text = f"{frame.target} is not in group {frame.group!r} here"
-            return self._answer(Refused("ended" if over else "unknown", text, life=self._life.name))
+            told = Refused("ended" if over else "unknown", text, life=self._life.name)
+            return self._answer(self._unless_returning(frame.group, told))
         try:
-            return self._answer(stay.receive(frame))
+            return self._answer(self._unless_returning(frame.group, stay.receive(frame)))
         except Exception:  # outermost: of what is ours in the worker's thread; the server logs it
             self.on_defect()
             raise
+
+    def _unless_returning(self, group: str, reply: Reply) -> Reply:
+        """Say of one whose stay is over if it is on its way back, as another process."""
+        if not isinstance(reply, Refused) or reply.code != "ended":
+            return reply
+        with self.lock:
+            present = self._present(group)
+            if present and present.machine.stage is Stage.ENTERING and present.machine.returns:
+                return replace(reply, code="returning", settled=present.machine.last_view)
+        return reply
 
     def _present(self, group: str) -> Stay | None:
         """The latest stay in a group: a hail is for whoever has the name now. Holds the lock."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
 from gcom.core import codec
-from gcom.core.frames import Frame, Refused
+from gcom.core.frames import Frame, Refused, Reply
+from gcom.core.group import Stage
 from gcom.core.requests import Answer, Request
 from gcom.sim.clock import Clock
 from gcom.sim.stay import Stay
@@ -111,6 +113,14 @@ class Node:
             answer(codec.encode(Refused("unknown", text, life=life_of(self.address))))
         else:
             stay.receive(frame, answer)
+
+    def unless_returning(self, reply: Reply) -> Reply:
+        """Say of a process whose stay is over whether it is on its way back, as another one."""
+        stay = self.stay
+        back = stay.lost or (stay.machine.stage is Stage.ENTERING and stay.machine.returns)
+        if not isinstance(reply, Refused) or reply.code != "ended" or self.away or self.intrudes or not back:
+            return reply
+        return replace(reply, code="returning", settled=stay.machine.last_view)
 
     def _stay_of(self, frame: Frame) -> Stay | None:
         """That of the frame's instance; else the present one of the process that it is for."""

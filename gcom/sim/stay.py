@@ -119,6 +119,7 @@ class Stay:
         reply, effects = self.machine.receive(frame, self.node.clock.now_ms)
         self._carry_out(effects)
         self._log_before_frame()
+        reply = self.node.unless_returning(reply)
         data = None if self.node.crashed else codec.encode(reply)
         if data and isinstance(reply, Frame) and reply.control:
             self._say(reply, lambda: answer(data), lambda: answer(None))
