@@ -119,7 +119,7 @@ def test_another_life_knows_all_but_leases() -> None:
     it.ask(Note("news", "k2", 3, (("dan#1", AWAY),)))
     before = it.news
     it.start()
-    assert it.news == replace(before, alive=False, detached=True)
+    assert it.news == replace(before, alive=False)  # in doubt: nobody has registered in this life
     assert others(it.news) == {"dan#1", "yan#1"}
     assert code(it.ask(claim(3, A, B))) == "Stale"
 
@@ -190,6 +190,27 @@ def test_an_order_to_fork_names_the_instance_and_is_seen_by_its_members() -> Non
     assert entry(it.ask(Fork("news", "k2"))).forked
     assert entry(it.ask(register(3, A, B, by=B, detached=True))).forked
     assert code(it.ask(claim(3))) == "Stale"  # a newcomer has no state to go on with
+
+
+def test_an_order_frees_the_name_once_all_who_are_left_had_the_time_to_obey_it() -> None:
+    it = directory()
+    it.ask(register(3, A, B))
+    it.run(limits.LEASE_MS)
+    it.ask(Fork("news", "k2"))
+    it.run(limits.FREE_MS - 1)
+    assert code(it.ask(claim(3))) == "Stale"
+    it.run(1)
+    assert entry(it.ask(claim(3))).instance == "k2-1-1"
+
+
+def test_an_order_frees_no_name_of_a_group_in_service() -> None:
+    it = directory()
+    it.ask(register(3, A, B))
+    it.run(limits.LEASE_MS)
+    it.ask(Fork("news", "k2"))
+    it.run(limits.FREE_MS)
+    it.ask(register(3, A, B))
+    assert code(it.ask(claim(3))) == "Stale"
 
 
 def test_a_quorum_that_is_heard_again_voids_an_order_to_fork() -> None:

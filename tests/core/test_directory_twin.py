@@ -127,6 +127,10 @@ class Twin:
         forked = self.last[group].forked
         return forked is not None and self.now < forked + limits.FORK_MS
 
+    def is_freed(self, it: Known) -> bool:
+        """Whether an operator's order has been in force for so long that a newcomer may obey it."""
+        return it.forked is not None and it.forked + limits.FREE_MS <= self.now < it.forked + limits.FORK_MS
+
     def is_over(self, group: str, instance: str) -> bool:
         gone = self.over.get(group, ("", 0))[0]
         return bool(gone) and (gone == instance or descends(gone, instance))
@@ -146,16 +150,19 @@ class Twin:
                 if it is None or (it.definition == definition and not same and not self.is_over(group, instance)):
                     return it is not None or not self.is_over(group, instance)
                 if it.definition != definition:
-                    return not self.alive(group)
+                    return it.number == 0 or not (self.alive(group) or request.detached)
                 rewrites = request.view.number == it.number and request.view.members != it.members
                 return same and not rewrites
+            case Lookup(name, former):
+                return it is not None and not self.is_over(name, former)
             case Unregister(_, instance, number):
                 return it is None or (it.instance == instance and it.number <= number)
             case Claim(_, instance, number, process, _, gone) if it:
                 if it.number == 1 and it.members == (process,):
                     return True
                 nobody = it.number == 0 or (not self.alive(group) and it.all() <= set(gone))
-                return (it.instance, it.number) == (instance, number) and nobody and not starting
+                freed = it.number > 0 and self.is_freed(it) and not self.alive(it.definition.group)
+                return (it.instance, it.number) == (instance, number) and (freed or (nobody and not starting))
             case Note(_, instance, number) if it:
                 return (it.instance, it.number) == (instance, number)
             case Fork(_, instance) if it:
@@ -201,6 +208,7 @@ class Twin:
                 it.number, it.members, it.noted = new, members, set()
                 it.renewed, it.forked = (it.renewed, it.forked) if request.detached else (self.now, None)
             else:
+                fresh.beside = it.all() - set(members) if it and it.definition != request.definition else set()
                 self.last[group] = fresh
         elif it.instance != request.instance:
             above = precedence(request.instance) < precedence(it.instance)

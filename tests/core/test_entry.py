@@ -282,14 +282,18 @@ def test_members_of_a_view_that_the_registry_has_not_heard_of_are_asked_too() ->
     assert machine.tick(5_000) == claims("me#6", A, B, view=2)
 
 
-def test_an_operators_order_lets_nobody_in_from_outside() -> None:
-    """It is for the members that are left: who is in no view has nothing to go on with."""
+def test_by_an_operators_order_the_name_is_claimed_where_nobody_answers_though_nothing_proves_them_dead() -> None:
+    """Whether the members that are left had their time to obey it is for the registry to say."""
     forked = replace(entry(A, B, alive=False), forked=True)
-    for machine, look in ((returning(A), BACK), (entering(), LOOK)):
+    for machine, gone in ((returning(A), ("me#6",)), (entering(), ())):
         assert machine.on_answer(Lookup("news"), forked, 0) == to(A)
         assert machine.on_unreached(A, False, 0) == to(B)
         machine.on_unreached(B, False, 0)
-        assert machine.tick(limits.JOIN_RETRY_MS) == look
+        assert machine.tick(limits.JOIN_RETRY_MS) == claims(*gone)
+    answers = entering()
+    answers.on_answer(Lookup("news"), forked, 0)
+    answers.on_heard(A, 0)
+    assert answers.tick(60_000) == []
 
 
 @pytest.mark.parametrize("kind", [Dissolved, NameTaken])
