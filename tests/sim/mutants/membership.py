@@ -33,7 +33,6 @@ from tests.sim.mutants.table import (
     mutant,
     of_at_most,
     of_three,
-    one_sleeps,
     reliable,
     split_for_long,
     static,
@@ -70,28 +69,6 @@ def who_is_slow_is_put_out_unsuspected(patch: Patch) -> None:
 def trace_15_who_has_no_quorum_stays(patch: Patch) -> None:
     """It goes on for ever as if it were in the group, and its name stays taken."""
     patch.setattr(Grounds, "is_detached", lambda self, now_ms: False)
-
-
-@mutant(of_three, of_at_most(4), one_sleeps)
-def trace_10_the_quorum_is_of_those_whose_machines_do_not_refuse(patch: Patch) -> None:
-    """Who is proved dead does not count; who is paused meanwhile wakes up and counts likewise."""
-    from gcom.core.quorum import is_quorum
-
-    gone: set[Process] = set()
-    failed = Detector.failed
-
-    def note(self: Detector, peer: Process, refused: bool, now_ms: int) -> bool:
-        if refused:
-            gone.add(peer)
-        return failed(self, peer, refused, now_ms)
-
-    def quorum(view: Any, present: set[Process], *rest: Any, **more: Any) -> bool:
-        members = tuple(m for m in view.members if m not in gone or m in present)
-        return bool(members) and is_quorum(replace(view, members=members), present, *rest, **more)
-
-    patch.setattr(Detector, "failed", note)
-    for module in ("change", "detector", "proposing"):
-        patch.setattr(f"gcom.core.{module}.is_quorum", quorum)
 
 
 @mutant(crashing)
