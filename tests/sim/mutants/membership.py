@@ -15,7 +15,6 @@ from gcom.core.frames import Ballot, Decision
 from gcom.core.member import Member
 from gcom.core.passage import Passage
 from gcom.core.proposing import Grounds
-from gcom.core.registering import Registering, Verdict
 from gcom.core.requests import Claim, Entry
 from gcom.core.rows import Row
 from gcom.core.streams import Streams
@@ -38,7 +37,6 @@ from tests.sim.mutants.table import (
     static,
 )
 
-forgetful = hit_by(Fault.AMNESIA)
 crashing = hit_by(Fault.CRASH, Fault.EFFECT, Fault.FRAME)
 
 
@@ -192,14 +190,3 @@ def whoever_lags_leaves_with_the_leaver(patch: Patch) -> None:
 @mutant(dynamic, of_three, of_at_most(6), aim=aims.some_come_and_go)
 def who_was_in_and_went_is_let_in_again(patch: Patch) -> None:
     patch.setattr(Farewells, "is_gone", lambda self, process: False)
-
-
-@mutant(forgetful)
-def of_two_instances_of_a_name_none_dissolves(patch: Patch) -> None:
-    answer = Registering.on_answer
-
-    def ignore(self: Registering, *given: Any) -> Verdict:
-        verdict = answer(self, *given)
-        return Verdict.GO_ON if verdict is Verdict.GIVE_WAY else verdict
-
-    patch.setattr(Registering, "on_answer", ignore)
