@@ -15,7 +15,6 @@ from gcom.core.frames import Ballot, Decision
 from gcom.core.member import Member
 from gcom.core.passage import Passage
 from gcom.core.proposing import Grounds
-from gcom.core.registering import Registering, Verdict
 from gcom.core.requests import Claim, Entry
 from gcom.core.rows import Row
 from gcom.core.streams import Streams
@@ -33,13 +32,11 @@ from tests.sim.mutants.table import (
     mutant,
     of_at_most,
     of_three,
-    one_sleeps,
     reliable,
     split_for_long,
     static,
 )
 
-forgetful = hit_by(Fault.AMNESIA)
 crashing = hit_by(Fault.CRASH, Fault.EFFECT, Fault.FRAME)
 
 
@@ -70,28 +67,6 @@ def who_is_slow_is_put_out_unsuspected(patch: Patch) -> None:
 def trace_15_who_has_no_quorum_stays(patch: Patch) -> None:
     """It goes on for ever as if it were in the group, and its name stays taken."""
     patch.setattr(Grounds, "is_detached", lambda self, now_ms: False)
-
-
-@mutant(of_three, of_at_most(4), one_sleeps)
-def trace_10_the_quorum_is_of_those_whose_machines_do_not_refuse(patch: Patch) -> None:
-    """Who is proved dead does not count; who is paused meanwhile wakes up and counts likewise."""
-    from gcom.core.quorum import is_quorum
-
-    gone: set[Process] = set()
-    failed = Detector.failed
-
-    def note(self: Detector, peer: Process, refused: bool, now_ms: int) -> bool:
-        if refused:
-            gone.add(peer)
-        return failed(self, peer, refused, now_ms)
-
-    def quorum(view: Any, present: set[Process], *rest: Any, **more: Any) -> bool:
-        members = tuple(m for m in view.members if m not in gone or m in present)
-        return bool(members) and is_quorum(replace(view, members=members), present, *rest, **more)
-
-    patch.setattr(Detector, "failed", note)
-    for module in ("change", "detector", "proposing"):
-        patch.setattr(f"gcom.core.{module}.is_quorum", quorum)
 
 
 @mutant(crashing)
@@ -215,14 +190,3 @@ def whoever_lags_leaves_with_the_leaver(patch: Patch) -> None:
 @mutant(dynamic, of_three, of_at_most(6), aim=aims.some_come_and_go)
 def who_was_in_and_went_is_let_in_again(patch: Patch) -> None:
     patch.setattr(Farewells, "is_gone", lambda self, process: False)
-
-
-@mutant(forgetful)
-def of_two_instances_of_a_name_none_dissolves(patch: Patch) -> None:
-    answer = Registering.on_answer
-
-    def ignore(self: Registering, *given: Any) -> Verdict:
-        verdict = answer(self, *given)
-        return Verdict.GO_ON if verdict is Verdict.GIVE_WAY else verdict
-
-    patch.setattr(Registering, "on_answer", ignore)

@@ -250,12 +250,6 @@ def split_for_long(plan: Plan) -> bool:
     return any(event.kind is Fault.PARTITION and event.for_ms > 6_500 and event.at_ms < 2_500 for event in plan.events)
 
 
-def one_sleeps(plan: Plan) -> bool:
-    """One is paused while all others die."""
-    crashes = [event for event in plan.events if event.kind is Fault.CRASH and len(event.order) == 1]
-    return len(crashes) >= plan.members - 1 == plan.crashed_max
-
-
 def gone_silently(plan: Plan) -> bool:
     return any(event.kind is Fault.CRASH and event.detail == "machine" and not event.for_ms for event in plan.events)
 
