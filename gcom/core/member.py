@@ -186,7 +186,7 @@ class Member:
         if frame.source in self.view.members:
             self._on_member_frame(frame, now_ms)
             unheard = self.process in frame.status.suspects  # it may not hear the replies
-            if not unheard and not self.outgoing.order_waits_for(frame.source):
+            if not unheard and not self.outgoing.is_owed(frame.source):
                 self._links.heard(frame.source, now_ms)
             return self._reply(frame.source, self._links.answers(frame.source))
         for item in frame.control:
@@ -382,8 +382,9 @@ class Member:
         self._proceed(now_ms)
 
     def _leave_alone(self) -> None:
-        """The last member takes the group along."""
-        self.effects.append(AskRegistry(Unregister(self.group, self.instance, self.view.number)))
+        """The last member takes the group along, unless all go over to another instance of it."""
+        if self.leaves_for != "merge":
+            self.effects.append(AskRegistry(Unregister(self.group, self.instance, self.view.number)))
         if self.definition.total:
             self.effects.append(AskSequencer(Close(self.group, self.instance)))
         self._passage.finish(Ended(self.view.number, self._passage.leaves_for))

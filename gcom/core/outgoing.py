@@ -5,6 +5,7 @@ from __future__ import annotations
 from gcom.core import frames
 from gcom.core.effects import Effect
 from gcom.core.frames import OfState
+from gcom.core.letters import Pace
 from gcom.core.links import Links
 from gcom.core.mail import Mail
 from gcom.core.obtain import relay
@@ -72,10 +73,14 @@ class Outgoing:
             self._links.wake_all()
         return multicast.take(peer, budget)
 
-    def order_waits_for(self, peer: Process) -> bool:
-        """Whether the next frame brings a peer a piece of the order: a reply has none."""
-        serials = self._streams.serials
-        return serials is not None and self._streams.multicast.open_to(peer) and serials.put_to(peer) is not None
+    def is_owed(self, peer: Process) -> bool:
+        """Whether the next heartbeat brings a peer more than a reply does.
+
+        That is a piece of the order; letters that it did not take when they came, or a piece of state.
+        """
+        serials, outbox = self._streams.serials, self._mail.letters.outboxes.get(peer)
+        ordered = serials is not None and self._streams.multicast.open_to(peer) and serials.put_to(peer) is not None
+        return ordered or self._transfer.giving or (outbox is not None and outbox.pace is Pace.STALLED)
 
     def orders_for(self, peer: Process) -> Orders | None:
         """The piece of the order to put to a peer with a frame: what it asked for, else what it lacks."""

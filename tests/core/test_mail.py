@@ -366,10 +366,6 @@ def test_letters_of_a_stranger_are_not_taken(net: Network, app: Application) -> 
     assert app.unicasts(a) == app.unicasts(b) == []
 
 
-STALLS = "a stalled outbox waits for a heartbeat of its own, and a link that the other side serves needs none"
-
-
-@pytest.mark.xfail(reason=STALLS, strict=True)
 def test_letters_to_one_that_installs_late_go_though_its_calls_are_the_links_heartbeat(
     net: Network, app: Application
 ) -> None:
@@ -458,8 +454,7 @@ class Chance:
                 assert outcome is VALUE or (outcome is DEPARTED and target not in here)
 
 
-STALLED = {seed: (pytest.mark.xfail(reason=STALLS, strict=True),) for seed in (3, 11)}
-SLOW = [pytest.param(seed, marks=(pytest.mark.slow, *STALLED.get(seed, ()))) for seed in range(2, 30)]
+SLOW = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 30)]
 
 
 @pytest.mark.parametrize("seed", [0, 1, *SLOW])

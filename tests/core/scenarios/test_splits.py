@@ -35,18 +35,11 @@ def together(net: Network, names: str) -> bool:
 
 NEAR = ("a b c registry", "d e registry", "registry")
 SIDES = [(ordering, near) for ordering in ("FIFO", "CAUSALTOTAL") for near in NEAR]
-DISSOLVED = pytest.mark.xfail(
-    reason="the last that leaves a side to merge buries it, and is told so on its way", strict=True
-)
-MERGES = {("FIFO", "d e registry"), ("FIFO", "registry"), ("CAUSALTOTAL", "registry")}
 
 
 @pytest.mark.parametrize(
     ("ordering", "registry"),
-    [
-        pytest.param(*each, marks=[pytest.mark.slow] * bool(place) + [DISSOLVED] * (each in MERGES))
-        for place, each in enumerate(SIDES)
-    ],
+    [pytest.param(*each, marks=[pytest.mark.slow] * bool(place)) for place, each in enumerate(SIDES)],
 )
 def test_both_sides_of_a_partitionable_group_go_on(ordering: str, registry: str) -> None:
     net = returning("a", "b", "c", "d", "e", ordering=ordering, netsplit="PARTITIONABLE")
