@@ -139,7 +139,7 @@ def test_a_closed_output_does_not_stop_it(start: Start) -> None:
     client.close()
     process.terminate()
     _, err = process.communicate(timeout=LIMIT_S)
-    assert (process.returncode, err) == (0, "")
+    assert (process.returncode, [line for line in err.splitlines() if "starting:" not in line]) == (0, [])
 
 
 def test_it_keeps_what_it_knows_in_the_folder_of_data(start: Start, tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_at_a_fixed_port_it_keeps_what_it_knows_in_a_folder_of_the_user(
     client = DirectoryClient(address)
     client.create(Definition.parse("news"))
     client.close()
-    assert ended(kept) == ""
+    assert "starting: it waits 5 s" in ended(kept)  # its folder is new, and another registry may have been there
     ready(again := start("--port", port_of(address)))
     client = DirectoryClient(address)
     assert [entry.definition.group for entry in client.groups()] == ["news"]
