@@ -14,12 +14,12 @@ from pathlib import Path
 
 from loguru import logger
 
-from gcom.core import sequencer_codec
-from gcom.core.directory import Directory
-from gcom.core.directory_codec import decode_request, encode_answer
-from gcom.core.requests import Answer, Entry, Refusal
-from gcom.core.sequencer import Sequencer
-from gcom.core.witness import Witness
+from gcom.core.codec import sequencer as sequencer_codec
+from gcom.core.codec.registry import decode_request, encode_answer
+from gcom.core.directory.table import Directory
+from gcom.core.membership.witness import Witness
+from gcom.core.messages.registry import Answer, Entry, Refusal
+from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import BadValue, Unavailable, VersionMismatch
 from gcom.shell import pyro
 from gcom.shell.life import is_dead

@@ -11,10 +11,10 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gcom.core.codec import decode_decision, encode_decision
-from gcom.core.directory_codec import decode_row, encode_row
-from gcom.core.rows import Dissolved, Row, Store
-from gcom.core.witness import Record
+from gcom.core.codec.frames import decode_decision, encode_decision
+from gcom.core.codec.registry import decode_row, encode_row
+from gcom.core.directory.rows import Dissolved, Row, Store
+from gcom.core.membership.witness import Record
 from gcom.errors import BadValue, GComError, MalformedFrame, Unavailable, VersionMismatch
 
 FILE = "registry.db"

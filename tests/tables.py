@@ -17,7 +17,13 @@ from enum import Enum
 from io import StringIO
 from types import ModuleType
 
-from gcom.core import change, detector, group, letters, links, multicast, serials, transfer, witness
+from gcom.core import links, machine
+from gcom.core.detector import suspicion
+from gcom.core.membership import consensus, witness
+from gcom.core.multicast import reliable
+from gcom.core.ordering import agreement
+from gcom.core.state_transfer import transfer
+from gcom.core.unicast import channel
 from tests.tidy.source import ROOT
 
 BEGIN, END = "<!-- states: {} -->", "<!-- end of states -->"
@@ -67,14 +73,14 @@ class Machine:
 
 
 MACHINES = (
-    Machine("change", change, "TRANSITIONS"),
-    Machine("detector", detector, "TRUSTS"),
-    Machine("group", group, "STAGES"),
-    Machine("letters", letters, "PACES"),
+    Machine("change", consensus, "TRANSITIONS"),
+    Machine("detector", suspicion, "TRUSTS"),
+    Machine("group", machine, "STAGES"),
+    Machine("letters", channel, "PACES"),
     Machine("link", links, "READINESS"),
-    Machine("multicast", multicast, "PHASES"),
+    Machine("multicast", reliable, "PHASES"),
     Machine("netsplit", witness, "VOTES"),
-    Machine("order", serials, "SERVICES"),
+    Machine("order", agreement, "SERVICES"),
     Machine("state", transfer, "STANDINGS"),
 )
 

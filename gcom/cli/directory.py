@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from gcom.cli.output import Output, notice
 from gcom.cli.rows import describe
-from gcom.core.requests import Entry
+from gcom.core.messages.registry import Entry
 from gcom.shell.directory import DirectoryClient
 from gcom.shell.life import is_dead
 from gcom.values import limits

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from gcom.core.frames import Control, Cut, CutOk, Fetch, Join, Nack, Prepare, Probe, Promise, Vouch
+from gcom.core.messages.frames import Control, Cut, CutOk, Fetch, Join, Nack, Prepare, Probe, Promise, Vouch
 from gcom.values import limits
 from gcom.values.names import Address, Process, life_of
 

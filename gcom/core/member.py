@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gcom.core import events, frames
-from gcom.core.effects import AskRegistry, AskSequencer, Effect, Ended, Installed, Succeeds
-from gcom.core.frames import Control, Frame, Install, Refused, Reply, Status
+from gcom.core.detector.connectivity import Misses
+from gcom.core.joining.merge import Merging
 from gcom.core.links import ANSWERS, Links
-from gcom.core.mail import Mail
-from gcom.core.merging import Merging
-from gcom.core.mesh import Misses
+from gcom.core.membership.registration import Registering, Verdict
+from gcom.core.membership.view_change import Passage
+from gcom.core.membership.witness import WitnessAccept, WitnessDecided, WitnessPrepare
+from gcom.core.messages import events, frames
+from gcom.core.messages.effects import AskRegistry, AskSequencer, Effect, Ended, Installed, Succeeds
+from gcom.core.messages.frames import Control, Frame, Install, Refused, Reply, Status
+from gcom.core.messages.registry import Answer, Done, Entry, Note, Register, Request, Unregister
+from gcom.core.ordering.sequencer import Close, SequencerAnswer, SequencerRequest
 from gcom.core.outgoing import Outgoing
-from gcom.core.passage import Passage
-from gcom.core.registering import Registering, Verdict
-from gcom.core.requests import Answer, Done, Entry, Note, Register, Request, Unregister
-from gcom.core.sequencer import Close, SequencerAnswer, SequencerRequest
+from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
-from gcom.core.transfer import Transfer
-from gcom.core.witness import WitnessAccept, WitnessDecided, WitnessPrepare
+from gcom.core.unicast.endpoint import Mail
 from gcom.values import limits
 from gcom.values.names import Address, Process
 from gcom.values.view import View

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from gcom.core import frames
-from gcom.core.effects import Effect
-from gcom.core.frames import OfState
-from gcom.core.letters import Pace
 from gcom.core.links import Links
-from gcom.core.mail import Mail
-from gcom.core.obtain import relay
-from gcom.core.order_log import Orders
+from gcom.core.membership.flush import relay
+from gcom.core.messages import frames
+from gcom.core.messages.effects import Effect
+from gcom.core.messages.frames import OfState
+from gcom.core.multicast.window import Load
+from gcom.core.ordering.order_log import Orders
+from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
-from gcom.core.transfer import Transfer
-from gcom.core.window import Load
+from gcom.core.unicast.channel import Pace
+from gcom.core.unicast.endpoint import Mail
 from gcom.values import limits
 from gcom.values.letter import Letter
 from gcom.values.names import Process

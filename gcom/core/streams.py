@@ -9,16 +9,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import accumulate
 
-from gcom.core import codec
-from gcom.core.basic import Basic
-from gcom.core.effects import Deliver, Effect, Sent
-from gcom.core.frames import NO_RECEIPT, ORDER, Decision, Status
-from gcom.core.mesh import Misses
-from gcom.core.multicast import Range, Reliable
-from gcom.core.order_log import Orders
-from gcom.core.ordering import Up, orderer
-from gcom.core.safe import Safe
-from gcom.core.serials import Serials
+from gcom.core.codec import frames as codec
+from gcom.core.detector.connectivity import Misses
+from gcom.core.messages.effects import Deliver, Effect, Sent
+from gcom.core.messages.frames import NO_RECEIPT, ORDER, Decision, Status
+from gcom.core.multicast.basic import Basic
+from gcom.core.multicast.reliable import Range, Reliable
+from gcom.core.multicast.safe import Safe
+from gcom.core.ordering.agreement import Serials
+from gcom.core.ordering.order_log import Orders
+from gcom.core.ordering.orders import Up, orderer
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Netsplit
 from gcom.values.letter import Receipt

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from loguru import logger
 
-from gcom.core import events
-from gcom.core.effects import Serve
+from gcom.core.messages import events
+from gcom.core.messages.effects import Serve
 from gcom.errors import BadValue
 from gcom.shell import payloads
 from gcom.values import limits

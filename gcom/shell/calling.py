@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from gcom.core import events
+from gcom.core.messages import events
 from gcom.errors import BadValue, GComTimeout, NotAMember, UnknownMember, WouldBlock
 from gcom.shell import payloads
 from gcom.shell.answering import Handler

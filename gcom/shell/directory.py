@@ -1,7 +1,7 @@
 """Client of a registry's directory.
 
 A request may be asked again when the connection breaks: the directory answers the repetition of each as it answered
-the first time (gcom/core/directory.py), except that a `Remove` carried out twice finds no group.
+the first time (gcom/core/directory/table.py), except that a `Remove` carried out twice finds no group.
 """
 
 from __future__ import annotations
@@ -13,8 +13,19 @@ from threading import Event
 from time import monotonic
 
 from gcom import errors
-from gcom.core.directory_codec import decode_answer, encode_request
-from gcom.core.requests import Answer, Create, Entries, Entry, Fork, ListGroups, Lookup, Refusal, Remove, Request
+from gcom.core.codec.registry import decode_answer, encode_request
+from gcom.core.messages.registry import (
+    Answer,
+    Create,
+    Entries,
+    Entry,
+    Fork,
+    ListGroups,
+    Lookup,
+    Refusal,
+    Remove,
+    Request,
+)
 from gcom.shell import pyro
 from gcom.values import names
 from gcom.values.definition import Definition

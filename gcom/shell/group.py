@@ -17,9 +17,18 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from loguru import logger
 
-from gcom.core import effects, events
-from gcom.core.effects import Deliver, DeliverUnicast, Installed, MergeState, SetState, Skip, Suspected, TakeState
-from gcom.core.group import Stage
+from gcom.core.machine import Stage
+from gcom.core.messages import effects, events
+from gcom.core.messages.effects import (
+    Deliver,
+    DeliverUnicast,
+    Installed,
+    MergeState,
+    SetState,
+    Skip,
+    Suspected,
+    TakeState,
+)
 from gcom.errors import (
     AlreadyReceiving,
     BadValue,

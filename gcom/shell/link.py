@@ -10,9 +10,9 @@ from collections import deque
 from threading import Condition, Thread
 from typing import TYPE_CHECKING
 
-from gcom.core import codec
-from gcom.core.events import CallFailed, Replied
-from gcom.core.frames import Frame, Refused
+from gcom.core.codec import frames as codec
+from gcom.core.messages.events import CallFailed, Replied
+from gcom.core.messages.frames import Frame, Refused
 from gcom.errors import PeerError, VersionMismatch
 from gcom.shell import pyro
 from gcom.shell.life import is_dead

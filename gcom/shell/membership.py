@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from gcom.core import events
-from gcom.core.bringing import Bringing
-from gcom.core.effects import Ended
-from gcom.core.group import RETURNS, GroupMachine
-from gcom.core.handover import Handed, Handover
+from gcom.core.delivery_queue import Handed, Handover
+from gcom.core.machine import RETURNS, GroupMachine
+from gcom.core.messages import events
+from gcom.core.messages.effects import Ended
+from gcom.core.state_transfer.reconciliation import Bringing
 from gcom.errors import Dissolved
 from gcom.shell.answering import Answering
 from gcom.shell.happenings import LogEnded, StateUnmerged

@@ -23,11 +23,12 @@ from typing import Self
 
 from loguru import logger
 
-from gcom.core import codec, events
-from gcom.core.frames import Refused, Reply
-from gcom.core.group import GroupMachine, Stage
-from gcom.core.requests import Answer, Entry, Lookup, Request
-from gcom.core.sequencer import SequencerRequest
+from gcom.core.codec import frames as codec
+from gcom.core.machine import GroupMachine, Stage
+from gcom.core.messages import events
+from gcom.core.messages.frames import Refused, Reply
+from gcom.core.messages.registry import Answer, Entry, Lookup, Request
+from gcom.core.ordering.sequencer import SequencerRequest
 from gcom.errors import BadValue, GComError, GComTimeout, LocalError, NotAMember, PeerError, VersionMismatch
 from gcom.shell import pyro
 from gcom.shell.directory import DirectoryClient, registry_address

@@ -11,7 +11,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from gcom.core import events
+from gcom.core.messages import events
 from gcom.errors import Detached, GComTimeout, HandlerFailed, MemberDeparted
 from gcom.shell import payloads
 from gcom.values import names

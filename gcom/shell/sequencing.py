@@ -11,9 +11,9 @@ from __future__ import annotations
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from gcom.core import sequencer_codec
-from gcom.core.events import SequencerAnswered
-from gcom.core.sequencer import SequencerRequest
+from gcom.core.codec import sequencer as sequencer_codec
+from gcom.core.messages.events import SequencerAnswered
+from gcom.core.ordering.sequencer import SequencerRequest
 from gcom.errors import GComError
 from gcom.shell import pyro
 from gcom.shell.faults import REGISTRY

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from loguru import logger
 
-from gcom.core import events
-from gcom.core.effects import SetState
+from gcom.core.messages import events
+from gcom.core.messages.effects import SetState
 from gcom.errors import BadValue, GComTimeout, StateFailed
 from gcom.shell.answering import words
 from gcom.shell.happenings import StateUnmerged

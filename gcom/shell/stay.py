@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, assert_never
 
 from loguru import logger
 
-from gcom.core import events
-from gcom.core.effects import (
+from gcom.core.machine import GroupMachine
+from gcom.core.messages import events
+from gcom.core.messages.effects import (
     Answered,
     AskRegistry,
     AskSequencer,
@@ -40,9 +41,8 @@ from gcom.core.effects import (
     TakeState,
     Undelivered,
 )
-from gcom.core.frames import Frame, Reply
-from gcom.core.group import GroupMachine
-from gcom.core.requests import Answer, Refusal, Request
+from gcom.core.messages.frames import Frame, Reply
+from gcom.core.messages.registry import Answer, Refusal, Request
 from gcom.errors import Detached, GComError, NotAMember, RegistryUnavailable, StateFailed, VersionMismatch
 from gcom.shell.answering import NO_HANDLER
 from gcom.shell.happenings import LogEnded

@@ -10,9 +10,9 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
-from gcom.core import events
-from gcom.core.bringing import Bringing
-from gcom.core.effects import (
+from gcom.core.delivery_queue import Handed, Handover
+from gcom.core.messages import events
+from gcom.core.messages.effects import (
     AwaitState,
     Deliver,
     DeliverUnicast,
@@ -25,7 +25,7 @@ from gcom.core.effects import (
     StateLost,
     TakeState,
 )
-from gcom.core.handover import Handed, Handover
+from gcom.core.state_transfer.reconciliation import Bringing
 from gcom.sim.checks.state import State
 from gcom.sim.letters import Correspondent
 from gcom.sim.trouble import Fault

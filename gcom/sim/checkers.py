@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gcom.core.effects import Deliver, Ended, Installed, Sent, Skip, Suspected
+from gcom.core.messages.effects import Deliver, Ended, Installed, Sent, Skip, Suspected
 from gcom.sim.checks.calls import Calls
 from gcom.sim.checks.delivery import Creation, Duplication, Life, SendingView
 from gcom.sim.checks.letters import Letters

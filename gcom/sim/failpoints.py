@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gcom.core.effects import Effect
-from gcom.core.frames import Frame, Install, StateChunk
+from gcom.core.messages.effects import Effect
+from gcom.core.messages.frames import Frame, Install, StateChunk
 from gcom.sim.network import LATE_MS_MAX
 from gcom.sim.plan import CHUNK, HEIR, LATE_RUNS, LEAVER, RUNS
 from gcom.sim.trouble import Event, Fault

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING
 
-from gcom.core import events
-from gcom.core.effects import Answered, DeliverUnicast, Ended, GroupCallOver, OfMail, Serve, Undelivered
+from gcom.core.messages import events
+from gcom.core.messages.effects import Answered, DeliverUnicast, Ended, GroupCallOver, OfMail, Serve, Undelivered
 
 if TYPE_CHECKING:
     from gcom.sim.stay import Stay

@@ -12,10 +12,10 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
-from gcom.core import codec
-from gcom.core.frames import Frame, Refused, Reply
-from gcom.core.group import Stage
-from gcom.core.requests import Answer, Request
+from gcom.core.codec import frames as codec
+from gcom.core.machine import Stage
+from gcom.core.messages.frames import Frame, Refused, Reply
+from gcom.core.messages.registry import Answer, Request
 from gcom.sim.clock import Clock
 from gcom.sim.stay import Stay
 from gcom.values.names import Address, Process, life_of

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from gcom.core import sequencer_codec
-from gcom.core.directory import Directory
-from gcom.core.directory_codec import (
+from gcom.core.codec import sequencer as sequencer_codec
+from gcom.core.codec.registry import (
     decode_answer,
     decode_request,
     decode_row,
@@ -17,11 +16,12 @@ from gcom.core.directory_codec import (
     encode_request,
     encode_row,
 )
-from gcom.core.order_log import Orders
-from gcom.core.requests import Answer, Request
-from gcom.core.rows import Dissolved, Row, Store
-from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest
-from gcom.core.witness import Record, Witness, WitnessDecided
+from gcom.core.directory.rows import Dissolved, Row, Store
+from gcom.core.directory.table import Directory
+from gcom.core.membership.witness import Record, Witness, WitnessDecided
+from gcom.core.messages.registry import Answer, Request
+from gcom.core.ordering.order_log import Orders
+from gcom.core.ordering.sequencer import Sequencer, SequencerAnswer, SequencerRequest
 from gcom.sim.network import LATE_MS_MAX
 from gcom.sim.plan import ORDER, VOTE
 from gcom.sim.trouble import FORGETS, REGISTRY, STOPPED, Event, Fault

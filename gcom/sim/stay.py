@@ -6,8 +6,10 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING
 
-from gcom.core import codec, events
-from gcom.core.effects import (
+from gcom.core.codec import frames as codec
+from gcom.core.machine import RETURNS, GroupMachine, Stage
+from gcom.core.messages import events
+from gcom.core.messages.effects import (
     Answered,
     AskRegistry,
     AskSequencer,
@@ -31,10 +33,9 @@ from gcom.core.effects import (
     TakeState,
     Undelivered,
 )
-from gcom.core.frames import Frame
-from gcom.core.group import RETURNS, GroupMachine, Stage
-from gcom.core.requests import Answer, Request
-from gcom.core.sequencer import SequencerAnswer, SequencerRequest
+from gcom.core.messages.frames import Frame
+from gcom.core.messages.registry import Answer, Request
+from gcom.core.ordering.sequencer import SequencerAnswer, SequencerRequest
 from gcom.errors import GComError
 from gcom.sim.application import Application
 from gcom.sim.checkers import Checker, Violation

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from gcom.core.effects import Deliver, Effect, Installed, Sent, Skip
+from gcom.core.messages.effects import Deliver, Effect, Installed, Sent, Skip
 from gcom.errors import Unavailable
 from gcom.sim.checkers import Checker, Violation
 from gcom.sim.checks.continuity import Continuity

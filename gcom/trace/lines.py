@@ -10,7 +10,7 @@ import json
 from functools import lru_cache
 from typing import NamedTuple, assert_never
 
-from gcom.core.effects import Ended, Installed, Quorum, Skip, Succeeds, Suspected
+from gcom.core.messages.effects import Ended, Installed, Quorum, Skip, Succeeds, Suspected
 from gcom.trace.state import Stay
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
-from gcom.core.effects import Deliver, Effect, Ended, Installed, Quorum, Sent, SetState, Skip, Suspected
+from gcom.core.messages.effects import Deliver, Effect, Ended, Installed, Quorum, Sent, SetState, Skip, Suspected
 from gcom.trace.lines import Adopted, Confirmed, Delivered, Event, Numbered, line, opening
 from gcom.trace.segment import Segment, folder_name
 from gcom.trace.state import Stay

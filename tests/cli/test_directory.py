@@ -17,7 +17,7 @@ import gcom
 from gcom.cli import app
 from gcom.cli.directory import fork, show_groups, show_members
 from gcom.cli.output import Output
-from gcom.core.requests import Entry, Register
+from gcom.core.messages.registry import Entry, Register
 from gcom.shell.directory import DirectoryClient
 from gcom.shell.life import Life
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from gcom.core.order_log import OrderLog, Span
+from gcom.core.ordering.order_log import OrderLog, Span
 from gcom.values.clock import VectorClock
 from gcom.values.names import Process
 from gcom.values.run import Run

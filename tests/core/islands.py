@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from gcom.core import events
-from gcom.core.bringing import Bringing
-from gcom.core.effects import (
+from gcom.core.delivery_queue import Handed, Handover
+from gcom.core.machine import GroupMachine
+from gcom.core.messages import events
+from gcom.core.messages.effects import (
     AwaitState,
     Deliver,
     Effect,
@@ -23,8 +24,7 @@ from gcom.core.effects import (
     StateLost,
     TakeState,
 )
-from gcom.core.group import GroupMachine
-from gcom.core.handover import Handed, Handover
+from gcom.core.state_transfer.reconciliation import Bringing
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
 from gcom.values.run import Brought

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gcom.core.effects import Effect, Ended, EntryFailed, Installed, SetState
-from gcom.core.handover import Handed
+from gcom.core.delivery_queue import Handed
+from gcom.core.messages.effects import Effect, Ended, EntryFailed, Installed, SetState
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
 from gcom.values.run import Brought

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gcom.core import codec
-from gcom.core.effects import Deliver, Effect, Skip
-from gcom.core.frames import Decision
+from gcom.core.codec import frames as codec
+from gcom.core.messages.effects import Deliver, Effect, Skip
+from gcom.core.messages.frames import Decision
 from gcom.core.streams import Streams
 from gcom.values.definition import Definition
 from gcom.values.names import Process

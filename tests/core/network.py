@@ -11,9 +11,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from gcom.core import codec, events, frames
-from gcom.core.directory import Directory
-from gcom.core.effects import (
+from gcom.core.codec import frames as codec
+from gcom.core.directory.rows import Dissolved, Row, Store
+from gcom.core.directory.table import Directory
+from gcom.core.machine import RETURNS, GroupMachine, Stage
+from gcom.core.membership.witness import Record, Witness
+from gcom.core.messages import events, frames
+from gcom.core.messages.effects import (
     AskRegistry,
     AskSequencer,
     Deliver,
@@ -24,12 +28,9 @@ from gcom.core.effects import (
     Skip,
     Suspected,
 )
-from gcom.core.frames import Control, Frame
-from gcom.core.group import RETURNS, GroupMachine, Stage
-from gcom.core.requests import Request
-from gcom.core.rows import Dissolved, Row, Store
-from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest
-from gcom.core.witness import Record, Witness
+from gcom.core.messages.frames import Control, Frame
+from gcom.core.messages.registry import Request
+from gcom.core.ordering.sequencer import Sequencer, SequencerAnswer, SequencerRequest
 from gcom.errors import GComError
 from gcom.sim.checkers import Checker
 from gcom.values import limits

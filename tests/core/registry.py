@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-from gcom.core import directory_codec as codec
-from gcom.core.directory import Directory
-from gcom.core.requests import (
+from gcom.core.codec import registry as codec
+from gcom.core.directory.rows import Dissolved, Row, Store
+from gcom.core.directory.table import Directory
+from gcom.core.membership.witness import Witness
+from gcom.core.messages.registry import (
     Answer,
     Claim,
     Entry,
@@ -15,8 +17,6 @@ from gcom.core.requests import (
     Register,
     Request,
 )
-from gcom.core.rows import Dissolved, Row, Store
-from gcom.core.witness import Witness
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.view import View

@@ -9,11 +9,21 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from gcom.core import events
-from gcom.core.effects import AwaitState, Deliver, Effect, Ended, Installed, SetState, Skip, StateLost, TakeState
-from gcom.core.frames import StateChunk
-from gcom.core.group import GroupMachine
-from gcom.core.handover import Handed, Handover
+from gcom.core.delivery_queue import Handed, Handover
+from gcom.core.machine import GroupMachine
+from gcom.core.messages import events
+from gcom.core.messages.effects import (
+    AwaitState,
+    Deliver,
+    Effect,
+    Ended,
+    Installed,
+    SetState,
+    Skip,
+    StateLost,
+    TakeState,
+)
+from gcom.core.messages.frames import StateChunk
 from gcom.values.names import Process
 from tests.core.making import address
 from tests.core.network import Network

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core.admission import Admission
-from gcom.core.detector import CUT_OFF, Detector
-from gcom.core.frames import Join, JoinRefused, Reach
+from gcom.core.detector.suspicion import CUT_OFF, Detector
+from gcom.core.membership.admission import Admission
+from gcom.core.messages.frames import Join, JoinRefused, Reach
 from gcom.values import limits
 from gcom.values.definition import Definition
 from tests.core.making import A, B, C, address, view

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core import frames
-from gcom.core.events import CallFailed, RegistryAnswered, Replied, Start
-from gcom.core.frames import Ballot, Decision, Frame, Install, Nack, Prepare, Promise, Refused, Status
-from gcom.core.group import GroupMachine, Stage
-from gcom.core.requests import Create, Entry
+from gcom.core.machine import GroupMachine, Stage
+from gcom.core.messages import frames
+from gcom.core.messages.events import CallFailed, RegistryAnswered, Replied, Start
+from gcom.core.messages.frames import Ballot, Decision, Frame, Install, Nack, Prepare, Promise, Refused, Status
+from gcom.core.messages.registry import Create, Entry
 from gcom.values.definition import Definition
 from gcom.values.view import View
 from tests.core.making import A, B, C, address

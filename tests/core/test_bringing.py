@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcom.core.bringing import Bringing
+from gcom.core.state_transfer.reconciliation import Bringing
 
 ME, OTHER = "a#2", "b#1"
 

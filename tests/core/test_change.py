@@ -8,9 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.change import HOLDERS_TOLD, TRANSITIONS, AskWitness, Freeze, Obtain, Out, Say, State, ViewChange
-from gcom.core.frames import NO_BALLOT, Ballot, Cut, CutOk, Decision, Nack, Prepare, Promise
-from gcom.core.witness import WitnessPromised
+from gcom.core.membership.consensus import (
+    HOLDERS_TOLD,
+    TRANSITIONS,
+    AskWitness,
+    Freeze,
+    Obtain,
+    Out,
+    Say,
+    State,
+    ViewChange,
+)
+from gcom.core.membership.witness import WitnessPromised
+from gcom.core.messages.frames import NO_BALLOT, Ballot, Cut, CutOk, Decision, Nack, Prepare, Promise
 from gcom.values import limits
 from gcom.values.names import Process
 from tests.core.making import A, B, C, D, E, decision, view

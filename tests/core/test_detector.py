@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.detector import CUT_OFF, Detector
-from gcom.core.frames import Decision
-from gcom.core.proposing import Grounds
+from gcom.core.detector.suspicion import CUT_OFF, Detector
+from gcom.core.membership.triggers import Grounds
+from gcom.core.messages.frames import Decision
 from gcom.core.quorum import is_quorum
 from gcom.values import limits
 from gcom.values.definition import Definition, TieBreaker

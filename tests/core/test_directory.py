@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gcom.core import directory_codec as codec
-from gcom.core.directory import PAGE_BYTES
-from gcom.core.requests import (
+from gcom.core.codec import registry as codec
+from gcom.core.directory.table import PAGE_BYTES
+from gcom.core.messages.registry import (
     Claim,
     Create,
     Entries,

@@ -7,8 +7,8 @@ from typing import Any
 import msgpack
 import pytest
 
-from gcom.core import directory_codec as codec
-from gcom.core.requests import Done, Refusal
+from gcom.core.codec import registry as codec
+from gcom.core.messages.registry import Done, Refusal
 from gcom.errors import MalformedFrame, VersionMismatch
 from gcom.values import limits
 

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from gcom.core.frames import Decision, Succession
-from gcom.core.requests import (
+from gcom.core.directory.rows import Row
+from gcom.core.membership.witness import WitnessAccept, WitnessDecided, WitnessPassed, WitnessPrepare, WitnessPromised
+from gcom.core.messages.frames import Decision, Succession
+from gcom.core.messages.registry import (
     Answer,
     Claim,
     Create,
@@ -20,8 +22,6 @@ from gcom.core.requests import (
     Remove,
     Unregister,
 )
-from gcom.core.rows import Row
-from gcom.core.witness import WitnessAccept, WitnessDecided, WitnessPassed, WitnessPrepare, WitnessPromised
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.lineage import descends

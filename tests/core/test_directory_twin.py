@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core import directory_codec as codec
-from gcom.core.requests import (
+from gcom.core.codec import registry as codec
+from gcom.core.messages.registry import (
     Claim,
     Create,
     Entries,

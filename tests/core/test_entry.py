@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from gcom import errors
-from gcom.core.entry import Entering, error_of
-from gcom.core.frames import JoinRefused, Redirect
-from gcom.core.requests import Claim, Create, Done, Entry, Lookup, Refusal
-from gcom.core.steps import Approach, Ask, Failed, First, Former, Out, Vow
+from gcom.core.joining.entry import Entering, error_of
+from gcom.core.joining.steps import Approach, Ask, Failed, First, Former, Out, Vow
+from gcom.core.messages.frames import JoinRefused, Redirect
+from gcom.core.messages.registry import Claim, Create, Done, Entry, Lookup, Refusal
 from gcom.errors import Dissolved, NameTaken, NotInvited, PeerError, RegistryUnavailable
 from gcom.values import limits
 from gcom.values.definition import Definition

@@ -6,10 +6,10 @@ from itertools import count
 
 import pytest
 
-from gcom.core import events, frames
-from gcom.core.effects import Deliver, Ended, Quorum, Settled
-from gcom.core.frames import Control, Frame, Refused
-from gcom.core.group import STAGES, Stage
+from gcom.core.machine import STAGES, Stage
+from gcom.core.messages import events, frames
+from gcom.core.messages.effects import Deliver, Ended, Quorum, Settled
+from gcom.core.messages.frames import Control, Frame, Refused
 from gcom.errors import NameTaken, NotInvited, Unavailable
 from gcom.values import limits
 from gcom.values.definition import Definition

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.letters import Inbox, Letters, Outbox, Unread
+from gcom.core.unicast.channel import Inbox, Letters, Outbox, Unread
 from gcom.values import limits
 from gcom.values.letter import Kind, Letter, Receipt
 from gcom.values.names import Process

@@ -11,8 +11,11 @@ from random import Random
 import pytest
 from _pytest.mark import ParameterSet
 
-from gcom.core import codec, events, frames, sequencer_codec
-from gcom.core.effects import (
+from gcom.core.codec import frames as codec
+from gcom.core.codec import sequencer as sequencer_codec
+from gcom.core.machine import GroupMachine, Stage
+from gcom.core.messages import events, frames
+from gcom.core.messages.effects import (
     AskSequencer,
     Deliver,
     DeliverUnicast,
@@ -24,9 +27,19 @@ from gcom.core.effects import (
     Skip,
     TakeState,
 )
-from gcom.core.frames import Ballot, Control, Decision, Frame, Keeping, Refused, Reply, Source, Standing, Status
-from gcom.core.group import GroupMachine, Stage
-from gcom.core.order_log import Orders
+from gcom.core.messages.frames import (
+    Ballot,
+    Control,
+    Decision,
+    Frame,
+    Keeping,
+    Refused,
+    Reply,
+    Source,
+    Standing,
+    Status,
+)
+from gcom.core.ordering.order_log import Orders
 from gcom.core.streams import Streams
 from gcom.errors import MalformedFrame
 from gcom.values import limits

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core import checked
+from gcom.core.codec import checked
 from gcom.values.lineage import descends, founded, generation, origin_of, precedence, successor
 
 chances = st.text("0123456789abcdef", min_size=8, max_size=8)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core.frames import Control, CutOk, Fetch, Install, Nack, Prepare, Promise
 from gcom.core.links import Links
+from gcom.core.messages.frames import Control, CutOk, Fetch, Install, Nack, Prepare, Promise
 from gcom.values import limits
 from tests.core.making import A, B, C, D, decision, view
 

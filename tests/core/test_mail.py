@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from gcom.core import events, frames
-from gcom.core.effects import Answered, DeliverUnicast, Effect, GroupCallOver, Serve, Undelivered
-from gcom.core.frames import Frame
-from gcom.core.mail import Mail
+from gcom.core.messages import events, frames
+from gcom.core.messages.effects import Answered, DeliverUnicast, Effect, GroupCallOver, Serve, Undelivered
+from gcom.core.messages.frames import Frame
+from gcom.core.unicast.endpoint import Mail
 from gcom.values import limits
 from gcom.values.answers import Outcome, Wait, enough
 from gcom.values.letter import Kind, Letter

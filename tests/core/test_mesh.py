@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.frames import Decision
-from gcom.core.mesh import EXACT_MAX, Mesh, Pair, to_drop
-from gcom.core.proposing import Grounds
+from gcom.core.detector.connectivity import EXACT_MAX, Mesh, Pair, to_drop
+from gcom.core.membership.triggers import Grounds
+from gcom.core.messages.frames import Decision
 from gcom.core.quorum import is_quorum
 from gcom.values import limits
 from gcom.values.definition import Definition

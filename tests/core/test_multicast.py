@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 
-from gcom.core.basic import Basic
-from gcom.core.effects import Deliver, Sent, Skip
-from gcom.core.frames import Status
-from gcom.core.multicast import Range, Reliable
+from gcom.core.messages.effects import Deliver, Sent, Skip
+from gcom.core.messages.frames import Status
+from gcom.core.multicast.basic import Basic
+from gcom.core.multicast.reliable import Range, Reliable
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Ordering
 from tests.core.making import A, B, C, data_path, decision, delivered, numbers, run, skipped, view

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gcom.core.frames import Decision
-from gcom.core.multicast import Range
-from gcom.core.obtain import Obtaining
+from gcom.core.membership.flush import Obtaining
+from gcom.core.messages.frames import Decision
+from gcom.core.multicast.reliable import Range
 from gcom.values import limits
 from gcom.values.view import View
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.effects import Deliver, Skip
-from gcom.core.ordering import Fifo, NonOrdered, orderer
+from gcom.core.messages.effects import Deliver, Skip
+from gcom.core.ordering.orders import Fifo, NonOrdered, orderer
 from gcom.values.definition import Ordering
 from gcom.values.names import Process
 from tests.core.making import A, B, C, delivered, run, skipped

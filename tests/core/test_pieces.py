@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core import codec
-from gcom.core.basic import Basic
-from gcom.core.frames import Frame, Status
-from gcom.core.multicast import Range, Reliable
-from gcom.core.pieces import Assemblies
-from gcom.core.window import Load, OwnStream, RunStore
+from gcom.core.codec import frames as codec
+from gcom.core.messages.frames import Frame, Status
+from gcom.core.multicast.basic import Basic
+from gcom.core.multicast.fragments import Assemblies
+from gcom.core.multicast.reliable import Range, Reliable
+from gcom.core.multicast.window import Load, OwnStream, RunStore
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core import events
-from gcom.core.effects import Ended, EntryFailed
-from gcom.core.frames import Refused
-from gcom.core.group import Stage
+from gcom.core.machine import Stage
+from gcom.core.messages import events
+from gcom.core.messages.effects import Ended, EntryFailed
+from gcom.core.messages.frames import Refused
 from gcom.errors import Detached, NameTaken
 from gcom.values import limits
 from gcom.values.definition import Definition

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 
-from gcom.core.frames import Status
+from gcom.core.messages.frames import Status
+from gcom.core.multicast.safe import Safe
 from gcom.core.quorum import is_quorum
-from gcom.core.safe import Safe
 from gcom.values import limits
 from gcom.values.definition import Definition, Ordering
 from gcom.values.names import Process

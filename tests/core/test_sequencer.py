@@ -8,9 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core import sequencer
-from gcom.core.order_log import Orders
-from gcom.core.sequencer import Close, Open, Opened, Sequencer, SequencerAnswer, SequencerRequest, Unknown, Want
+from gcom.core.ordering import sequencer
+from gcom.core.ordering.order_log import Orders
+from gcom.core.ordering.sequencer import (
+    Close,
+    Open,
+    Opened,
+    Sequencer,
+    SequencerAnswer,
+    SequencerRequest,
+    Unknown,
+    Want,
+)
 from gcom.values import limits
 from gcom.values.names import Process
 from tests.core.making import A, B, C

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core import sequencer_codec as codec
-from gcom.core.order_log import Orders, Span
-from gcom.core.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
+from gcom.core.codec import sequencer as codec
+from gcom.core.ordering.order_log import Orders, Span
+from gcom.core.ordering.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
 from gcom.errors import MalformedFrame, VersionMismatch
 from gcom.values import limits
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.frames import ORDER, Decision, Status
-from gcom.core.order_log import OrderLog, Orders, Span
-from gcom.core.sequencer import Open, Opened, Sequencer, SequencerAnswer, Unknown, Want
-from gcom.core.serials import PIECE_SPANS, SERVICES, Serials, Service
+from gcom.core.messages.frames import ORDER, Decision, Status
+from gcom.core.ordering.agreement import PIECE_SPANS, SERVICES, Serials, Service
+from gcom.core.ordering.order_log import OrderLog, Orders, Span
+from gcom.core.ordering.sequencer import Open, Opened, Sequencer, SequencerAnswer, Unknown, Want
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.view import View

@@ -10,9 +10,9 @@ from random import Random
 
 import pytest
 
-from gcom.core import frames
-from gcom.core.effects import Ended, Installed, SetState, StateLost, TakeState
-from gcom.core.group import Stage
+from gcom.core.machine import Stage
+from gcom.core.messages import frames
+from gcom.core.messages.effects import Ended, Installed, SetState, StateLost, TakeState
 from gcom.values import limits
 from gcom.values.definition import Definition, Ordering
 from gcom.values.names import Process

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core import frames
-from gcom.core.effects import Deliver, Effect, Ended, Installed, Quorum, Settled
-from gcom.core.frames import Frame
-from gcom.core.group import Stage
-from gcom.core.requests import Entry, Fork, Lookup, Note
-from gcom.core.witness import WitnessAccept, WitnessPrepare
+from gcom.core.machine import Stage
+from gcom.core.membership.witness import WitnessAccept, WitnessPrepare
+from gcom.core.messages import frames
+from gcom.core.messages.effects import Deliver, Effect, Ended, Installed, Quorum, Settled
+from gcom.core.messages.frames import Frame
+from gcom.core.messages.registry import Entry, Fork, Lookup, Note
 from gcom.values import limits, lineage
 from gcom.values.definition import Definition
 from gcom.values.names import Process

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.effects import Deliver, Skip
-from gcom.core.order_log import Span
-from gcom.core.total import Total
+from gcom.core.messages.effects import Deliver, Skip
+from gcom.core.ordering.order_log import Span
+from gcom.core.ordering.total import Total
 from gcom.values.clock import VectorClock
 from gcom.values.names import Process
 from gcom.values.run import Run

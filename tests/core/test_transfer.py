@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core.effects import (
+from gcom.core.delivery_queue import Handed, Handover
+from gcom.core.messages.effects import (
     AwaitState,
     Deliver,
     DeliverUnicast,
@@ -15,9 +16,8 @@ from gcom.core.effects import (
     StateLost,
     TakeState,
 )
-from gcom.core.frames import Decision, Keeping, Source, Standing, StateChunk, StateRefused
-from gcom.core.handover import Handed, Handover
-from gcom.core.transfer import STANDINGS, Transfer, sources
+from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk, StateRefused
+from gcom.core.state_transfer.transfer import STANDINGS, Transfer, sources
 from gcom.values import limits
 from gcom.values.names import Process
 from tests.core.making import A, B, C, D, run, view

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.window import Flow, OwnStream, RunStore
+from gcom.core.multicast.window import Flow, OwnStream, RunStore
 from gcom.values import limits
 from tests.core.making import A, B, C, numbers, run
 

@@ -8,10 +8,22 @@ from zlib import crc32
 import msgpack
 import pytest
 
-from gcom.core import codec, directory_codec, frames, sequencer_codec
-from gcom.core.frames import Control, Decision, Frame, Keeping, Refused, Standing, Status
-from gcom.core.order_log import Orders
-from gcom.core.requests import (
+from gcom.core.codec import frames as codec
+from gcom.core.codec import registry as directory_codec
+from gcom.core.codec import sequencer as sequencer_codec
+from gcom.core.codec.versions import check_version
+from gcom.core.membership.witness import (
+    WitnessAccept,
+    WitnessDecided,
+    WitnessFull,
+    WitnessNack,
+    WitnessPassed,
+    WitnessPrepare,
+    WitnessPromised,
+)
+from gcom.core.messages import frames
+from gcom.core.messages.frames import Control, Decision, Frame, Keeping, Refused, Standing, Status
+from gcom.core.messages.registry import (
     Answer,
     Claim,
     Create,
@@ -28,17 +40,8 @@ from gcom.core.requests import (
     Request,
     Unregister,
 )
-from gcom.core.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
-from gcom.core.versions import check_version
-from gcom.core.witness import (
-    WitnessAccept,
-    WitnessDecided,
-    WitnessFull,
-    WitnessNack,
-    WitnessPassed,
-    WitnessPrepare,
-    WitnessPromised,
-)
+from gcom.core.ordering.order_log import Orders
+from gcom.core.ordering.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
 from gcom.errors import VersionMismatch
 from gcom.values import limits
 from gcom.values.definition import Definition

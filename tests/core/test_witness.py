@@ -6,12 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core import directory_codec
-from gcom.core.directory import Directory
-from gcom.core.effects import Ended
-from gcom.core.frames import Ballot
-from gcom.core.requests import Create, Refusal
-from gcom.core.witness import (
+from gcom.core.codec import registry as directory_codec
+from gcom.core.directory.table import Directory
+from gcom.core.membership.witness import (
     Record,
     Witness,
     WitnessAccept,
@@ -24,6 +21,9 @@ from gcom.core.witness import (
     WitnessPromised,
     WitnessRequest,
 )
+from gcom.core.messages.effects import Ended
+from gcom.core.messages.frames import Ballot
+from gcom.core.messages.registry import Create, Refusal
 from gcom.errors import Unavailable
 from gcom.values import limits
 from gcom.values.definition import Definition

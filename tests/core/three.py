@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from gcom.core.effects import Deliver, Effect, Installed, Sent, Skip
-from gcom.core.frames import Status
-from gcom.core.order_log import Orders
-from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest
-from gcom.core.window import Load
+from gcom.core.messages.effects import Deliver, Effect, Installed, Sent, Skip
+from gcom.core.messages.frames import Status
+from gcom.core.multicast.window import Load
+from gcom.core.ordering.order_log import Orders
+from gcom.core.ordering.sequencer import Sequencer, SequencerAnswer, SequencerRequest
 from gcom.sim.checkers import Checker
 from gcom.values import limits
 from gcom.values.definition import Definition

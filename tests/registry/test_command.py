@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gcom import __version__
-from gcom.core.requests import Create, Refusal
+from gcom.core.messages.registry import Create, Refusal
 from gcom.errors import RegistryUnavailable
 from gcom.shell.directory import DirectoryClient
 from gcom.values.definition import Definition

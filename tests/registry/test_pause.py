@@ -10,7 +10,7 @@ from time import monotonic
 import pytest
 
 import gcom
-from gcom.core.requests import Claim, Entry, Refusal, Register
+from gcom.core.messages.registry import Claim, Entry, Refusal, Register
 from gcom.shell.directory import DirectoryClient
 from gcom.values import limits
 from gcom.values.definition import Definition

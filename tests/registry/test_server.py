@@ -9,9 +9,9 @@ import Pyro5.api
 import pytest
 from Pyro5.errors import NamingError, PyroError
 
-from gcom.core.directory import Directory
-from gcom.core.directory_codec import decode_answer
-from gcom.core.requests import Claim, Create, Entry, Lookup, Refusal, Register
+from gcom.core.codec.registry import decode_answer
+from gcom.core.directory.table import Directory
+from gcom.core.messages.registry import Claim, Create, Entry, Lookup, Refusal, Register
 from gcom.errors import PeerError, VersionMismatch
 from gcom.shell import pyro
 from gcom.shell.directory import DirectoryClient
@@ -179,7 +179,7 @@ def test_bytes_that_are_no_request_are_refused(registry: RegistryServer, expect_
 def test_a_client_of_another_version_is_told_both(registry: RegistryServer, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = limits.PROTOCOL_VERSION
     monkeypatch.setattr(limits, "PROTOCOL_VERSION", ours + 1)
-    from gcom.core.directory_codec import encode_request
+    from gcom.core.codec.registry import encode_request
 
     data = encode_request(Lookup("news"))
     monkeypatch.undo()

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import gcom
-from gcom.core.requests import Claim, Create, Entry, Lookup, Refusal, Register, Request, Unregister
-from gcom.core.rows import Dissolved, Row
-from gcom.core.witness import Record
+from gcom.core.directory.rows import Dissolved, Row
+from gcom.core.membership.witness import Record
+from gcom.core.messages.registry import Claim, Create, Entry, Lookup, Refusal, Register, Request, Unregister
 from gcom.errors import BadValue, Unavailable
 from gcom.shell.directory import DirectoryClient
 from gcom.values.definition import Definition

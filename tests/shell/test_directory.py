@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gcom.core.directory_codec import encode_answer
-from gcom.core.requests import Refusal, Register
+from gcom.core.codec.registry import encode_answer
+from gcom.core.messages.registry import Refusal, Register
 from gcom.errors import (
     BadValue,
     GroupExists,

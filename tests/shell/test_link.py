@@ -13,8 +13,9 @@ import msgpack
 import pytest
 
 import gcom
-from gcom.core import codec, frames
-from gcom.core.frames import Frame, Refused, Reply, Status
+from gcom.core.codec import frames as codec
+from gcom.core.messages import frames
+from gcom.core.messages.frames import Frame, Refused, Reply, Status
 from gcom.shell import pyro
 from gcom.values import limits
 from gcom.values.run import Run

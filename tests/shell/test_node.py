@@ -307,7 +307,7 @@ class TestMisuse:
     @staticmethod
     def _register(here: Cluster, process: str, address: str) -> None:
         """A group in the directory, whose one member is somebody else."""
-        from gcom.core.requests import Entry, Register
+        from gcom.core.messages.registry import Entry, Register
 
         directory = gcom.Directory(here.registry)
         entry = directory.create(FIFO)

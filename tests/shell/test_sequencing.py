@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import cast
 
-from gcom.core.events import Event, SequencerAnswered
-from gcom.core.sequencer import Want
+from gcom.core.messages.events import Event, SequencerAnswered
+from gcom.core.ordering.sequencer import Want
 from gcom.shell import pyro
 from gcom.shell.node import Node
 from gcom.shell.sequencing import SequencerLink

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gcom.core.effects import Deliver, Effect, Ended, Installed, Skip, Suspected
-from gcom.core.effects import Sent as SentEffect
+from gcom.core.messages.effects import Deliver, Effect, Ended, Installed, Skip, Suspected
+from gcom.core.messages.effects import Sent as SentEffect
 from gcom.sim.checkers import Checker
 from gcom.values.definition import Definition
 from gcom.values.names import Process

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gcom.core.effects import Deliver, Installed, Sent
+from gcom.core.messages.effects import Deliver, Installed, Sent
 from gcom.sim.checkers import Violation, rules_of
 from gcom.sim.checks.calls import Calls
 from gcom.sim.checks.record import Numbers, Record

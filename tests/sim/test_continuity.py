@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gcom.core.effects import Deliver, Effect, Ended, Installed
-from gcom.core.requests import Lookup, Refusal
+from gcom.core.messages.effects import Deliver, Effect, Ended, Installed
+from gcom.core.messages.registry import Lookup, Refusal
 from gcom.sim.checks.continuity import Continuity
 from gcom.sim.checks.record import Violation
 from gcom.sim.checks.state import State

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core.pieces import Assemblies
+from gcom.core.multicast.fragments import Assemblies
 from gcom.sim.plan import draw
 from gcom.sim.world import World
 from gcom.values import limits

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gcom.core.effects import Answered, DeliverUnicast, GroupCallOver, Installed, Serve, Undelivered
+from gcom.core.messages.effects import Answered, DeliverUnicast, GroupCallOver, Installed, Serve, Undelivered
 from gcom.sim.checks.letters import Letters
 from gcom.sim.checks.record import Record, Violation
 from gcom.values.answers import Outcome

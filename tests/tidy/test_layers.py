@@ -48,10 +48,10 @@ LAYERS = (
     Layer("gcom.errors", (), PURE),
     Layer("gcom.values", VALUES, PURE),
     Layer("gcom.core.codec", (*VALUES, "gcom.core"), PURE | {"msgpack"}),
-    Layer("gcom.core.directory_codec", (*VALUES, "gcom.core"), PURE | {"msgpack"}),
-    Layer("gcom.core.sequencer_codec", (*VALUES, "gcom.core"), PURE | {"msgpack"}),
     Layer("gcom.core", (*VALUES, "gcom.core"), PURE),
-    Layer("gcom.trace", (*VALUES, "gcom.core.effects", "gcom.trace"), STDLIB - SOCKETS - THREADS | {"threading"}),
+    Layer(
+        "gcom.trace", (*VALUES, "gcom.core.messages.effects", "gcom.trace"), STDLIB - SOCKETS - THREADS | {"threading"}
+    ),
     Layer("gcom.sim.runs", (*BELOW_SHELL, "gcom.sim"), SIMULATED | {"concurrent", "multiprocessing", "traceback"}),
     Layer("gcom.sim", (*BELOW_SHELL, "gcom.sim"), SIMULATED),
     Layer("gcom.shell.pyro", (*BELOW_SHELL, "gcom.shell"), STDLIB | {"Pyro5", "serpent", "msgpack", "loguru"}),
@@ -61,7 +61,7 @@ LAYERS = (
     Layer("gcom.bench", (*BELOW_SHELL, "gcom", "gcom.shell", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
     Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | AUDIT),
-    Layer("gcom", (*VALUES, "gcom.core.requests", "gcom.shell"), STDLIB | {"loguru"}),
+    Layer("gcom", (*VALUES, "gcom.core.messages.registry", "gcom.shell"), STDLIB | {"loguru"}),
     Layer(
         "registry",
         (*BELOW_SHELL, "gcom", "gcom.shell", "registry"),
@@ -114,7 +114,7 @@ def test_the_packages_are_there() -> None:
     assert set(PACKAGES) | {"gcom.values", "gcom.core", "gcom.shell", "gcom.sim", "gcom.trace", "gcom.cli"} <= NAMES
 
 
-@pytest.mark.parametrize("module", ["gcom.values.x", "gcom.core.x", "gcom.core.codec", "gcom.sim.x"])
+@pytest.mark.parametrize("module", ["gcom.values.x", "gcom.core.x", "gcom.core.codec.frames", "gcom.sim.x"])
 def test_the_table_keeps_the_core_pure(module: str) -> None:
     banned = CLOCKS_AND_CHANCE - {"random"} | THREADS | SOCKETS | {"os", "logging"}
     assert banned.isdisjoint(layer_of(module).outside)
@@ -123,18 +123,18 @@ def test_the_table_keeps_the_core_pure(module: str) -> None:
 @pytest.mark.parametrize(
     ("module", "statement", "verdict"),
     [
-        ("gcom/core/window.py", "import time", False),
-        ("gcom/core/window.py", "def f() -> None:\n    import random", False),
-        ("gcom/core/window.py", "import msgpack", False),
-        ("gcom/core/codec.py", "import msgpack", True),
-        ("gcom/core/window.py", "from gcom.values import limits", True),
-        ("gcom/core/window.py", "from gcom.trace import writer", False),
-        ("gcom/core/window.py", "from gcom import errors", True),
-        ("gcom/core/window.py", "import gcom", False),
-        ("gcom/core/window.py", "from . import effects", False),
-        ("gcom/values/view.py", "from gcom.core.effects import Sent", False),
-        ("gcom/trace/writer.py", "from gcom.core.effects import Sent", True),
-        ("gcom/trace/writer.py", "from gcom.core.directory import Request", False),
+        ("gcom/core/multicast/window.py", "import time", False),
+        ("gcom/core/multicast/window.py", "def f() -> None:\n    import random", False),
+        ("gcom/core/multicast/window.py", "import msgpack", False),
+        ("gcom/core/codec/frames.py", "import msgpack", True),
+        ("gcom/core/multicast/window.py", "from gcom.values import limits", True),
+        ("gcom/core/multicast/window.py", "from gcom.trace import writer", False),
+        ("gcom/core/multicast/window.py", "from gcom import errors", True),
+        ("gcom/core/multicast/window.py", "import gcom", False),
+        ("gcom/core/multicast/window.py", "from . import effects", False),
+        ("gcom/values/view.py", "from gcom.core.messages.effects import Sent", False),
+        ("gcom/trace/writer.py", "from gcom.core.messages.effects import Sent", True),
+        ("gcom/trace/writer.py", "from gcom.core.directory.table import Request", False),
         ("gcom/sim/world.py", "import random", True),
         ("gcom/sim/world.py", "import Pyro5.api", False),
         ("gcom/shell/node.py", "import Pyro5.api", True),

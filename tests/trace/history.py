@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gcom.core.effects import Deliver, Effect, Ended, Installed, Sent
+from gcom.core.messages.effects import Deliver, Effect, Ended, Installed, Sent
 from gcom.trace.writer import DeliveryLog
 from gcom.values.definition import Definition
 from gcom.values.run import Run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gcom.core.effects import Installed
+from gcom.core.messages.effects import Installed
 from gcom.trace.writer import DeliveryLog
 from gcom.values.definition import Definition
 from gcom.values.view import View
@@ -18,7 +18,7 @@ from tests.oracle import judge
 FULL_DISK = """
 import itertools, resource, sys
 from pathlib import Path
-from gcom.core.effects import Deliver, Installed, Sent
+from gcom.core.messages.effects import Deliver, Installed, Sent
 from gcom.trace.writer import DeliveryLog
 from gcom.values.definition import Definition
 from gcom.values.run import Run

@@ -11,8 +11,18 @@ from typing import Any
 
 import pytest
 
-from gcom.core.effects import AskRegistry, Deliver, Effect, Ended, EntryFailed, Installed, Sent, Skip, Suspected
-from gcom.core.requests import Lookup
+from gcom.core.messages.effects import (
+    AskRegistry,
+    Deliver,
+    Effect,
+    Ended,
+    EntryFailed,
+    Installed,
+    Sent,
+    Skip,
+    Suspected,
+)
+from gcom.core.messages.registry import Lookup
 from gcom.errors import RegistryUnavailable
 from gcom.trace import writer
 from gcom.trace.segment import folder_name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcom.core.effects import Deliver, Ended, Installed
+from gcom.core.messages.effects import Deliver, Ended, Installed
 from gcom.sim.checks.record import Record, Rule, Violation, Witness
 from gcom.values import limits
 from gcom.values.names import Process

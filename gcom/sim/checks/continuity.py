@@ -9,7 +9,7 @@ is dissolved, and whoever takes the name then begins anew.
 
 from __future__ import annotations
 
-from gcom.core.effects import Deliver, Ended, Installed
+from gcom.core.messages.effects import Deliver, Ended, Installed
 from gcom.sim.checks.record import Violation
 from gcom.sim.checks.state import State
 from gcom.values.definition import Definition, Multicast, Netsplit

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gcom.core.effects import Answered, DeliverUnicast, GroupCallOver, OfMail, Serve, Undelivered
+from gcom.core.messages.effects import Answered, DeliverUnicast, GroupCallOver, OfMail, Serve, Undelivered
 from gcom.sim.checks.record import Record, Violation
 from gcom.values.answers import Outcome
 from gcom.values.names import Process

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcom.core.effects import Deliver, Installed
+from gcom.core.messages.effects import Deliver, Installed
 from gcom.sim.checks.record import Record, Rule, Violation, Witness
 from gcom.values.names import Process
 from gcom.values.run import Run

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gcom.core.effects import Deliver, Ended, Installed, Skip
+from gcom.core.messages.effects import Deliver, Ended, Installed, Skip
 from gcom.values.names import Process
 from gcom.values.run import Payload, Run
 from gcom.values.view import View

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from zlib import crc32
 
-from gcom.core.effects import Deliver
+from gcom.core.messages.effects import Deliver
 from gcom.sim.checks.record import Violation
 from gcom.values.definition import Definition, Multicast
 from gcom.values.names import Process

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gcom.core.effects import Deliver, Ended, Installed
+from gcom.core.messages.effects import Deliver, Ended, Installed
 from gcom.sim.checks.record import Record, Rule, Section, Span, Violation, Witness
 from gcom.values.names import Process
 

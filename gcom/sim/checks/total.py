@@ -6,7 +6,7 @@ forward (Pearce and Kelly 2006, §2: dynamic topological sort). A delivery that 
 
 from __future__ import annotations
 
-from gcom.core.effects import Deliver, Installed, Skip
+from gcom.core.messages.effects import Deliver, Installed, Skip
 from gcom.sim.checks.record import Record, Rule, Violation, Witness
 from gcom.values.names import Process
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gcom.core.detector import CUT_OFF
-from gcom.core.effects import Ended, Installed
+from gcom.core.detector.suspicion import CUT_OFF
+from gcom.core.messages.effects import Ended, Installed
 from gcom.sim.checks.record import Record, Rule, Violation, Witness
 from gcom.values.names import Process
 from gcom.values.run import Run

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gcom.core import events, frames
-from gcom.core.effects import AskRegistry, Effect
-from gcom.core.frames import Frame, Status
-from gcom.core.group import GroupMachine, Stage
-from gcom.core.requests import Claim, Entry, Refusal, Request
+from gcom.core.machine import GroupMachine, Stage
+from gcom.core.messages import events, frames
+from gcom.core.messages.effects import AskRegistry, Effect
+from gcom.core.messages.frames import Frame, Status
+from gcom.core.messages.registry import Claim, Entry, Refusal, Request
 from gcom.values.definition import Definition
 from gcom.values.view import View
 from tests.core.making import A, C, address

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from gcom.core.group import Stage
-from gcom.core.requests import Fork
+from gcom.core.machine import Stage
+from gcom.core.messages.registry import Fork
 from gcom.values import lineage
 from gcom.values.definition import Definition
 from gcom.values.names import Process

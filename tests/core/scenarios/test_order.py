@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from gcom.core import events
-from gcom.core.effects import Deliver, Effect, Installed, Skip
-from gcom.core.frames import Frame
+from gcom.core.messages import events
+from gcom.core.messages.effects import Deliver, Effect, Installed, Skip
+from gcom.core.messages.frames import Frame
 from gcom.values.definition import Definition, Multicast, Ordering
 from gcom.values.names import Process
 from tests.core.making import A, B, C, D, E

@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
-from gcom.core import frames
-from gcom.core.effects import Deliver, Skip
-from gcom.core.order_log import Orders
-from gcom.core.sequencer import Open, Unknown, Want
+from gcom.core.messages import frames
+from gcom.core.messages.effects import Deliver, Skip
+from gcom.core.ordering.order_log import Orders
+from gcom.core.ordering.sequencer import Open, Unknown, Want
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process

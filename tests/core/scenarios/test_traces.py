@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core.effects import Ended, Sent, Skip
-from gcom.core.frames import Frame
-from gcom.core.order_log import Orders
-from gcom.core.sequencer import Open, Unknown, Want
+from gcom.core.messages.effects import Ended, Sent, Skip
+from gcom.core.messages.frames import Frame
+from gcom.core.ordering.order_log import Orders
+from gcom.core.ordering.sequencer import Open, Unknown, Want
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process

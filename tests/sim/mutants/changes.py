@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gcom.core import frames
-from gcom.core.change import Out, State, ViewChange
-from gcom.core.detector import Detector
-from gcom.core.frames import NO_BALLOT, Ballot, Decision, OfChange
-from gcom.core.obtain import Obtaining
-from gcom.core.passage import Passage
-from gcom.core.proposing import Grounds
+from gcom.core.detector.suspicion import Detector
+from gcom.core.membership.consensus import Out, State, ViewChange
+from gcom.core.membership.flush import Obtaining
+from gcom.core.membership.triggers import Grounds
+from gcom.core.membership.view_change import Passage
+from gcom.core.messages import frames
+from gcom.core.messages.frames import NO_BALLOT, Ballot, Decision, OfChange
 from gcom.core.streams import Streams
 from gcom.sim.plan import LEAVER
 from gcom.values.names import Process

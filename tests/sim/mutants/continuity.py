@@ -8,22 +8,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gcom.core import frames
-from gcom.core.admission import Admission
-from gcom.core.change import ViewChange
-from gcom.core.detector import Detector
-from gcom.core.directory import Directory
-from gcom.core.entry import Entering
-from gcom.core.frames import NO_BALLOT, Decision, Keeping
+from gcom.core.detector.suspicion import Detector
+from gcom.core.directory.rows import Row
+from gcom.core.directory.table import Directory
+from gcom.core.joining.entry import Entering
+from gcom.core.joining.merge import precedence as by_size
 from gcom.core.member import Member
-from gcom.core.merging import precedence as by_size
-from gcom.core.passage import Passage
-from gcom.core.proposing import Grounds
-from gcom.core.registering import Registering, Verdict
-from gcom.core.requests import Register
-from gcom.core.rows import Row
-from gcom.core.transfer import Transfer
-from gcom.core.witness import WitnessPromised
+from gcom.core.membership.admission import Admission
+from gcom.core.membership.consensus import ViewChange
+from gcom.core.membership.registration import Registering, Verdict
+from gcom.core.membership.triggers import Grounds
+from gcom.core.membership.view_change import Passage
+from gcom.core.membership.witness import WitnessPromised
+from gcom.core.messages import frames
+from gcom.core.messages.frames import NO_BALLOT, Decision, Keeping
+from gcom.core.messages.registry import Register
+from gcom.core.state_transfer.transfer import Transfer
 from gcom.values import lineage
 from gcom.values.names import Process
 from tests.sim.mutants import aims
@@ -147,7 +147,7 @@ def the_cut_of_a_succession_is_what_its_proposer_holds(patch: Patch) -> None:
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
 def who_is_left_goes_on_in_the_same_instance(patch: Patch) -> None:
-    patch.setattr("gcom.core.proposing.successor", lambda instance, founder: instance)
+    patch.setattr("gcom.core.membership.triggers.successor", lambda instance, founder: instance)
 
 
 @mutant(reliable, dynamic, of_just(4), aim=aims.donors_die)
@@ -234,7 +234,7 @@ def a_successor_stands_below_its_predecessor(patch: Patch) -> None:
 
     patch.setattr(lineage, "precedence", below)
     patch.setattr(lineage, "descends", lambda instance, ancestor: False)
-    patch.setattr("gcom.core.registering.descends", lambda instance, ancestor: False)
+    patch.setattr("gcom.core.membership.registration.descends", lambda instance, ancestor: False)
 
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)

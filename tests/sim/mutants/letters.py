@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from gcom.core import events
-from gcom.core.calls import Calls
-from gcom.core.effects import Effect, Undelivered
-from gcom.core.letters import Inbox, Letters, Outbox
-from gcom.core.mail import Mail
-from gcom.core.witness import Record, Vote, Witness
+from gcom.core.membership.witness import Record, Vote, Witness
+from gcom.core.messages import events
+from gcom.core.messages.effects import Effect, Undelivered
+from gcom.core.unicast.channel import Inbox, Letters, Outbox
+from gcom.core.unicast.endpoint import Mail
+from gcom.core.unicast.rpc import Calls
 from gcom.sim.plan import Fault
 from gcom.values.letter import Kind, Letter
 from gcom.values.names import Process

@@ -6,17 +6,17 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from gcom.core.admission import Admission, Joiner
-from gcom.core.detector import Detector
-from gcom.core.directory import Directory
-from gcom.core.effects import Effect
-from gcom.core.farewells import Farewells
-from gcom.core.frames import Ballot, Decision
+from gcom.core.detector.suspicion import Detector
+from gcom.core.directory.rows import Row
+from gcom.core.directory.table import Directory
 from gcom.core.member import Member
-from gcom.core.passage import Passage
-from gcom.core.proposing import Grounds
-from gcom.core.requests import Claim, Entry
-from gcom.core.rows import Row
+from gcom.core.membership.admission import Admission, Joiner
+from gcom.core.membership.tombstones import Farewells
+from gcom.core.membership.triggers import Grounds
+from gcom.core.membership.view_change import Passage
+from gcom.core.messages.effects import Effect
+from gcom.core.messages.frames import Ballot, Decision
+from gcom.core.messages.registry import Claim, Entry
 from gcom.core.streams import Streams
 from gcom.sim.plan import Fault
 from gcom.sim.world import World
@@ -137,8 +137,8 @@ def a_name_is_given_to_whoever_asks(patch: Patch) -> None:
 
 @mutant(static)
 def a_static_group_starts_with_whoever_is_there(patch: Patch) -> None:
-    patch.setattr("gcom.core.proposing.is_started", lambda definition, members, before: True)
-    patch.setattr("gcom.core.arrival.is_started", lambda definition, members, before: True)
+    patch.setattr("gcom.core.membership.triggers.is_started", lambda definition, members, before: True)
+    patch.setattr("gcom.core.joining.join.is_started", lambda definition, members, before: True)
 
 
 @mutant(leaving)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from gcom.core.basic import Basic
-from gcom.core.effects import Effect, Skip
-from gcom.core.frames import Status
-from gcom.core.multicast import Phase, Range, Reliable
-from gcom.core.ordering import Fifo, NonOrdered, Up
-from gcom.core.passage import Passage
+from gcom.core.membership.view_change import Passage
+from gcom.core.messages.effects import Effect, Skip
+from gcom.core.messages.frames import Status
+from gcom.core.multicast.basic import Basic
+from gcom.core.multicast.reliable import Phase, Range, Reliable
+from gcom.core.multicast.window import Flow, OwnStream, Peer, RunStore
+from gcom.core.ordering.orders import Fifo, NonOrdered, Up
 from gcom.core.streams import Streams
-from gcom.core.window import Flow, OwnStream, Peer, RunStore
 from gcom.sim.plan import Fault
 from gcom.values import limits
 from gcom.values.names import Process
@@ -248,7 +248,7 @@ def runs_are_put_to_members_that_are_not_in_the_view_yet_and_taken(patch: Patch)
     def _receive(self: Basic, run: Run, now_ms: int) -> list[Run]:
         return receive(self, _of_view(run, self.view), now_ms)
 
-    patch.setattr("gcom.core.multicast.Multicast.open_to", open_to)
+    patch.setattr("gcom.core.multicast.reliable.Multicast.open_to", open_to)
     patch.setattr(Reliable, "_store", _store)
     patch.setattr(Basic, "receive", _receive)
 
@@ -305,19 +305,19 @@ def safe_is_delivered_at_once(patch: Patch) -> None:
         self._released[self.process] = run.last
         return [run]
 
-    patch.setattr("gcom.core.safe.Safe.receive", receive)
-    patch.setattr("gcom.core.safe.Safe.submit", submit)
-    patch.setattr("gcom.core.safe.Safe.rise", rise)
+    patch.setattr("gcom.core.multicast.safe.Safe.receive", receive)
+    patch.setattr("gcom.core.multicast.safe.Safe.submit", submit)
+    patch.setattr("gcom.core.multicast.safe.Safe.rise", rise)
 
 
 @mutant(safe, of_five, hit_by(Fault.PARTITION))
 def safe_is_delivered_on_one_ack(patch: Patch) -> None:
-    patch.setattr("gcom.core.safe.held_by_majority", lambda view, held: sorted(held.values())[-2:][0])
+    patch.setattr("gcom.core.multicast.safe.held_by_majority", lambda view, held: sorted(held.values())[-2:][0])
 
 
 @mutant(safe, of_five, hit_by(Fault.PARTITION))
 def a_receiver_takes_itself_and_the_sender_for_a_majority(patch: Patch) -> None:
-    from gcom.core.safe import Safe
+    from gcom.core.multicast.safe import Safe
 
     begin = Safe._begin
 

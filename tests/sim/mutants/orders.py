@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gcom.core.effects import Deliver, Effect, Skip
-from gcom.core.frames import Decision
-from gcom.core.order_log import OrderLog, Span
-from gcom.core.ordering import Causal, Fifo, Up
-from gcom.core.sequencer import Sequencer, SequencerAnswer, SequencerRequest, Unknown, Want, _Served
-from gcom.core.serials import Serials
+from gcom.core.messages.effects import Deliver, Effect, Skip
+from gcom.core.messages.frames import Decision
+from gcom.core.ordering.agreement import Serials
+from gcom.core.ordering.order_log import OrderLog, Span
+from gcom.core.ordering.orders import Causal, Fifo, Up
+from gcom.core.ordering.sequencer import Sequencer, SequencerAnswer, SequencerRequest, Unknown, Want, _Served
+from gcom.core.ordering.total import Total
 from gcom.core.streams import Streams
-from gcom.core.total import Total
 from gcom.sim.plan import Fault
 from gcom.values import limits
 from gcom.values.names import Process
@@ -159,7 +159,7 @@ def total_delivers_on_receipt(patch: Patch) -> None:
 
 @mutant(total, of_three)
 def trace_04_a_serial_is_delivered_before_a_majority_holds_its_order(patch: Patch) -> None:
-    patch.setattr("gcom.core.serials.held_by_majority", lambda view, held: max(held.values()))
+    patch.setattr("gcom.core.ordering.agreement.held_by_majority", lambda view, held: max(held.values()))
 
 
 @mutant(total)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gcom.core import proposing
-from gcom.core.bringing import Bringing
-from gcom.core.effects import AwaitState, Deliver, OfState, Skip, TakeState
-from gcom.core.frames import Decision, Keeping, Source, Standing, StateChunk
-from gcom.core.handover import Handed, Handover
+from gcom.core.delivery_queue import Handed, Handover
+from gcom.core.membership import triggers
+from gcom.core.messages.effects import AwaitState, Deliver, OfState, Skip, TakeState
+from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk
+from gcom.core.state_transfer.reconciliation import Bringing
+from gcom.core.state_transfer.transfer import Transfer, _Wanted
+from gcom.core.state_transfer.transfer import sources as named
 from gcom.core.streams import Streams
-from gcom.core.transfer import Transfer, _Wanted
-from gcom.core.transfer import sources as named
 from gcom.values.names import Process
 from tests.sim.mutants import aims
 from tests.sim.mutants.table import Patch, keeping, mutant, of_three, reliable
@@ -61,7 +61,7 @@ def a_joiner_reads_on_before_its_state(patch: Patch) -> None:
 
 @mutant(keeping)
 def what_the_state_covers_is_handed_over_as_well(patch: Patch) -> None:
-    patch.setattr("gcom.core.handover._since", lambda held, view: ([], held))
+    patch.setattr("gcom.core.delivery_queue._since", lambda held, view: ([], held))
 
 
 @mutant(keeping)
@@ -75,7 +75,7 @@ def one_that_waits_counts_as_one_that_has(patch: Patch) -> None:
         }
         return named(number, whole, joiners, anew)
 
-    patch.setattr(proposing, "sources", sources)
+    patch.setattr(triggers, "sources", sources)
 
 
 @mutant(keeping, of_three, aim=aims.a_donor_dies)

@@ -1,0 +1,92 @@
+"""Fields that a peer sent, checked: each of these returns what may be relied on, or raises MalformedFrame."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gcom.core.messages import frames
+from gcom.errors import MalformedFrame
+from gcom.values import limits, names
+from gcom.values.names import Process
+
+MISSED_BYTES = limits.MEMBERS_MAX // 8  # a bit a member
+_INSTANCE = re.compile(r"[0-9a-z]{1,32}(?:-[0-9]{1,6}-[0-9a-z]{1,16})?")
+
+
+def _malformed(what: str, value: object) -> MalformedFrame:
+    """An exception's text is read by people, and a peer may have sent anything."""
+    return MalformedFrame(f"{str(value)[:80]!r} is no {what}")
+
+
+def number(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= limits.NUMBER_MAX:
+        raise _malformed("number", value)
+    return value
+
+
+def flag(value: Any) -> bool:
+    if type(value) is not bool:
+        raise _malformed("flag", value)
+    return value
+
+
+def leaving(value: Any) -> str:
+    """What for, or nothing."""
+    if type(value) is not str or value not in ("", *frames.LEAVES_FOR):
+        raise _malformed("reason to leave", value)
+    return value
+
+
+def text(value: Any, length_max: int) -> str:
+    if type(value) is not str or len(value) > length_max:
+        raise MalformedFrame("a text is too long or none")
+    return value
+
+
+def instance(value: Any) -> str:
+    if type(value) is not str or not _INSTANCE.fullmatch(value):
+        raise _malformed("instance", value)
+    return value
+
+
+def process(value: Any) -> Process:
+    if not names.is_process(value):
+        raise _malformed("process", value)
+    return str(value)
+
+
+def processes(values: Any) -> tuple[Process, ...]:
+    if type(values) is not list or len(values) > limits.MEMBERS_MAX:
+        raise MalformedFrame("too many processes, or no list of them")
+    return tuple(map(process, values))
+
+
+def unheard(rows: Any) -> dict[int, int]:
+    """Who does not hear whom, as bytes: a rank, as bits those of whom it misses, and so on."""
+    size = 1 + MISSED_BYTES
+    if type(rows) is not bytes or len(rows) % size:
+        raise MalformedFrame("who does not hear whom is no ranks, each with whom it misses")
+    found = {rows[at]: int.from_bytes(rows[at + 1 : at + size]) for at in range(0, len(rows), size)}
+    if len(found) < len(rows) // size or any(
+        one >= limits.MEMBERS_MAX or others >> one & 1 for one, others in found.items()
+    ):
+        raise MalformedFrame("a rank twice or beyond the largest view, or who does not hear itself")
+    return found
+
+
+def stream(value: Any) -> Process:
+    """A sender, or the order's log."""
+    return frames.ORDER if value == frames.ORDER else process(value)
+
+
+def streams(values: Any) -> dict[Process, int]:
+    if type(values) is not dict or len(values) > 2 * limits.MEMBERS_MAX:
+        raise MalformedFrame("too many streams, or no table of them")
+    return {stream(who): number(count) for who, count in values.items()}
+
+
+def counts(values: Any) -> dict[Process, int]:
+    if type(values) is not dict or len(values) > 2 * limits.MEMBERS_MAX:
+        raise MalformedFrame("too many counts, or no table of them")
+    return {process(who): number(count) for who, count in values.items()}

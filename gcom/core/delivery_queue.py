@@ -1,0 +1,99 @@
+"""What waits for one application, in the order in which it is to be handed over; pure, and the same in every driver.
+
+It is closed while the application's state is on its way: what the core delivers in the meantime is held.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Generic, TypeVar
+
+from gcom.core.messages.effects import (
+    AwaitState,
+    Deliver,
+    DeliverUnicast,
+    Installed,
+    MergeState,
+    Quorum,
+    SetState,
+    Settled,
+    Skip,
+    StateLost,
+    Suspected,
+    TakeState,
+    Undelivered,
+)
+
+Handed = (
+    Deliver
+    | Skip
+    | Installed
+    | Quorum
+    | Settled
+    | Suspected
+    | DeliverUnicast
+    | Undelivered
+    | TakeState
+    | SetState
+    | StateLost
+    | MergeState
+)
+_COVERED = Deliver | Skip | Installed | Quorum | Suspected | MergeState  # by a state of a later barrier
+Own = TypeVar("Own")  # what a driver adds
+
+
+class Handover(Generic[Own]):
+    """The application reads `arrivals` from the left. What is new goes to `tail`, the same while it is open.
+
+    It has no bound of its own: credit bounds the deliveries, the driver counts the rest.
+    """
+
+    def __init__(self) -> None:
+        self.arrivals: deque[Handed | Own] = deque()
+        self.tail = self.arrivals
+
+    @property
+    def is_open(self) -> bool:
+        return self.tail is self.arrivals
+
+    def put(self, effect: Handed | AwaitState) -> list[Deliver | Skip]:
+        """Take what is to be handed over; returns what will not be, for the state covers it: it counts as read."""
+        covered: list[Deliver | Skip] = []
+        match effect:
+            case AwaitState():
+                self.tail = deque()
+            case SetState(view) | StateLost(view):
+                held = list(self.tail) if not self.is_open else []
+                covered, kept = _since(held, view)
+                self._open()
+                self.arrivals.append(effect)
+                self.arrivals.extend(kept)
+            case _:
+                self.tail.append(effect)
+        return covered
+
+    def tell(self, own: Own) -> None:
+        """The driver's own, which waits for no state."""
+        self.arrivals.append(own)
+
+    def end(self, own: Own) -> None:
+        """The last of a stay: without its state the application could make nothing of what is held."""
+        self._open()
+        self.arrivals.append(own)
+
+    def shut(self) -> None:
+        """Hand over nothing more but the end."""
+        self.arrivals.clear()
+        self.tail = deque()
+
+    def _open(self) -> None:
+        self.tail = self.arrivals
+
+
+def _since(held: list[Handed | Own], view: int) -> tuple[list[Deliver | Skip], list[Handed | Own]]:
+    """What comes before the barrier of a view, and all else: unicasts are no part of the state."""
+    barriers = [place for place, it in enumerate(held) if isinstance(it, Installed) and it.view.number >= view]
+    barrier = barriers[0] if barriers else len(held)
+    covered = [it for it in held[:barrier] if isinstance(it, Deliver | Skip)]
+    kept = [it for it in held[:barrier] if not isinstance(it, _COVERED)]
+    return covered, [*held[barrier : barrier + 1], *kept, *held[barrier + 1 :]]

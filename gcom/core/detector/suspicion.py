@@ -1,0 +1,367 @@
+"""Who is suspected, and why (Chandra and Toueg 1996: an eventually accurate detector; memberlist's Lifeguard).
+
+Evidence is a refused connection after one redial, a node that says it does not know the process, or silence. None of
+these is *proof*, which only a member's own kernel or node gives (docs/protocols/continuity.md). A suspicion is never an
+expulsion by itself: it makes the oldest member that is not suspected propose a view change, which needs a quorum. A
+suspicion is taken back when the process is heard again; once this process has promised to a change, only if too few for
+a quorum are left unsuspected.
+
+The time that this process itself did not run counts against nobody: a timer that fires late moves every deadline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from gcom.core.detector.adaptive_timeout import Meaning, Silence
+from gcom.core.detector.connectivity import Misses, as_bits
+from gcom.core.quorum import is_quorum
+from gcom.values import limits
+from gcom.values.definition import TieBreaker
+from gcom.values.names import Process
+from gcom.values.view import View
+
+CUT_OFF = "cut off"  # the reason of a suspicion that others contradict
+VOUCH_MS = 3 * limits.HEARTBEAT_MS  # who was heard within this time is vouched for
+
+
+class Trust(Enum):
+    """How this process stands with a peer."""
+
+    HEARD = "heard"  # it says something often enough
+    ASKED = "asked"  # silent for longer than it may: others were asked whether they hear it
+    SUSPECTED = "suspected"  # for a reason; until it is heard, or for good once this process has promised
+
+
+# Every state and what may follow it.
+TRUSTS: dict[Trust, tuple[Trust, ...]] = {
+    Trust.HEARD: (Trust.HEARD, Trust.ASKED, Trust.SUSPECTED),
+    Trust.ASKED: (Trust.HEARD, Trust.ASKED, Trust.SUSPECTED),
+    Trust.SUSPECTED: (Trust.HEARD,),
+}
+
+
+@dataclass(slots=True)
+class _Watch:
+    silence: Silence
+    trust: Trust = Trust.HEARD
+    spoke_ms: int = -1  # when it was last heard, as it was
+    failures: int = 0  # refused connections in a row
+    unanswered_ms: int | None = None  # since when it is heard, but answers no call
+    deaf: bool = False  # suspected for that
+    suspects: frozenset[Process] = frozenset()  # whom it suspects, by its last status
+    unheard: Misses = field(default_factory=dict)  # who does not hear whom, by its last status
+    reason: str = ""  # why it is suspected; empty while it is not
+    mended: bool = False  # why it is suspected is over, and only a promise keeps the suspicion
+    absent: bool = False  # nobody listens at its address, or whoever does knows nothing of it: no proof
+    proof: str = ""  # that it will never vote again, once there is one
+
+    def become(self, trust: Trust, reason: str = "") -> None:
+        assert trust in TRUSTS[self.trust], f"{self.trust} to {trust}"
+        assert bool(reason) == (trust is Trust.SUSPECTED), "a suspicion has a reason, and nothing else has"
+        self.trust, self.reason, self.mended = trust, reason, False
+
+    @property
+    def missed(self) -> bool:
+        """Whether it is suspected, and still for cause."""
+        return self.trust is Trust.SUSPECTED and not self.mended
+
+
+class Detector:
+    """Watches the other members of the view."""
+
+    def __init__(self, process: Process, tie_breaker: TieBreaker = TieBreaker.LEADER) -> None:
+        self._process = process
+        self._tie_breaker = tie_breaker
+        self._view: View | None = None
+        self._watched: dict[Process, _Watch] = {}
+        self.suspects: dict[Process, str] = {}  # whom this process suspects, and why
+        self._ticked_ms: int | None = None
+        self._lag_ms = 0  # how late this process ran lately
+        self.sticky = False  # promised to a change: a suspicion stays until the next view
+
+    def install(self, view: View, now_ms: int) -> None:
+        """Watch the members of `view`; what was known of those who stay is kept, suspicions too."""
+        others = [member for member in view.members if member != self._process]
+        self._watched = {peer: self._watched.get(peer) or _Watch(Silence(now_ms)) for peer in others}
+        self._view = view
+        self.sticky = False
+        self._review()
+        if self._ticked_ms is None:
+            self._ticked_ms = now_ms
+
+    def heard(self, peer: Process, now_ms: int, suspects: Iterable[Process], unheard: Misses | None = None) -> None:
+        """Something came from a peer."""
+        watch = self._watched.get(peer)
+        if watch:
+            watch.silence.heard(now_ms)
+            watch.spoke_ms, watch.unheard = now_ms, unheard or {}
+            watch.failures, watch.suspects, watch.absent = 0, frozenset(suspects), False
+            if watch.proof:
+                return  # a call of before its death came late
+            if watch.reason != "stuck" and not watch.deaf:
+                self._forgive(watch)
+
+    def caught_up(self, peer: Process) -> None:
+        """A peer has installed the view: hearing it alone would not end that suspicion."""
+        watch = self._watched.get(peer)
+        if watch and watch.reason == "stuck":
+            self._forgive(watch)
+
+    def _forgive(self, watch: _Watch) -> None:
+        """Take a suspicion back, where that is possible; its cause is over either way."""
+        if watch.trust is Trust.HEARD or watch.proof:
+            return
+        if self._may_forgive:
+            watch.become(Trust.HEARD)
+            self._review()
+        watch.mended = watch.trust is Trust.SUSPECTED
+
+    @property
+    def _may_forgive(self) -> bool:
+        """Whether a suspicion may be taken back: after a promise, only where too few for a quorum are left.
+
+        1. Of A, B and C, C dies and B is paused; A has promised and suspects both. 2. B runs again and answers, or
+        installs the view at last. 3. If A's suspicion stayed, A would wait for a quorum that it does not count, and B
+        for A's change: for ever.
+        """
+        return not self.sticky or not self._leaves_quorum
+
+    @property
+    def _leaves_quorum(self) -> bool:
+        """Whether those whom this process does not suspect are a quorum."""
+        assert self._view is not None, "only a member watches"
+        return self._is_quorum(set(self._view.members) - set(self.suspects))
+
+    def answered(self, peer: Process) -> None:
+        """A call to a peer was answered."""
+        watch = self._watched.get(peer)
+        if watch:
+            watch.unanswered_ms = None
+            if watch.deaf:
+                watch.deaf = False
+                self._forgive(watch)
+
+    def failed(self, peer: Process, refused: bool, now_ms: int) -> bool:
+        """A call failed; whether the peer became suspected. One refusal is redialled, since it may be a restart."""
+        watch = self._watched.get(peer)
+        if watch is None:
+            return False
+        if not self._hears(peer, now_ms, VOUCH_MS):
+            watch.unanswered_ms = None
+        elif watch.unanswered_ms is None:
+            watch.unanswered_ms = now_ms
+        if not refused:
+            return False
+        watch.failures += 1
+        return watch.failures > 1 and self.gone(peer, "refused")
+
+    def gone(self, peer: Process, reason: str) -> bool:
+        """Nobody listens where a peer was, or whoever does knows nothing of it; whether it became suspected."""
+        watch = self._watched.get(peer)
+        if watch:
+            watch.absent, watch.mended = True, False
+        return self.suspect(peer, reason)
+
+    def proven(self, peer: Process, proof: str) -> bool:
+        """There is proof that a peer will never vote again; whether it became suspected."""
+        watch = self._watched.get(peer)
+        if watch:
+            watch.proof = watch.proof or proof
+        return self.gone(peer, proof)
+
+    @property
+    def dead(self) -> dict[Process, str]:
+        """Who will never vote again, each by its proof; silence, a mute port or a reset is none."""
+        return {peer: watch.proof for peer, watch in self._watched.items() if watch.proof}
+
+    def suspect(self, peer: Process, reason: str) -> bool:
+        """Suspect a peer; whether that is new."""
+        watch = self._watched.get(peer)
+        if watch is None or watch.trust is Trust.SUSPECTED:
+            return False
+        watch.become(Trust.SUSPECTED, reason)
+        self._review()
+        return True
+
+    def _review(self) -> None:
+        """Keep whom it suspects: that is asked for at every step, and changes seldom."""
+        self.suspects = {peer: watch.reason for peer, watch in self._watched.items() if watch.trust is Trust.SUSPECTED}
+
+    def tick(self, now_ms: int) -> tuple[list[Process], dict[Process, tuple[Process, ...]]]:
+        """Whom silence makes suspected now; and who is to be asked whether it hears which others."""
+        self._forgive_own_lag(now_ms)
+        suspected: list[Process] = []
+        quiet: list[Process] = []
+        for peer, watch in self._watched.items():
+            if self._is_deaf(watch, now_ms) and self.suspect(peer, CUT_OFF):
+                watch.deaf = True
+                suspected.append(peer)
+            if not watch.silence.is_long(now_ms, self._lag_ms):
+                continue
+            if watch.trust is Trust.SUSPECTED:
+                watch.mended = watch.mended and watch.reason == "stuck"  # its link fails again
+                continue
+            meaning = watch.silence.meaning(now_ms, can_ask=bool(self._helpers(peer, now_ms)))
+            reason = CUT_OFF if watch.silence.is_vouched(now_ms) else "silence"
+            if meaning is Meaning.SILENT and self.suspect(peer, reason):
+                suspected.append(peer)
+            elif meaning is Meaning.ASK:
+                watch.become(Trust.ASKED)
+                quiet.append(peer)
+        asked: dict[Process, tuple[Process, ...]] = {}
+        for peer in quiet:
+            for helper in self._helpers(peer, now_ms)[: limits.PROBE_HELPERS]:
+                asked[helper] = (*asked.get(helper, ()), peer)
+        return suspected, asked
+
+    def _is_deaf(self, watch: _Watch, now_ms: int) -> bool:
+        """Whether no call reaches a peer that is heard, and that does not know it: it alone can open a connection."""
+        since_ms = watch.unanswered_ms
+        late = since_ms is not None and now_ms - since_ms >= limits.SILENCE_MAX_MS
+        return late and self._process not in watch.suspects
+
+    def _helpers(self, quiet: Process, now_ms: int) -> list[Process]:
+        """Who can be asked about a peer: those who are well heard, the next in rank after this process first."""
+        assert self._view is not None, "only a member watches"
+        rank = self._view.rank(self._process)
+        order = (*self._view.members[rank + 1 :], *self._view.members[:rank])
+        return [peer for peer in order if peer != quiet and self._hears(peer, now_ms, 2 * limits.HEARTBEAT_MS)]
+
+    def _hears(self, peer: Process, now_ms: int, within_ms: int) -> bool:
+        watch = self._watched.get(peer)
+        return watch is not None and watch.trust is not Trust.SUSPECTED and now_ms - watch.silence.heard_ms < within_ms
+
+    def vouches_for(self, peers: tuple[Process, ...], now_ms: int) -> tuple[Process, ...]:
+        """Of these, whom this process hears."""
+        return tuple(peer for peer in peers if self._hears(peer, now_ms, VOUCH_MS))
+
+    def vouched(self, peers: tuple[Process, ...], now_ms: int) -> None:
+        """A member hears these."""
+        for peer in peers:
+            if peer in self._watched:
+                self._watched[peer].silence.vouched(now_ms)
+
+    def _forgive_own_lag(self, now_ms: int) -> None:
+        """Ticks are due every half a heartbeat; one that is much too late says that this process did not run."""
+        since_ms = now_ms - self._ticked_ms if self._ticked_ms is not None else 0
+        self._ticked_ms = now_ms
+        late_ms = min(since_ms - limits.HEARTBEAT_MS // 2, limits.SILENCE_MS)
+        self._lag_ms = max(late_ms, self._lag_ms * 7 // 8)
+        if since_ms > limits.HEARTBEAT_MS + limits.LAG_MS:
+            for watch in self._watched.values():
+                watch.silence.forgive(since_ms - limits.HEARTBEAT_MS, now_ms)
+                watch.unanswered_ms = None
+
+    def contested(self, peer: Process) -> bool:
+        """Whether this process suspects a peer that others heard and that some member does not suspect.
+
+        1. A, B and C suspect D, each while another vouches for it. 2. D dies. 3. Did each go on to believe that others
+        hear D, each would take itself for the one with the bad link, and nobody would propose a view without D.
+        """
+        if self._watched[peer].reason != CUT_OFF or self.by_quorum(peer):
+            return False
+        return any(not watch.reason and peer not in watch.suspects for watch in self._watched.values())
+
+    def unheard(self, now_ms: int) -> dict[int, int]:
+        """Who does not hear whom now: this process at all; and others, though it hears both, or is the second.
+
+        Not whom they suspect: who has promised to a change keeps its suspicions, and they may be of a split that is
+        over.
+        """
+        present = self._present(now_ms)
+        near = self._as_bits([self._process, *present])
+        found = {self._rank(peer): self._watched[peer].unheard.get(self._rank(peer), 0) & near for peer in present}
+        found[self._rank(self._process)] = self._as_bits(peer for peer, watch in self._watched.items() if watch.missed)
+        return {one: others for one, others in found.items() if others}
+
+    def contradicted(self, now_ms: int) -> dict[int, int]:
+        """Who does not hear whom now, though this process hears both, or is one of the two, or such a one says so.
+
+        What others know at first hand counts, since this process may not hear who misses somebody. What they know from
+        others does not, or it would go round for ever. Whom a quorum suspects is in no conflict: it goes anyway.
+        """
+        missed = self._as_bits(peer for peer, watch in self._watched.items() if watch.missed and self.contested(peer))
+        found = self.unheard(now_ms) | {self._rank(self._process): missed}
+        for peer in self._present(now_ms):
+            for one, others in self._watched[peer].unheard.items():
+                if one == self._rank(peer):
+                    others &= missed  # whom others hear, and neither of the two
+                found[one] = found.get(one, 0) | others
+        out = self._as_bits(self.accused)
+        return {one: others & ~out for one, others in found.items() if others & ~out and not out >> one & 1}
+
+    def _rank(self, who: Process) -> int:
+        assert self._view is not None, "only a member watches"
+        return self._view.rank(who)
+
+    def _as_bits(self, members: Iterable[Process]) -> int:
+        return as_bits(map(self._rank, members))
+
+    def _present(self, now_ms: int) -> list[Process]:
+        """Whom this process hears now, be it suspected by a promise."""
+        return [
+            peer
+            for peer, watch in self._watched.items()
+            if not watch.missed and now_ms - watch.silence.heard_ms < VOUCH_MS
+        ]
+
+    @property
+    def alone(self) -> bool:
+        """Whether too few for a quorum are left, and nobody listens where the others were."""
+        assert self._view is not None, "only a member asks"
+        absent = {peer for peer, watch in self._watched.items() if watch.absent}
+        present = set(self._view.members) - absent
+        return not self._is_quorum(present, witness=True) and absent.issuperset(self.suspects)
+
+    @property
+    def accused(self) -> list[Process]:
+        """Whom a quorum suspects, though this process may not; by rank."""
+        assert self._view is not None, "only a member asks"
+        named = {*self.suspects}.union(*(watch.suspects for watch in self._watched.values()))
+        return [member for member in self._view.members if member in named and self.by_quorum(member)] if named else []
+
+    def by_quorum(self, who: Process, witness: bool = False) -> bool:
+        """Whether a quorum of the view suspects `who`; with the `witness`, if that may vote with them."""
+        accusers = {peer for peer, watch in self._watched.items() if who in watch.suspects}
+        if self.suspected(who):
+            accusers.add(self._process)
+        return bool(accusers) and self._is_quorum(accusers, witness)
+
+    def _is_quorum(self, present: set[Process], witness: bool = False) -> bool:
+        assert self._view is not None, "only a member asks"
+        return is_quorum(self._view, present, self._tie_breaker, witness)
+
+    def suspected(self, who: Process) -> bool:
+        watch = self._watched.get(who)
+        return watch is not None and watch.trust is Trust.SUSPECTED
+
+    def spoke_ms(self, peer: Process) -> int:
+        """When the peer was last heard."""
+        return self._watched[peer].spoke_ms
+
+    def hears_quorum(self, now_ms: int) -> bool:
+        """Whether a quorum of the view, this process included, was heard just now."""
+        heard = {peer for peer in self._watched if self._hears(peer, now_ms, VOUCH_MS)}
+        return self._is_quorum(heard | {self._process})
+
+    def heard_quorum(self, now_ms: int, patient: bool = False) -> bool:
+        """Whether a quorum of the view, this process included, was heard within DETACH_MS.
+
+        Half of the view is one if the registry votes with it: who is `patient` has until TIE_MS to find out whom it
+        goes on without, and to ask. Where more silence than that is usual, nobody is given up for it before it is
+        suspected.
+        """
+        near, lately = (self._heard_within(ms, now_ms) for ms in (limits.DETACH_MS, limits.TIE_MS))
+        return self._is_quorum(near) or (patient and self._is_quorum(near, witness=True) and self._is_quorum(lately))
+
+    def _heard_within(self, within_ms: int, now_ms: int) -> set[Process]:
+        grace_ms = limits.DETACH_MS - limits.SILENCE_MS
+        return {self._process} | {
+            peer
+            for peer, watch in self._watched.items()
+            if not watch.proof
+            and now_ms - watch.silence.heard_ms < max(within_ms, watch.silence.limit_ms(self._lag_ms) + grace_ms)
+        }

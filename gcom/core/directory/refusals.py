@@ -1,0 +1,37 @@
+"""Why the registry's table refuses a request, in words that say what to do next."""
+
+from __future__ import annotations
+
+from gcom.core.directory.rows import Row
+from gcom.core.messages.registry import Refusal
+from gcom.values.definition import Definition
+
+NO_WITNESS = Refusal(
+    "Unavailable",
+    "this registry keeps nothing on a disk, so it cannot be the tie-breaker of a group: start it with --data FOLDER",
+)
+
+
+def unknown(group: str) -> Refusal:
+    text = f"there is no group {group!r} here: create it (gcom create {group}), or see what there is (gcom groups)"
+    return Refusal("UnknownGroup", text)
+
+
+def other_definition(row: Row, wanted: Definition) -> Refusal:
+    return Refusal(
+        "GroupExists",
+        f"group {wanted.group!r} exists with another definition: {row.definition.differences(wanted)}; "
+        "use that definition, or another name",
+    )
+
+
+def stale(row: Row, advice: str) -> Refusal:
+    present = f"instance {row.instance} in view {row.number} with {members(row)}"
+    return Refusal("Stale", f"group {row.definition.group!r} is {present}, {advice}")
+
+
+def members(row: Row) -> str:
+    """In words, shortened: a refusal is read by people."""
+    members = row.view.names if row.view else ()
+    shown = ", ".join(members[:5]) + (", ..." if len(members) > 5 else "")
+    return f"{len(members)} member{'' if len(members) == 1 else 's'} ({shown})" if members else "no members"

@@ -1,0 +1,107 @@
+"""One entry of the registry's table, and where it is kept (gcom/core/directory/table.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from gcom.values import limits
+from gcom.values.definition import Definition
+from gcom.values.names import Address, Process
+from gcom.values.view import View
+
+Seats = tuple[tuple[Process, Address], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One life of an entry; replaced whole, never changed in part. Without a view nobody has joined.
+
+    `noted` may be in view `noted_view`; `older` have registered an older view, or an instance that stands below.
+    """
+
+    definition: Definition
+    instance: str
+    view: View | None = None
+    renewed_ms: int | None = None  # by one that hears a quorum
+    heard_ms: int | None = None  # of anybody, detached or not
+    forked_ms: int | None = None  # when an operator ordered a fork
+    after: tuple[str, int] = ("", 0)  # the instance and view that this one follows
+    noted: Seats = ()
+    noted_view: int = 0
+    older: Seats = ()
+    forgot: bool = False  # learned from a member: nothing is known of what was noted before
+
+    @property
+    def number(self) -> int:
+        return self.view.number if self.view else 0
+
+    @property
+    def known(self) -> dict[Process, Address]:
+        """All who may have the name, and where."""
+        members = dict(zip(self.view.members, self.view.addresses, strict=True)) if self.view else {}
+        return dict(self.older) | dict(self.noted) | members
+
+    def later(self, view: int) -> dict[Process, Address]:
+        """All who may be in a later view than this one."""
+        members = zip(self.view.members, self.view.addresses, strict=True) if self.view and self.number > view else ()
+        return (dict(self.noted) if self.noted_view > view else {}) | dict(members)
+
+    @property
+    def durable(self) -> tuple[object, ...]:
+        """What is worth a write: a lease is not."""
+        seats = (self.noted, self.noted_view, self.older)
+        return (self.definition, self.instance, self.view, self.after, *seats, self.forgot)
+
+    def alive(self, running_ms: int) -> bool:
+        """Whether its lease runs."""
+        return self.renewed_ms is not None and self.view is not None and running_ms - self.renewed_ms < limits.LEASE_MS
+
+    def heard(self, running_ms: int) -> bool:
+        """Whether some member registers, be it detached."""
+        return self.heard_ms is not None and self.view is not None and running_ms - self.heard_ms < limits.LEASE_MS
+
+    def forked(self, running_ms: int) -> bool:
+        """Whether an operator's order is in force."""
+        return self.forked_ms is not None and running_ms - self.forked_ms < limits.FORK_MS
+
+    def freed(self, running_ms: int) -> bool:
+        """Whether an operator's order has been in force for so long that nobody is left to go on by it."""
+        return self.forked(running_ms) and running_ms - (self.forked_ms or 0) >= limits.FREE_MS
+
+    def with_seats(self, seats: Iterable[tuple[Process, Address]]) -> Row:
+        """Remember these, too; the oldest give way at the bound."""
+        members = self.view.members if self.view else ()
+        older = dict(self.older) | {who: at for who, at in seats if who not in members}
+        return replace(self, older=tuple(older.items())[-limits.SEATS_MAX :])
+
+
+@dataclass(frozen=True, slots=True)
+class Dissolved:
+    """All members of an instance have left it, the last one out of this view."""
+
+    group: str
+    instance: str
+    view: int
+
+
+class Store:
+    """Where rows outlive the registry; this one keeps nothing. A write is durable when the method returns."""
+
+    def rows(self) -> Iterable[Row]:
+        return ()
+
+    def dissolved(self) -> Iterable[Dissolved]:
+        return ()
+
+    def save(self, row: Row) -> None:
+        """Keep a row in place of the name's earlier one."""
+
+    def drop(self, group: str) -> None:
+        """Forget a name's row."""
+
+    def bury(self, gone: Dissolved) -> None:
+        """Keep that all have left."""
+
+    def forget(self, group: str) -> None:
+        """Keep no more that all have left."""

@@ -1,0 +1,410 @@
+"""The registry's table of groups: a pure machine (DESIGN 10, 11; GCom 2009 §4.1.10, §7.2, §7.5).
+
+The group is the truth and this table follows it: members register their instance and view, the leader every RENEW_MS,
+whoever is detached as well. Every write is a compare-and-set on (instance, view): a stale one is refused and told.
+
+An entry is *empty* (view 0: nobody in it), *alive* (a member that hears a quorum has renewed its lease) or *doubted*.
+Doubted is not dead: its members may be detached, or the registry may be what was cut off. So a name is given away only
+where nobody is known to have it: no member of the latest view, nobody noted for the next, nobody registered in an
+older one, that is not proven dead (docs/protocols/continuity.md). A registry that starts, or was itself paused, knows
+too little for that, and waits until all had the time to register.
+
+Of two instances of one name the one that stands above is the group, and the other's members are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import assert_never
+
+from gcom.core.directory.refusals import NO_WITNESS, members, other_definition, stale, unknown
+from gcom.core.directory.rows import Dissolved, Row, Store
+from gcom.core.joining.merge import precedence as by_size
+from gcom.core.membership.witness import (
+    Witness,
+    WitnessAccept,
+    WitnessDecided,
+    WitnessPrepare,
+    WitnessPromised,
+    WitnessRequest,
+)
+from gcom.core.messages.registry import (
+    Answer,
+    Claim,
+    Create,
+    Done,
+    Entries,
+    Entry,
+    Fork,
+    ListGroups,
+    Lookup,
+    Note,
+    Refusal,
+    Register,
+    Remove,
+    Request,
+    Unregister,
+)
+from gcom.values import limits, lineage, names
+from gcom.values.definition import Definition, Netsplit, TieBreaker
+from gcom.values.view import View
+
+# What the entries of one answer may weigh, roughly in bytes, so that the answer fits a frame.
+PAGE_BYTES = limits.FRAME_BYTES_MAX // 2
+
+
+class Directory:
+    """The table. `mint` gives an instance id that was never given before.
+
+    `witness` keeps its votes, and those of ties only where they are `durable`. `store` has what was known before, and
+    keeps what changes; for `grace_ms` of running time no name is given away.
+    """
+
+    def __init__(
+        self,
+        mint: Callable[[], str],
+        witness: Witness | None = None,
+        store: Store | None = None,
+        durable: bool = True,
+        grace_ms: int = 0,
+    ) -> None:
+        self._mint = mint
+        self._ties = witness if durable else None
+        self._witness = witness or Witness((), lambda record: None)
+        self._store = store or Store()
+        self._rows = {row.definition.group: row for row in self._store.rows()}
+        self._dissolved = {it.group: it for it in self._store.dissolved()}
+        self._heard_ms: int | None = None  # the driver's time at the last step
+        self._running_ms = 0  # leases count the time that this registry itself ran
+        self._grace_until_ms = grace_ms
+
+    # time
+
+    def tick(self, now_ms: int) -> None:
+        """Let time pass; a driver calls this every TICK_MS. A longer step is a pause of the registry's own.
+
+        1. The registry is stopped, and a group's leader cannot renew. 2. It runs on, and a claim is the first thing
+        that it reads. If the pause counted, the lease would be over, and a living group's name given away.
+        """
+        passed_ms = 0 if self._heard_ms is None else max(0, now_ms - self._heard_ms)
+        self._heard_ms = now_ms
+        self._running_ms += min(passed_ms, 2 * limits.TICK_MS)
+        if passed_ms > 2 * limits.TICK_MS + limits.LAG_MS:
+            self._grace_until_ms = max(self._grace_until_ms, self._running_ms + 2 * limits.RENEW_MS)
+
+    @property
+    def grace_ms(self) -> int:
+        """For how much longer it gives no name away."""
+        return max(0, self._grace_until_ms - self._running_ms)
+
+    @property
+    def starting(self) -> bool:
+        """Whether it gives no name away yet."""
+        return self.grace_ms > 0
+
+    # requests
+
+    def ask(self, request: Request, now_ms: int) -> Answer:
+        """Carry out one request, whole or not at all. `now_ms` never goes back."""
+        self.tick(now_ms)
+        match request:
+            case Create():
+                return self._on_create(request)
+            case Lookup():
+                return self._on_lookup(request)
+            case ListGroups():
+                return self._on_list(request)
+            case Claim():
+                return self._on_claim(request)
+            case Register():
+                return self._on_register(request)
+            case Note():
+                return self._on_note(request)
+            case Unregister():
+                return self._on_unregister(request)
+            case Remove():
+                return self._on_remove(request)
+            case Fork():
+                return self._on_fork(request)
+            case WitnessPrepare() | WitnessAccept():
+                return self._on_vote(request)
+            case _:
+                assert_never(request)
+
+    def _on_create(self, request: Create) -> Answer:
+        wanted = request.definition
+        row = self._rows.get(wanted.group)
+        if row is None and wanted.tie_breaker is TieBreaker.REGISTRY and self._ties is None:
+            return NO_WITNESS
+        if row is None:
+            return self._unready(wanted.group) or self._full(wanted.group) or self._found(wanted)
+        if row.definition != wanted:
+            return other_definition(row, wanted)
+        return self._entry(row)
+
+    def _found(self, wanted: Definition) -> Entry:
+        """An empty group; of a name that all have left it says so: it follows that instance, though nothing of it."""
+        before, minted = self._dissolved.get(wanted.group), self._mint()
+        if before is None:
+            return self._put(Row(wanted, minted))
+        instance = lineage.successor(before.instance, minted[-8:])
+        return self._put(Row(wanted, instance, after=(before.instance, before.view)))
+
+    def _on_lookup(self, request: Lookup) -> Answer:
+        row = self._rows.get(request.group)
+        over = self._ended(request.group, request.former)
+        if over or row is None:
+            return over or self._unready(request.group) or unknown(request.group)
+        return self._entry(row)
+
+    def _on_list(self, request: ListGroups) -> Answer:
+        later = sorted(name for name in self._rows if name > request.after)
+        page: list[Entry] = []
+        weight = 0
+        for name in later:
+            entry = self._entry(self._rows[name])
+            weight += _weight(entry)
+            if page and weight > PAGE_BYTES:
+                break
+            page.append(entry)
+        return Entries(tuple(page), more=len(page) < len(later))
+
+    def _on_claim(self, request: Claim) -> Answer:
+        row = self._rows.get(request.group)
+        if row is None:
+            return unknown(request.group)
+        if row.view and row.number == 1 and row.view.members == (request.process,):
+            return self._entry(row)  # asked again, because our answer was lost; a process id has one owner
+        refusal = self._unclaimable(row, request)
+        if refusal:
+            return refusal
+        view = View(1, (request.process,), (request.address,))
+        if row.view is None:
+            return self._put(replace(row, view=view, renewed_ms=self._running_ms))
+        instance = lineage.successor(row.instance, request.process.partition("#")[2])
+        after = (row.instance, row.number)
+        return self._put(Row(row.definition, instance, view, self._running_ms, after=after))
+
+    def _unclaimable(self, row: Row, request: Claim) -> Refusal | None:
+        group, name = row.definition.group, names.name_of(request.process)
+        if row.definition.static and name not in row.definition.static:
+            invited = ", ".join(row.definition.static)
+            return Refusal("NotInvited", f"{name!r} is not in the static group {group!r}: its members are {invited}")
+        if (row.instance, row.number) != (request.instance, request.view):
+            return stale(row, f"not instance {request.instance} in view {request.view}: look it up again")
+        if row.view is None:
+            return self._unready(group)
+        if row.alive(self._running_ms):
+            return stale(row, "and its lease runs: ask its members, or look it up again later")
+        if row.freed(self._running_ms):  # what is left of it had its time to go on
+            return None
+        if not row.known.keys() <= set(request.gone):
+            waits = ", ".join(sorted(row.known.keys() - set(request.gone))[:5])
+            return stale(row, f"and {waits} may have it: its name is free when all of these are dead, or have left")
+        return self._unready(group)
+
+    def _on_register(self, request: Register) -> Answer:
+        """The group is the truth: what a member says stands, unless the entry proves it stale."""
+        group = request.definition.group
+        row = self._rows.get(group)
+        if row is None:
+            return self._ended(group, request.instance) or self._full(group) or self._put(self._learned(request))
+        in_doubt = row.view is None or not (row.alive(self._running_ms) or request.detached)
+        if row.definition != request.definition and in_doubt:
+            return self._put(self._learned(request).with_seats(row.known.items()))
+        if row.definition != request.definition:
+            return other_definition(row, request.definition)
+        if row.instance != request.instance:
+            return self._on_rival(row, request)
+        decided = self._witness.decided(request.instance, request.view.number)
+        if decided and decided.decision.succession:  # this registry ended between its vote and its table
+            self._succeed(row, decided)
+        return decided or self._on_renewal(row, request)
+
+    def _learned(self, request: Register, forgot: bool = True) -> Row:
+        """A row for an instance of which this registry knows no more than what it is told now."""
+        renewed_ms = None if request.detached else self._running_ms
+        where = (request.definition, request.instance, request.view)
+        return Row(*where, renewed_ms, self._running_ms, forgot=forgot)
+
+    def _on_renewal(self, row: Row, request: Register) -> Answer:
+        number = request.view.number
+        if row.view and number == row.number and row.view.members != request.view.members:
+            return stale(row, "and a view is decided once: look it up again")
+        row = replace(row, heard_ms=self._running_ms)
+        if number < row.number:
+            return self._put(row.with_seats([(request.process, request.view.address(request.process))]))
+        noted = row.noted if number < row.noted_view else ()
+        renewed = row if request.detached else replace(row, renewed_ms=self._running_ms, forked_ms=None)
+        return self._put(replace(renewed, view=request.view, noted=noted))
+
+    def _on_rival(self, row: Row, request: Register) -> Answer:
+        """Another instance of the name registers.
+
+        A group and a registry that forgot it meet again so: 1. the registry starts, empty. 2. Somebody creates the
+        name. 3. The group's leader registers. Nobody is in the entry, so nobody is cut off. Of two that are alive one
+        stands above, whichever came first. A detached one displaces none that is in service, and is remembered.
+        """
+        over = self._witness.decided(request.instance, request.view.number) or self._ended(
+            request.definition.group, request.instance
+        )
+        if over:
+            return over
+        if row.view is None:
+            return self._put(self._learned(request))
+        alive = row.alive(self._running_ms)
+        if self._stands_above(request, row) and not (request.detached and alive):
+            others = row.known if request.definition.netsplit is Netsplit.PRIMARY else {}
+            return self._put(self._learned(request).with_seats(others.items()))
+        if request.definition.netsplit is Netsplit.PARTITIONABLE:
+            return self._entry(row) if alive else self._put(self._learned(request))
+        here = zip(request.view.members, request.view.addresses, strict=True)
+        descends = lineage.descends(row.instance, request.instance)
+        return self._put(row if descends else row.with_seats(here))
+
+    def _stands_above(self, request: Register, row: Row) -> bool:
+        """Of two instances of one name: by lineage; where sides merge, by size, as their leaders compare."""
+        if request.definition.netsplit is Netsplit.PRIMARY:
+            return lineage.precedence(request.instance) < lineage.precedence(row.instance)
+        mine = by_size(len(request.view.members), request.view.number, request.instance)
+        return mine < by_size(len(row.view.members) if row.view else 0, row.number, row.instance)
+
+    def _on_note(self, request: Note) -> Answer:
+        row = self._rows.get(request.group)
+        if row is None:
+            return unknown(request.group)
+        if (row.instance, row.number) != (request.instance, request.view):
+            return stale(row, f"not instance {request.instance} in view {request.view}: register it first")
+        noted = dict(row.noted) if row.noted_view == request.view + 1 else {}
+        noted |= dict(request.joiners)
+        if len(noted) > limits.SEATS_MAX:
+            return Refusal("Unavailable", f"more than {limits.SEATS_MAX} wait to join group {request.group!r}")
+        self._put(replace(row, noted=tuple(noted.items()), noted_view=request.view + 1))
+        return Done()
+
+    def _on_unregister(self, request: Unregister) -> Answer:
+        row = self._rows.get(request.group)
+        if row and (row.instance != request.instance or row.number > request.view):
+            return stale(row, f"not instance {request.instance} in view {request.view}: it is its members' to forget")
+        self._drop(request.group)
+        gone = Dissolved(request.group, request.instance, request.view)
+        self._dissolved.pop(request.group, None)
+        self._dissolved[request.group] = gone
+        self._store.bury(gone)
+        for oldest in list(self._dissolved)[: -limits.DISSOLVED_MAX]:
+            self._store.forget(oldest)
+            del self._dissolved[oldest]
+        return Done()
+
+    def _on_remove(self, request: Remove) -> Answer:
+        row = self._rows.get(request.group)
+        if row is None:
+            return unknown(request.group)
+        if row.view:
+            doubt = "" if row.alive(self._running_ms) else ", which nothing proves to be dead"
+            return Refusal(
+                "GroupInUse",
+                f"group {request.group!r} has {members(row)}{doubt}: a group can be removed when all have left it",
+            )
+        self._drop(request.group)
+        return Done()
+
+    def _on_fork(self, request: Fork) -> Answer:
+        row = self._rows.get(request.group)
+        if row is None:
+            return unknown(request.group)
+        if row.instance != request.instance:
+            return Refusal("Unavailable", f"group {request.group!r} has begun anew meanwhile: look at it again")
+        if row.view is None:
+            return Refusal("Unavailable", f"group {request.group!r} is empty: whoever joins it begins it")
+        return self._put(replace(row, forked_ms=self._running_ms))
+
+    def _on_vote(self, request: WitnessRequest) -> Answer:
+        """As an acceptor: of a tie, or the last one of a succession."""
+        if not request.group:
+            return self._ties.ask(request) if self._ties else NO_WITNESS
+        decided = self._witness.decided(request.instance, request.view)
+        row = self._rows.get(request.group)
+        if decided:
+            return decided
+        if row is None or row.instance != request.instance:
+            return Refusal("Unavailable", f"this registry does not have instance {request.instance} of the group")
+        if row.forgot and not row.forked(self._running_ms):
+            text = f"this registry forgot group {request.group!r}: gcom fork {request.group} lets what is left go on"
+            return Refusal("Unavailable", text)
+        answer = self._witness.ask(request)
+        if isinstance(answer, WitnessPromised):
+            return replace(answer, noted=tuple(row.later(request.view).items()))
+        if isinstance(answer, WitnessDecided) and answer.decision.succession:
+            self._succeed(row, answer)
+        return answer
+
+    def _succeed(self, row: Row, decided: WitnessDecided) -> None:
+        """What was accepted last of all is the group now."""
+        made, view = decided.decision.succession, decided.decision.view
+        assert made is not None, "of a succession"
+        first = View(1, view.members, view.addresses, view.started)
+        after = (row.instance, decided.view)
+        self._put(Row(row.definition, made.instance, first, self._running_ms, after=after, older=row.older))
+
+    # what is kept
+
+    def _put(self, row: Row) -> Entry:
+        before = self._rows.get(row.definition.group)
+        if before is None or before.durable != row.durable:
+            self._store.save(row)
+        self._rows[row.definition.group] = row
+        return self._entry(row)
+
+    def _drop(self, group: str) -> None:
+        if self._rows.pop(group, None):
+            self._store.drop(group)
+
+    def bury(self, group: str, instance: str, view: int, dead: Iterable[str]) -> bool:
+        """Forget a group of which all that are known are `dead`, as their kernel says; whether it was forgotten."""
+        row = self._rows.get(group)
+        if row is None or (row.instance, row.number) != (instance, view) or not row.known.keys() <= set(dead):
+            return False
+        return isinstance(self._on_unregister(Unregister(group, instance, view)), Done)
+
+    @property
+    def doubted(self) -> list[Entry]:
+        """The groups that nobody who hears a quorum registers."""
+        return [self._entry(row) for row in self._rows.values() if row.view and not row.alive(self._running_ms)]
+
+    def _entry(self, row: Row) -> Entry:
+        members, addresses = (row.view.members, row.view.addresses) if row.view else ((), ())
+        alive, forked = row.alive(self._running_ms), row.forked(self._running_ms)
+        others = tuple((who, at) for who, at in row.known.items() if who not in members)[: limits.SEATS_MAX]
+        where = (row.definition, row.instance, row.number, members, addresses)
+        return Entry(*where, alive, forked, others, not alive and row.heard(self._running_ms), row.after)
+
+    def _ended(self, group: str, instance: str) -> Refusal | None:
+        """What to tell one that was in an instance which all others have left."""
+        gone = self._dissolved.get(group)
+        if gone is None or not (gone.instance == instance or (instance and lineage.descends(gone.instance, instance))):
+            return None
+        return Refusal("Dissolved", f"all members have left group {group!r}, the last one out of view {gone.view}")
+
+    def _unready(self, group: str) -> Refusal | None:
+        if not self.starting:
+            return None
+        text = (
+            f"it waits {self.grace_ms / 1000:.1f} s more for members of group {group!r} to register, if there are any"
+        )
+        return Refusal("RegistryStarting", text)
+
+    def _full(self, group: str) -> Refusal | None:
+        if len(self._rows) < limits.DIRECTORY_GROUPS_MAX:
+            return None
+        return Refusal(
+            "Unavailable",
+            f"no room for group {group!r}: this registry holds its {limits.DIRECTORY_GROUPS_MAX} groups; remove some",
+        )
+
+
+def _weight(entry: Entry) -> int:
+    others = [text for seat in entry.others for text in seat]
+    texts = (*entry.members, *entry.addresses, *entry.definition.static, *others)
+    return 256 + sum(map(len, texts)) + 3 * len(texts)

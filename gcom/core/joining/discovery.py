@@ -1,0 +1,120 @@
+"""On the look-out for companions in a PARTITIONABLE group: who lost its instance finds another, or begins one.
+
+It calls everybody whom it knew, at the address where that one was, by name: a companion may be another process by now.
+Who is in an instance says so (`Presence`); who looks for one, too, says what it was (`Hail`). After SEEK_MS of looking
+
+1. the instance that stands above all others that were found is entered;
+2. else, where nobody is still to be waited for, the first among those who look begins one. First is who was in the
+   latest view, of these the oldest: that one's state is likely to have the most, and all who hear each other agree.
+
+Who is in an instance and does not hear a quorum of it says nothing: it will look for one soon, and is waited for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gcom.core.joining.merge import precedence
+from gcom.core.messages.frames import Hail, Presence
+from gcom.core.messages.registry import Entry
+from gcom.values import limits
+from gcom.values.definition import Definition
+from gcom.values.names import Address, Process, name_of
+
+
+@dataclass(slots=True)
+class _Seat:
+    """One whom this process knew, and what whoever has its name there now said last."""
+
+    process: Process
+    address: Address
+    heard_ms: int = 0
+    said: tuple[Process, str, Hail | Presence] | None = None  # who, of which instance, what
+
+
+class Seeking:
+    """One process's search. `hail` is what it says of itself."""
+
+    def __init__(self, process: Process, definition: Definition, hail: Hail) -> None:
+        self.hail = hail
+        self._process = process
+        self._definition = definition
+        self._seats: dict[str, _Seat] = {}  # by name: a name has one place
+        self._since_ms = 0
+
+    @property
+    def called(self) -> list[Process]:
+        """Who is to be called, by the ids that were known."""
+        return [seat.process for seat in self._seats.values()]
+
+    def begin(self, now_ms: int) -> None:
+        """Look anew: what was said before may be over."""
+        self._since_ms = now_ms
+        for seat in self._seats.values():
+            seat.said, seat.heard_ms = None, 0
+
+    def know(self, process: Process, address: Address) -> bool:
+        """Somebody may be there; whether that is news."""
+        name = name_of(process)
+        old = self._seats.get(name)
+        if name == name_of(self._process) or (old and old.address == address):
+            return False
+        if old is None and len(self._seats) >= limits.MEMBERS_MAX:
+            return False
+        self._seats[name] = _Seat(process, address)
+        return True
+
+    def heard(self, process: Process, now_ms: int) -> None:
+        """One of those called answered, if only to say nothing."""
+        seat = self._seats.get(name_of(process))
+        if seat:
+            seat.heard_ms, seat.said = now_ms, None
+
+    def found(self, source: Process, instance: str, item: Hail | Presence, now_ms: int) -> None:
+        """Somebody says what it is in, or that it looks, too."""
+        seat = self._seats.get(name_of(source))
+        if seat:
+            seat.heard_ms, seat.said = now_ms, (source, instance, item)
+
+    def gone(self, process: Process) -> None:
+        """Nobody is there any more."""
+        seat = self._seats.get(name_of(process))
+        if seat:
+            seat.said, seat.heard_ms = None, 0
+
+    def instance(self, now_ms: int) -> Entry | None:
+        """The instance to enter, once all have had their time to answer."""
+        if now_ms - self._since_ms < limits.SEEK_MS:
+            return None
+        found = [
+            (precedence(item.members, item.view, instance), item, instance)
+            for _, instance, item in self._said(now_ms)
+            if isinstance(item, Presence)
+        ]
+        if not found:
+            return None
+        _, best, instance = min(found, key=lambda each: each[0])
+        return Entry(self._definition, instance, best.view, (best.process,), (best.address,), alive=True)
+
+    def may_begin(self, now_ms: int) -> bool:
+        """Whether nobody is in an instance or about to lose it, and this process is the first of those who look."""
+        if now_ms - self._since_ms < limits.SEEK_MS:
+            return False
+        heard = [seat for seat in self._seats.values() if self._is_fresh(seat, now_ms)]
+        others = [seat.said for seat in heard if seat.said is not None]
+        mine = (-self.hail.view, self.hail.rank, self._process)
+        first = all(isinstance(item, Hail) and mine < (-item.view, item.rank, source) for source, _, item in others)
+        return len(others) == len(heard) and first
+
+    def begun(self) -> Entry:
+        """The instance that this process begins. Its id is made of its beginner's, who begins one at most."""
+        name, _, incarnation = self._process.partition("#")
+        letters = "".join(filter(str.isalnum, name.lower()))[:15]  # an id has nothing else
+        instance = f"{len(letters):x}{letters}{incarnation}"
+        return Entry(self._definition, instance, 0, (), (), alive=False)
+
+    def _said(self, now_ms: int) -> list[tuple[Process, str, Hail | Presence]]:
+        return [seat.said for seat in self._seats.values() if seat.said and self._is_fresh(seat, now_ms)]
+
+    def _is_fresh(self, seat: _Seat, now_ms: int) -> bool:
+        return seat.heard_ms > 0 and now_ms - seat.heard_ms < limits.SEEK_MS

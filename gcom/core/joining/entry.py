@@ -1,0 +1,364 @@
+"""How a process gets into a group: look it up, then claim an empty one or ask its leader (GCom 2009 §2.3, §4.1.10).
+
+    start ── Create or Lookup ──► entry ──┬─ nobody in it ──────────► Claim ──► first member of view 1
+                                          └─ members ──► Join to each in turn, oldest first ──► Install
+                                                           │ Redirect: ask that one first
+                                                           └ none answers: look again; Claim once all are dead, or vowed
+
+Every question is asked again until the caller gives up; the machine keeps the last reason why it is not in. A process
+that was in before and lost its group (`Former`) never gives up by itself: what ends another's entry makes it try again
+later, and without a registry it asks those whom it knew. In a PARTITIONABLE group it looks for any instance, and begins
+one if there is none (gcom/core/joining/discovery.py).
+"""
+
+from __future__ import annotations
+
+from gcom import errors
+from gcom.core.joining.discovery import Seeking
+from gcom.core.joining.steps import Approach, Ask, Failed, First, Former, Look, Out, Vow
+from gcom.core.messages.frames import Hail, JoinRefused, Presence, Redirect
+from gcom.core.messages.registry import Answer, Claim, Create, Entry, Lookup, Refusal, Request
+from gcom.errors import (
+    Dissolved,
+    GComError,
+    GroupExists,
+    NameTaken,
+    NotInvited,
+    PeerError,
+    RegistryUnavailable,
+    VersionMismatch,
+)
+from gcom.values import limits, names
+from gcom.values.definition import Definition, Netsplit
+from gcom.values.names import Address, Process
+
+TARGETS_MAX = 3  # members asked at the same time
+_FINAL = (Dissolved, NameTaken)  # what ends the way back for good
+
+
+class Entering:
+    """One process on its way in. `targets` are whom it asks now, and whether each has answered."""
+
+    def __init__(
+        self, group: str, process: Process, address: Address, create: Definition | None, former: Former | None = None
+    ) -> None:
+        self._group = group
+        self._process = process
+        self._address = address
+        self._create = create
+        self._former = former
+        self.entry: Entry | None = None
+        self.targets: dict[Process, bool] = {}
+        self.waits_for = "the registry"
+        self._candidates: list[tuple[Process, Address]] = []
+        self._unreached: set[Process] = set()
+        self._proven: set[Process] = set()  # who will never be a member again, by proof; kept from round to round
+        self._vowing: set[Process] = set()  # are asked whether they are in, or will be, as far as anybody can say
+        self._vowed: set[Process] = set()  # of these, who are not
+        self._absent: set[Process] = set()  # who answered in this round, and is no member
+        self._approached_ms = 0
+        self._again_ms: int | None = None
+        self._rounds = 0  # without success
+        self._unknown_since_ms: int | None = None  # the registry answers that there is no such group
+        self._seeking = _seeking(process, address, former) if former else None
+
+    def start(self, now_ms: int) -> list[Out]:
+        return [Ask(Create(self._create)) if self._create else self._lookup(), *self._seek(now_ms)]
+
+    def _lookup(self) -> Ask:
+        return Ask(Lookup(self._group, self._former.entry.instance if self._former else ""))
+
+    # looking for any instance
+
+    @property
+    def called(self) -> set[Process]:
+        """Whom this process calls now."""
+        return {*self.targets, *self._vowing, *(self._seeking.called if self._seeking else ())}
+
+    @property
+    def hail(self) -> Hail | None:
+        """What it says to others who look for an instance; None: it does not look."""
+        return self._seeking.hail if self._seeking else None
+
+    def hail_for(self, peer: Process) -> Hail | None:
+        """What to say to one that is called, unless it is asked to admit this process."""
+        return self.hail if peer not in self.targets else None
+
+    def _seek(self, now_ms: int) -> list[Out]:
+        """Begin to look, or look anew."""
+        if self._seeking is None or self._former is None:
+            return []
+        self.waits_for = "others of the group, or to begin it anew"
+        self._seeking.begin(now_ms)
+        return self._look(*self._former.seats)
+
+    def _look(self, *seats: tuple[Process, Address]) -> list[Out]:
+        seeking = self._seeking
+        return [Look(*seat, seeking.hail) for seat in seats if seeking and seeking.know(*seat)]
+
+    def on_found(self, source: Process, instance: str, item: Hail | Presence, now_ms: int) -> list[Out]:
+        """Somebody says which instance it is in, or that it looks, too."""
+        if self._seeking is None:
+            return []
+        outs = self._look((source, item.address)) if isinstance(item, Hail) else []
+        self._seeking.found(source, instance, item, now_ms)
+        return outs
+
+    def _decide(self, seeking: Seeking, now_ms: int) -> list[Out]:
+        """Enter an instance that was found, or begin one."""
+        assert self._former is not None, "a newcomer does not look"
+        found = seeking.instance(now_ms)
+        if found:
+            self.entry = found
+            self._unreached = {self._process}
+            self._candidates = list(zip(found.members, found.addresses, strict=True))
+            return self._approach_next(now_ms)
+        if not seeking.may_begin(now_ms):
+            return []
+        self.entry = seeking.begun()
+        return [First(self.entry, self._former.started)]
+
+    # the registry
+
+    def on_answer(self, request: Request, answer: Answer | None, now_ms: int) -> list[Out]:
+        """The registry's answer, or that there was none."""
+        if not isinstance(answer, Refusal):
+            self._unknown_since_ms = None
+        if answer is None:
+            return self._on_no_answer(now_ms)
+        if isinstance(answer, Refusal):
+            return self._on_refusal(request, answer, now_ms)
+        if not isinstance(answer, Entry):
+            text = f"the registry answered {type(answer).__name__} to {type(request).__name__}"
+            return self._fail(PeerError(text), now_ms)
+        if self._former and answer.definition != self._former.entry.definition:
+            there = self._former.entry.definition.differences(answer.definition)
+            return self._fail(GroupExists(f"group {self._group!r} is another one now: {there}"), now_ms)
+        if not self._seeking:
+            self.entry = answer
+        if isinstance(request, Claim) and answer.members == (self._process,):
+            return [First(answer)]
+        return self._on_entry(answer, now_ms)
+
+    def _on_no_answer(self, now_ms: int) -> list[Out]:
+        """The group is the truth: who was in it asks its members, with or without a registry."""
+        if self._former is None:
+            return [Failed(RegistryUnavailable("the registry does not answer"))]
+        return self._ask_those_known(now_ms)
+
+    def _ask_those_known(self, now_ms: int) -> list[Out]:
+        assert self._former is not None, "a newcomer knows nobody"
+        if self._seeking:
+            return []
+        if self.entry is None or not self.entry.members:
+            self.entry = self._former.entry
+        return self._on_entry(self.entry, now_ms)
+
+    def _on_refusal(self, request: Request, refusal: Refusal, now_ms: int) -> list[Out]:
+        # A claim may come too early, or too late.
+        if refusal.code == "RegistryStarting" or (isinstance(request, Claim) and request.view):
+            if self.targets:
+                return []  # what it looked up meanwhile has members, and it asks them
+            self.waits_for = f"the registry: {refusal.text}"
+            self._again_ms = now_ms + limits.JOIN_RETRY_MS
+            self.entry = None  # so that it looks before it claims
+            return []
+        if refusal.code == "Stale":  # somebody else was faster: look again
+            return [self._lookup()]
+        if refusal.code == "UnknownGroup" and self._create:  # its last member took it along: make it again
+            return [Ask(Create(self._create))]
+        if refusal.code == "UnknownGroup" and self._former:  # so it is, or the registry has forgotten
+            if self._unknown_since_ms is None:
+                self._unknown_since_ms = now_ms
+            return self._ask_those_known(now_ms)
+        return self._fail(error_of(refusal.code, refusal.text), now_ms)
+
+    def _fail(self, error: GComError, now_ms: int) -> list[Out]:
+        """It cannot get in as things are: the end, or a reason to try again later."""
+        if self._former is None or isinstance(error, _FINAL):
+            return [Failed(error, final=True)]
+        self._give_up_round(str(error), now_ms)
+        return []
+
+    def _give_up_round(self, waits_for: str, now_ms: int) -> None:
+        """Look again in a while; a process that returns waits longer each time, since it may do so for hours."""
+        self.waits_for = waits_for
+        self.targets = {}
+        longest_ms = limits.RETURN_RETRY_MAX_MS if self._former else limits.JOIN_RETRY_MS
+        self._again_ms = now_ms + min(limits.JOIN_RETRY_MS << min(self._rounds, 8), longest_ms)
+        self._rounds += 1
+
+    def _on_entry(self, entry: Entry, now_ms: int) -> list[Out]:
+        mine = names.name_of(self._process)
+        if entry.definition.static and mine not in entry.definition.static:
+            return self._fail(NotInvited(uninvited(entry.definition, mine)), now_ms)
+        if self._seeking:
+            return self._look(*zip(entry.members, entry.addresses, strict=True))
+        if not entry.members:
+            self.waits_for = "the registry to grant the first place"
+            return [Ask(Claim(entry.definition.group, entry.instance, 0, self._process, self._address))]
+        # Its own name may be listed, by a leader that admitted it and died before it said so: there is nobody to ask.
+        self._unreached = {self._process, *([self._former.process] if self._former else [])}
+        self._proven |= self._unreached
+        self.targets, self._vowing, self._vowed, self._absent = {}, set(), set(), set()
+        self._candidates = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
+        known = self._former.entry if self._former else entry
+        if known.instance == entry.instance:  # the registry may not have heard of the view that this process was in
+            seats = zip(known.members, known.addresses, strict=True)
+            self._candidates += [seat for seat in seats if seat not in self._candidates]
+        return self._approach_next(now_ms)
+
+    def _claim(self, entry: Entry) -> Ask:
+        self.waits_for = "the registry to let it begin anew"
+        gone = tuple(who for who, _ in self._candidates if who in self._proven | self._vowed)
+        return Ask(Claim(self._group, entry.instance, entry.view, self._process, self._address, gone))
+
+    def _approach_next(self, now_ms: int) -> list[Out]:
+        """Ask one more; when there is nobody to wait for, look again in a while."""
+        left = [found for found in self._candidates if found[0] not in self._unreached and found[0] not in self.targets]
+        if left:
+            return self._approach(*left[0], now_ms)
+        if self.targets:
+            return []
+        self._give_up_round("any member of the group to answer", now_ms)
+        return self._ask_vows()
+
+    def _ask_vows(self) -> list[Out]:
+        """Where all who may have the name are dead, or answer that they are no members, ask these for their word.
+
+        1. A leader has D and E noted, installs the view with them, and dies before they hear of it. 2. Both find it
+        dead. 3. Each might be in that view, for all the other knows: unless it says that it is not, and will not be by
+        an INSTALL that is still on its way.
+        """
+        entry = self.entry
+        left = [seat for seat in self._candidates if seat[0] not in self._proven | self._vowed]
+        if entry is None or self._seeking or not self._absent.issuperset(process for process, _ in left):
+            return []
+        self._vowing = {process for process, _ in left}
+        return [Vow(process, address, entry.instance, entry.view) for process, address in left]
+
+    def on_vowed(self, source: Process) -> None:
+        """One that was noted is in no later view, and will not be."""
+        if source in self._vowing:
+            self._vowed.add(source)
+
+    @property
+    def _all_dead(self) -> bool:
+        """Whether it is known of every process that may have the name that it is no member, and will not be."""
+        return (self._proven | self._vowed).issuperset(process for process, _ in self._candidates)
+
+    def _approach(self, process: Process, address: Address, now_ms: int) -> list[Out]:
+        self.targets[process] = False
+        self._approached_ms = now_ms
+        detached = self.entry is not None and self.entry.detached
+        first = "hear a quorum and " if detached else ""
+        self.waits_for = f"{process} at {address.partition('@')[0]} to {first}admit it"
+        return [Approach(process, address)]
+
+    def on_unreached(self, peer: Process, proven: bool, now_ms: int, absent: bool = False) -> list[Out]:
+        """A member does not answer; or says that it is none (`absent`); `proven`: it will never be one again."""
+        if proven:
+            self._proven.add(peer)
+        if absent:
+            self._absent.add(peer)
+        if self._seeking:
+            self._seeking.gone(peer)
+        self._vowing.discard(peer)
+        if peer not in self.targets:
+            return []
+        del self.targets[peer]
+        self._unreached.add(peer)
+        return self._approach_next(now_ms)
+
+    def on_returning(self, peer: Process, view: int, now_ms: int) -> list[Out]:
+        """One that was in is on its way back, too, with what it had in `view`: who has less, or nothing, waits for it.
+
+        1. A, B and C are in view 2, C is cut off. 2. A and B install view 3, and die. 3. C is told of view 3, and comes
+        back. 4. If a newcomer could claim the name now, C would be given its empty state.
+        """
+        former = self._former
+        if former and (former.entry.view, former.process) > (view, peer):
+            self._vowed.add(peer)
+        return self.on_unreached(peer, False, now_ms)
+
+    def on_heard(self, source: Process, now_ms: int) -> None:
+        """A member answered; it may take its time to admit."""
+        if self._seeking:
+            self._seeking.heard(source, now_ms)
+        if source in self.targets:
+            self.targets[source], self._rounds = True, 0
+
+    def on_reply(self, source: Process, item: Redirect | JoinRefused, now_ms: int) -> list[Out]:
+        """What a member answered to the Join."""
+        if source not in self.targets:
+            return []
+        if isinstance(item, JoinRefused):
+            return self._fail(error_of(item.code, item.text), now_ms)
+        if item.process in self._unreached or item.process == self._process:
+            # Its leader is being replaced, or is there again: look once more in a while, and ask all anew.
+            self._again_ms = now_ms + limits.JOIN_RETRY_MS if self._again_ms is None else self._again_ms
+            return []
+        del self.targets[source]
+        if item.process in self.targets:
+            return []
+        self._candidates.insert(0, (item.process, item.address))
+        return self._approach(item.process, item.address, now_ms)
+
+    def on_put_off(self, source: Process) -> None:
+        """A member does not let this name in before its links are proven."""
+        self.waits_for = f"{source} to admit it, once its links to all members have held for a while"
+
+    def on_version(self, text: str, now_ms: int) -> list[Out]:
+        """A member speaks another protocol version."""
+        return self._fail(VersionMismatch(text), now_ms)
+
+    def on_gone(self, source: Process, text: str) -> list[Out]:
+        """A member says that this very process was in and went: only a new incarnation gets in."""
+        return [Failed(errors.Detached(text))] if source in self.targets else []
+
+    def tick(self, now_ms: int) -> list[Out]:
+        """Who does not answer soon is not waited for; nobody could be reached: claim a dead group, else look again."""
+        if self._seeking and not self.targets and self._again_ms is None:
+            return self._decide(self._seeking, now_ms)
+        if self._seeking and self.targets and now_ms - self._approached_ms >= limits.LINGER_MS:
+            self._give_up_round("the members that it found to admit it", now_ms)
+        if self._again_ms is None:
+            silent = bool(self.targets) and not any(self.targets.values())
+            patient = now_ms - self._approached_ms < limits.JOIN_STAGGER_MS or len(self.targets) >= TARGETS_MAX
+            return self._approach_next(now_ms) if silent and not patient else []
+        if now_ms < self._again_ms:
+            return []
+        self._again_ms = None
+        if self._seeking:
+            return [self._lookup(), *self._seek(now_ms)]
+        entry = self.entry
+        if entry is None or entry.alive or not (self._all_dead or entry.forked):
+            return [self._lookup()]
+        if self._unknown_since_ms is not None:
+            # A registry that has forgotten the group hears of it from its leader within RENEW_MS, if there is one.
+            forgotten = now_ms - self._unknown_since_ms >= limits.LEASE_MS
+            return [Ask(Create(entry.definition)) if forgotten else self._lookup()]
+        return [self._claim(entry)]
+
+
+def _seeking(process: Process, address: Address, former: Former) -> Seeking | None:
+    """The search of a process that lost its instance of a PARTITIONABLE group."""
+    entry = former.entry
+    if entry.definition.netsplit is not Netsplit.PARTITIONABLE:
+        return None
+    return Seeking(process, entry.definition, Hail(entry.view, entry.members.index(former.process), address))
+
+
+def error_of(code: str, text: str) -> GComError:
+    """The exception that a peer named, or PeerError for a name that is none of ours."""
+    kind = getattr(errors, code, None)
+    if isinstance(kind, type) and issubclass(kind, GComError):
+        return kind(text)
+    return PeerError(f"{code}: {text}")
+
+
+def uninvited(definition: Definition, name: str) -> str:
+    """Why a stranger is kept out of a static group."""
+    return (
+        f"{name!r} is not a member of the static group {definition.group!r}: allowed are {', '.join(definition.static)}"
+    )

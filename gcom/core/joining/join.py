@@ -1,0 +1,228 @@
+"""Getting in: routes between the entry, the links, and the machine of the stay (docs/protocols/group.md)."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from gcom.core.joining.entry import Entering
+from gcom.core.joining.steps import Approach, Ask, Failed, First, Former, Look, Vow
+from gcom.core.joining.steps import Out as EntryOut
+from gcom.core.links import Links
+from gcom.core.membership.triggers import is_started
+from gcom.core.messages import events, frames
+from gcom.core.messages.effects import AskRegistry, Effect, EntryFailed, Succeeds
+from gcom.core.messages.frames import Control, Decision, Refused, Reply
+from gcom.core.messages.registry import Entry
+from gcom.core.state_transfer.transfer import Transfer
+from gcom.values import limits
+from gcom.values.definition import Definition
+from gcom.values.names import Address, Process
+from gcom.values.view import View
+
+# Above every ballot of a change: a vow that holds whatever is still under way.
+_LAST = (limits.ATTEMPT_MAX, limits.MEMBERS_MAX - 1)
+
+
+class Arrival:
+    """One process on its way in. `entered` made its view, if it is the first of its instance; `failed`: it gives up."""
+
+    def __init__(
+        self,
+        group: str,
+        process: Process,
+        address: Address,
+        create: Definition | None,
+        former: Former | None,
+        transfer: Transfer,
+        links: Links,
+    ) -> None:
+        self.instance = former.entry.instance if former else ""
+        self.entered: frames.Install | None = None
+        self.failed = False
+        self.effects: list[Effect] = []
+        self._process = process
+        self._address = address
+        self._found: Entry | None = None
+        self._entering = Entering(group, process, address, create, former)
+        self._reached: dict[Process, int] = {}  # when each of those whom it was asked to reach answered last
+        self._asked: dict[Process, Address] = {}
+        self._told: set[Process] = set()  # whom it said that it reached, when it last called all of them at once
+        self._transfer = transfer
+        self._links = links
+        # To what is left of a view, by instance and view: nothing decided below this ballot lets this process in.
+        self._promised: dict[tuple[str, int], frames.Ballot] = {}
+        self.succeeds: Succeeds | None = None  # what the instance that is entered follows
+
+    @property
+    def waits_for(self) -> str:
+        return self._entering.waits_for
+
+    @property
+    def found(self) -> Entry:
+        """The group whose members were asked last, or that this process is the first of: it is entered."""
+        assert self._found is not None, "a process enters a group that it found"
+        return self._found
+
+    @property
+    def hail(self) -> frames.Hail | None:
+        """What it says to others who look for an instance; None: it does not look."""
+        return self._entering.hail
+
+    def handle(self, event: events.Event, now_ms: int) -> None:
+        """Take an event that a process on its way in may meet."""
+        match event:
+            case events.Start():
+                self._follow(self._entering.start(now_ms), now_ms)
+            case events.RegistryAnswered(request, answer):
+                self._follow(self._entering.on_answer(request, answer, now_ms), now_ms)
+            case events.Replied(peer, reply):
+                self._links.replied(peer, now_ms)
+                self._on_reply(peer, reply, now_ms)
+            case events.CallFailed(peer, _, dead):
+                self._links.failed(peer, now_ms)
+                if peer in self._links and (dead or self._links[peer].failures > 1):
+                    self._follow(self._entering.on_unreached(peer, dead, now_ms), now_ms)
+            case events.Tick():
+                self._follow(self._entering.tick(now_ms), now_ms)
+            case events.SequencerAnswered():
+                pass
+            case _:
+                raise AssertionError(f"a driver tells {type(event).__name__} only to a member")
+
+    def on_install(self, install: frames.Install) -> bool:
+        """A member says that this process is in; who has asked nobody to admit it knows better.
+
+        Returns False where that was decided below a ballot that this process has promised: whoever was left of the view
+        before may have begun a successor meanwhile, so it takes no part in this view, and the member is to know that.
+        """
+        left = self.instance, install.decision.view.number - 1
+        if install.ballot < self._promised.get(left, frames.NO_BALLOT):
+            return False
+        if self._found is not None:
+            self.entered = install
+        return True
+
+    def on_prepare(self, instance: str, prepare: frames.Prepare) -> frames.Promise | frames.Nack:
+        """What is left of a view asks whether this process is in the next: not yet, nor by any older word."""
+        left = instance, prepare.view
+        promised = self._promised.get(left, frames.NO_BALLOT)
+        if prepare.ballot < promised:
+            return frames.Nack(prepare.view, promised)
+        self._promised[left] = prepare.ballot
+        return frames.Promise(prepare.view, prepare.ballot, {})
+
+    def inherit(self, entry: Entry, install: frames.Install, succeeds: Succeeds) -> None:
+        """This process is in already: it goes on in the instance that succeeds its own."""
+        self._found, self.instance, self.succeeds = entry, entry.instance, succeeds
+        self.entered = install
+
+    def on_hail(self, source: Process, instance: str, item: frames.Hail | frames.Presence, now_ms: int) -> None:
+        """Somebody calls that looks for an instance too, or leads one."""
+        self._follow(self._entering.on_found(source, instance, item, now_ms), now_ms)
+
+    def _join(self, now_ms: int) -> frames.Join:
+        """The question, with whom this process reaches, if it was asked to reach anybody."""
+        fresh = [peer for peer, at_ms in self._reached.items() if now_ms - at_ms < limits.SILENCE_MS]
+        return frames.Join(self._address, self._transfer.takes, tuple(peer for peer in fresh if peer in self._asked))
+
+    def _on_reach(self, source: Process, reach: frames.Reach, now_ms: int) -> None:
+        """It is admitted when it has reached all members: call them."""
+        if source not in self._entering.targets:
+            return
+        self._entering.on_put_off(source)
+        mine = {peer: at for peer, at in zip(reach.members, reach.addresses, strict=True) if peer != self._process}
+        anew = mine.keys() != self._asked.keys()
+        self._asked = mine
+        self._reached = {peer: at_ms for peer, at_ms in self._reached.items() if peer in mine} | {source: now_ms}
+        self._prove(now_ms, anew)
+
+    def _prove(self, now_ms: int, anew: bool = False) -> None:
+        """Call all members at once, where that is news: who is put off for long repeats itself every heartbeat."""
+        join = self._join(now_ms)
+        reached = set(join.reached)
+        if anew or (reached == self._asked.keys() and reached != self._told):
+            self._told = reached
+            for peer, address in self._asked.items():
+                self._call(peer, address, join, now_ms)
+
+    def _follow(self, outs: list[EntryOut], now_ms: int) -> None:
+        for peer in self._links.peers:
+            if peer not in self._entering.called and peer not in self._asked:
+                self._links.close(peer)
+        for out in outs:
+            match out:
+                case Ask(request):
+                    self.effects.append(AskRegistry(request))
+                case Approach(process, address):
+                    assert self._entering.entry is not None, "only a group that was found has members to ask"
+                    self._found = self._entering.entry  # what it looks up later says nothing of who admits it now
+                    self.instance = self._found.instance
+                    self._asked = {}
+                    self._call(process, address, self._join(now_ms), now_ms)
+                case Vow(process, address, instance, view):
+                    prepare = frames.Prepare(view, _LAST)
+                    self.on_prepare(instance, prepare)  # it vows, too
+                    self.instance = instance
+                    self._call(process, address, prepare, now_ms)
+                case Look(process, address, hail):
+                    self._call(process, address, hail, now_ms)
+                case First(entry, started):
+                    self._begin(entry, started)
+                case Failed(error, final):
+                    self.effects.append(EntryFailed(error, final))
+                    self.failed = True
+                case _:
+                    assert_never(out)
+
+    def _call(self, process: Process, address: Address, item: Control, now_ms: int) -> None:
+        self._links.open(process, address, now_ms)
+        self._links.say(process, item)
+
+    def _begin(self, entry: Entry, started: bool) -> None:
+        """Be the first member of an instance."""
+        self._found = entry
+        if entry.after[0]:
+            self.succeeds = Succeeds(*entry.after, {}, 0, "ended", {})
+        members = (self._process,)
+        self.effects += self._transfer.found()
+        started = is_started(entry.definition, members, before=started)
+        first = Decision(View(1, members, (self._address,), started), members, {}, {})
+        self.entered = frames.Install(first)
+
+    def _on_reply(self, peer: Process, reply: Reply, now_ms: int) -> None:
+        if isinstance(reply, Refused):
+            self._follow(self._on_refused(peer, reply, now_ms), now_ms)
+            if (hail := self._entering.hail_for(peer)) and peer in self._links:
+                self._links.say_later(peer, hail)
+            return
+        self._entering.on_heard(peer, now_ms)
+        if peer in self._asked:
+            self._reached[peer] = now_ms
+            self._prove(now_ms)
+        for item in reply.control:
+            if self.failed or self.entered:
+                return
+            if isinstance(item, frames.Redirect | frames.JoinRefused):
+                self._follow(self._entering.on_reply(peer, item, now_ms), now_ms)
+            elif isinstance(item, frames.Promise):
+                self._entering.on_vowed(peer)
+            elif isinstance(item, frames.Reach):
+                self._on_reach(peer, item, now_ms)
+            elif isinstance(item, frames.Hail | frames.Presence):
+                self.on_hail(reply.source, reply.instance, item, now_ms)
+        if peer in self._links:  # the leader may die with the Join: every heartbeat repeats it
+            self._links.say_later(peer, self._entering.hail_for(peer) or self._join(now_ms))
+
+    def _on_refused(self, peer: Process, reply: Refused, now_ms: int) -> list[EntryOut]:
+        match reply.code:
+            case "version":
+                return self._entering.on_version(reply.text, now_ms)
+            case "expelled":
+                return self._entering.on_gone(peer, reply.text)
+            case "ended":
+                return self._entering.on_unreached(peer, True, now_ms)
+            case "returning":
+                return self._entering.on_returning(peer, reply.settled or 0, now_ms)
+            case _:
+                other_life = self._links.is_other_life(peer, reply.life)
+                return self._entering.on_unreached(peer, other_life, now_ms, absent=True)

@@ -1,0 +1,435 @@
+"""One process's stay in one group: the machine that drivers hold (docs/protocols/group.md).
+
+    ENTERING ── first, or installed ──► MEMBER ── left, expelled, succeeded, exit ──► LINGERING ── all told ──► ENDED
+        └── refused ──────────────────────────────────────────────────────────────────────────────────────────┘
+
+A driver calls `handle`, `receive` and `take`, carries out the effects in order, and asks `woken`, `due_ms` and
+`deadline_ms` what to do next. One call at a time: the driver holds a lock.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import assert_never
+
+from gcom.core.joining.join import Arrival
+from gcom.core.joining.steps import Former
+from gcom.core.links import Links
+from gcom.core.member import Member
+from gcom.core.membership.succession import first_view, told_of_successor
+from gcom.core.messages import events, frames
+from gcom.core.messages.effects import Effect, Ended
+from gcom.core.messages.frames import LEAVES_FOR, Frame, Refused, Reply, Status
+from gcom.core.messages.registry import Entry
+from gcom.core.multicast.window import Load
+from gcom.core.state_transfer.transfer import Transfer
+from gcom.values import limits
+from gcom.values.definition import Definition
+from gcom.values.names import Address, Process, name_of
+from gcom.values.run import Payload
+from gcom.values.view import View
+
+
+class Stage(Enum):
+    """Where a process stands with a group."""
+
+    ENTERING = "entering"  # asks the registry and members to be let in
+    MEMBER = "member"  # in the view, by a claim that was granted or by an INSTALL that names it
+    LINGERING = "lingering"  # out of the view, and still telling others which view goes on
+    ENDED = "ended"  # refused, given up, or all who had to be told were; at once but for a leaver, 5 s at most
+
+
+# Every stage and what may follow it.
+STAGES: dict[Stage, tuple[Stage, ...]] = {
+    Stage.ENTERING: (Stage.MEMBER, Stage.ENDED),
+    Stage.MEMBER: (Stage.LINGERING,),
+    Stage.LINGERING: (Stage.ENDED,),
+    Stage.ENDED: (),
+}
+
+
+RETURNS = ("expelled", "succession", "fork", "merge")  # ends that the application did not ask for, and comes back after
+TELLS = (*LEAVES_FOR, "succession")  # ends whose decision the others may not have heard of
+
+
+class GroupMachine:
+    """From the first question to the registry until the end."""
+
+    def __init__(
+        self,
+        group: str,
+        process: Process,
+        address: Address,
+        create: Definition | None = None,
+        former: Former | None = None,
+        gives_state: bool = False,
+        takes_state: bool = False,
+        lacking: bool = False,
+    ) -> None:
+        self.group = group
+        self.process = process
+        self.stage = Stage.ENTERING
+        self.instance = ""
+        self._address = address
+        self._former = former
+        self._state_callbacks = gives_state, takes_state
+        self.transfer = Transfer(process, gives_state, takes_state, lacking)
+        self._links = Links(process)
+        self._arrival = Arrival(group, process, address, create, former, self.transfer, self._links)
+        self._member: Member | None = None
+        self._effects: list[Effect] = []
+        self._ticked_ms = 0
+        self._linger_until_ms = 0
+        self._leaves_for = ""  # why it leaves as soon as it is in
+
+    def again(self, process: Process) -> GroupMachine:
+        """The machine of this process's next incarnation, which enters the group anew and does not give up.
+
+        For one whose stay ended for a reason in RETURNS, or that could not get in again.
+        """
+        if self.succeeded:
+            return self._successor(self.succeeded)
+        former = self._former
+        if self._member:
+            view = self._member.view
+            entry = Entry(self._member.definition, self.instance, view.number, view.members, view.addresses, False)
+            former = Former(self.process, entry, view.started, self._member.away)
+        assert former is not None, "who was never in does not come again"
+        gives, takes = self._state_callbacks
+        lacking = self.transfer.lacking
+        return GroupMachine(self.group, process, self._address, None, former, gives, takes, lacking)
+
+    @property
+    def succeeded(self) -> frames.Install | None:
+        """How this process's instance ended, if another one succeeds it and this process goes on there."""
+        return self._member.succeeded if self._member else None
+
+    def _successor(self, decided: frames.Install) -> GroupMachine:
+        """The machine of this process in the instance that succeeds its own: in view 1 from the start."""
+        member = self._member
+        assert member is not None, "only a member is succeeded"
+        gives, takes = self._state_callbacks
+        machine = GroupMachine(self.group, self.process, self._address, None, None, gives, takes)
+        machine.transfer.inherit(self.transfer)
+        entry, first, follows = first_view(member.definition, self.instance, decided)
+        machine._arrival.inherit(entry, first, follows)
+        machine._former = Former(self.process, entry, first.decision.view.started, member.away)
+        machine.instance, machine._leaves_for = entry.instance, member.leaves_for
+        return machine
+
+    @property
+    def last_view(self) -> int:
+        """The number of the view that this process has, or had before it was on its way back; 0: it never had one."""
+        return self.view.number if self.view else self._former.entry.view if self._former else 0
+
+    @property
+    def leaving(self) -> bool:
+        """Whether this process has asked to go."""
+        return self._member is not None and self._member.leaving
+
+    @property
+    def detached(self) -> bool:
+        """Whether this process is a member that hears no quorum of its view."""
+        return self._member is not None and self.stage is Stage.MEMBER and self._member.detached
+
+    @property
+    def returns(self) -> bool:
+        """Whether this process was in the group before."""
+        return self._former is not None
+
+    # the driver's side
+
+    def handle(self, event: events.Event, now_ms: int) -> list[Effect]:
+        """Take one event; returns the effects in the order in which they must be carried out."""
+        if self.stage is Stage.ENTERING:
+            self._handle_entering(event, now_ms)
+        elif self._member is not None and self.stage is Stage.MEMBER:
+            self._handle_member(self._member, event, now_ms)
+        elif self.stage is Stage.LINGERING:
+            self._handle_lingering(event, now_ms)
+        if isinstance(event, events.Tick):
+            self._ticked_ms = now_ms
+        return self._settle(now_ms)
+
+    def receive(self, frame: Frame, now_ms: int) -> tuple[Reply, list[Effect]]:
+        """Take a frame that a peer put to this process; returns the reply to it."""
+        reply = self._on_frame(frame, now_ms)
+        return reply, self._settle(now_ms)
+
+    def take(self, peer: Process, now_ms: int) -> tuple[Frame | None, list[Effect]]:
+        """The next frame for a peer; None: nothing is due, or a call is in flight.
+
+        A frame must be put to the peer and its end reported as Replied or CallFailed.
+        """
+        if not self._links.callable(peer, now_ms):
+            return None, []
+        member = self._member if self.stage is Stage.MEMBER else None
+        if self._links[peer].fills_frame:
+            member = None
+        state = member.outgoing.state_for(peer, member.view.number, now_ms) if member else None
+        due = bool(state) or self._due(peer, now_ms)
+        load, letters = member.outgoing.load_for(peer, due, state) if member else (Load(), [])
+        if not (due or load or letters):
+            return None, self._settle(now_ms)
+        control = (*self._links.begin(peer), *([state] if state else []))
+        orders = member.outgoing.orders_for(peer) if member else None
+        head = (self.group, self.instance, self.process, peer, self._status(peer))
+        frame = Frame(*head, control, load.runs, load.pieces, orders, tuple(letters))
+        return frame, self._settle(now_ms)
+
+    def _due(self, peer: Process, now_ms: int) -> bool:
+        if self.stage is Stage.LINGERING:
+            return bool(self._links[peer].control)
+        return self._links.due(peer, now_ms)
+
+    def woken(self) -> list[Process]:
+        """Peers for which `take` may have something new; opened and closed ones too."""
+        return self._links.woken()
+
+    def due_ms(self, peer: Process) -> int | None:
+        """When to `take` for a peer at the latest; None: it is a peer no more."""
+        if peer not in self._links:
+            return None
+        quiet = self.stage is Stage.LINGERING and not self._links[peer].control
+        return self._linger_until_ms if quiet else self._links[peer].due_ms
+
+    def address_of(self, peer: Process) -> Address:
+        return self._links[peer].address
+
+    @property
+    def peers(self) -> list[Process]:
+        return self._links.peers
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is no peer, whose link would hand over what waits."""
+        return not len(self._links)
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """When to handle a Tick; None: never again."""
+        if self.stage is Stage.ENDED:
+            return None
+        idle = self._member is not None and self.stage is Stage.MEMBER and not self._member.busy
+        return self._ticked_ms + (limits.HEARTBEAT_MS // 2 if idle else limits.JOIN_GATHER_MS)
+
+    @property
+    def view(self) -> View | None:
+        """The view in force, the last one after the end; None while entering."""
+        return self._member.view if self._member else None
+
+    @property
+    def definition(self) -> Definition | None:
+        return self._member.definition if self._member else None
+
+    @property
+    def pending(self) -> int:
+        """Submitted messages that have no number yet."""
+        return self._member.streams.pending if self._member else 0
+
+    @property
+    def number(self) -> int:
+        """The last number that a message of this process got."""
+        return self._member.streams.multicast.out.number if self._member else 0
+
+    def lacking(self, number: int) -> list[Process]:
+        """Members that are not known to hold this process's messages up to `number`."""
+        return self._member.streams.multicast.lacking(number) if self._member else [self.process]
+
+    def placed(self, number: int) -> bool:
+        """Whether this process's messages up to `number` have their place in the group's order, if it has a total one.
+
+        A majority holds it then, as `lacking` says of the messages: without it they would have none in a successor.
+        """
+        member = self._member
+        return member is None or not member.definition.total or member.streams.delivered >= number
+
+    @property
+    def unsent(self) -> list[Payload]:
+        """Submitted messages that have no number yet."""
+        return self._member.streams.unsent if self._member else []
+
+    @property
+    def flushed(self) -> bool:
+        """Whether every member holds all that has a number, and what was sent to it alone."""
+        return self._member is None or (self._member.streams.unconfirmed is None and self.mail_settled)
+
+    @property
+    def mail_settled(self) -> bool:
+        """Whether every member holds the unicasts and answers sent to it."""
+        return self._member is None or self._member.mail.letters.settled
+
+    @property
+    def undelivered(self) -> int:
+        """Unicasts that their receivers are not known to hold."""
+        return self._member.mail.letters.undelivered if self._member else 0
+
+    def has_room_for(self, peer: Process) -> bool:
+        """Whether one more unicast to a member of the view may wait."""
+        return self._member is not None and self._member.mail.letters.outboxes[peer].room
+
+    @property
+    def waits_for(self) -> str:
+        """Whose answer an entering process awaits, or which member holds up a full window; in words."""
+        if self._member is None:
+            return self._arrival.waits_for
+        return self._member.streams.waits_for
+
+    def _settle(self, now_ms: int) -> list[Effect]:
+        """What follows from the end of a stay; returns the effects of the step."""
+        if self._member:
+            self._member.settle(now_ms)
+            self._effects += self._member.effects
+            self._member.effects.clear()
+            if self._member.ended and self.stage is Stage.MEMBER:
+                self._become_lingering(self._member.ended, now_ms)
+        if self.stage is Stage.LINGERING and (self._links.idle or now_ms >= self._linger_until_ms):
+            self._become_ended()
+        effects, self._effects = self._effects, []
+        return effects
+
+    def _become(self, stage: Stage) -> None:
+        assert stage in STAGES[self.stage], f"{self.stage} to {stage}"
+        self.stage = stage
+
+    def _become_lingering(self, ended: Ended, now_ms: int) -> None:
+        self._become(Stage.LINGERING)
+        self._links.keep_only(frames.Install)
+        self.transfer.end()
+        self._linger_until_ms = now_ms + limits.LINGER_MS if ended.reason in TELLS else now_ms
+
+    def _become_ended(self) -> None:
+        self._become(Stage.ENDED)
+        for peer in self._links.peers:
+            self._links.close(peer)
+
+    # entering
+
+    def _handle_entering(self, event: events.Event, now_ms: int) -> None:
+        if isinstance(event, events.Leave | events.Exit):
+            self._become_ended()
+            return
+        if not self._arrival.entered:  # in the successor of its instance it is from the start
+            self._arrival.handle(event, now_ms)
+        self._arrive(now_ms)
+
+    def _arrive(self, now_ms: int) -> None:
+        """What came of a step on the way in."""
+        arrival = self._arrival
+        self.instance = arrival.instance
+        self._effects += arrival.effects
+        arrival.effects.clear()
+        if arrival.failed:
+            self._become_ended()
+        elif arrival.entered:
+            self._enter(arrival.entered, now_ms)
+
+    def _enter(self, install: frames.Install, now_ms: int) -> None:
+        entry = self._arrival.found
+        self.instance = entry.instance
+        self._become(Stage.MEMBER)
+        away = self._former.seats if self._former else ()
+        parts = (self._links, self.transfer, install, now_ms, away, self._arrival.succeeds)
+        self._member = Member(entry, self.process, *parts)
+        if self._leaves_for:  # it went on in the successor, since nobody else was left to
+            self._member.leave(now_ms, self._leaves_for)
+
+    # members
+
+    def _handle_member(self, member: Member, event: events.Event, now_ms: int) -> None:
+        match event:
+            case events.Submit(payloads):
+                member.submit(payloads)
+            case events.Consumed(sender, number, size):
+                member.on_consumed(sender, number, size)
+            case events.Unicast() | events.GroupCall() | events.Served() | events.EndGroupCall():
+                member.on_mail(event)
+            case events.UnicastRead(sender):
+                member.on_unicast_read(sender)
+            case events.StateTaken(view, data, error):
+                member.on_state_taken(view, data, error)
+            case events.Replied(peer, reply):
+                self._links.replied(peer, now_ms)
+                member.on_replied(peer, reply, now_ms)
+            case events.CallFailed(peer, refused, dead):
+                self._links.failed(peer, now_ms)
+                member.on_failed(peer, refused, dead, now_ms)
+            case events.Tick():
+                member.tick(now_ms)
+            case events.Leave():
+                member.leave(now_ms)
+            case events.Exit():
+                member.end("exit")
+            case events.RegistryAnswered(asked, said):
+                member.on_registry(asked, said, now_ms)
+            case events.SequencerAnswered(request, answer, refused):
+                member.on_sequencer(request, answer, refused, now_ms)
+            case events.Start():
+                pass
+            case _:
+                assert_never(event)
+
+    def _handle_lingering(self, event: events.Event, now_ms: int) -> None:
+        match event:
+            case events.Replied(peer, reply):
+                self._links.replied(peer, now_ms)
+                if isinstance(reply, Refused):
+                    self._links.close(peer)
+            case events.CallFailed(peer, refused, dead):
+                self._links.failed(peer, now_ms)
+                if refused or dead:  # it is gone, and needs to be told nothing
+                    self._links.close(peer)
+            case events.Exit():
+                self._become_ended()
+            case _:
+                pass  # the application's stay is over
+
+    def _on_frame(self, frame: Frame, now_ms: int) -> Reply:
+        if frame.hail and frame.group == self.group and name_of(frame.target) == name_of(self.process):
+            return self._on_hail(frame, frame.hail, now_ms)
+        mine = frame.target == self.process != frame.source and frame.group == self.group
+        if not mine:
+            return Refused("unknown", f"{frame.target} is not in group {frame.group!r} here")
+        if self.succeeded and frame.instance == self.instance:
+            return told_of_successor(frame, self.succeeded)
+        if self.stage is Stage.ENDED:
+            return Refused("ended", f"{frame.target} is no more in group {frame.group!r}, and will not be")
+        prepare = next((item for item in frame.control if isinstance(item, frames.Prepare)), None)
+        if prepare and self.stage is Stage.ENTERING:
+            return self._on_prepare(frame, prepare)
+        if frame.instance != self.instance:
+            code = "elsewhere" if self.stage is Stage.MEMBER else "unknown"
+            return Refused(code, f"{self.process} is in another instance of group {self.group!r}")
+        if self._member and self.stage is Stage.MEMBER:
+            return self._member.receive(frame, now_ms)
+        if self.stage is Stage.ENTERING:
+            installs = [item for item in frame.control if isinstance(item, frames.Install)]
+            for install in [item for item in installs if self.process in item.decision.view.members][:1]:
+                if not self._arrival.on_install(install):
+                    number = install.decision.view.number
+                    return Refused("ended", f"{self.process} gave its word not to enter view {number}")
+                self._arrive(now_ms)
+        if self.stage is not Stage.MEMBER and any(isinstance(item, frames.Join) for item in frame.control):
+            return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")
+        return Frame(self.group, self.instance, self.process, frame.source, self._status(frame.source))
+
+    def _on_prepare(self, frame: Frame, prepare: frames.Prepare) -> Reply:
+        answer = self._arrival.on_prepare(frame.instance, prepare)
+        return Frame(self.group, frame.instance, self.process, frame.source, Status(0), (answer,))
+
+    def _on_hail(self, frame: Frame, hail: frames.OfHail, now_ms: int) -> Reply:
+        """Somebody of the group, in another instance or in none, calls whoever has this process's name now."""
+        answer: frames.OfHail | None = None
+        if self._member and self.stage is Stage.MEMBER:
+            answer = self._member.on_hail(frame, hail, now_ms)
+        elif self.stage is Stage.ENTERING and self._arrival.hail:
+            self._arrival.on_hail(frame.source, frame.instance, hail, now_ms)
+            self._arrive(now_ms)
+            answer = self._arrival.hail
+        else:
+            return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")
+        head = (self.group, self.instance, self.process, frame.source)
+        return Frame(*head, Status(self.view.number if self.view else 0), (answer,) if answer else ())
+
+    def _status(self, peer: Process) -> Status:
+        return self._member.status(peer) if self._member else Status(0)

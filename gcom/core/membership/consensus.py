@@ -1,0 +1,410 @@
+"""A view change: consensus on one value, the next view and the cut of the old one (DESIGN 8; docs/protocols/change.md).
+
+Single-decree Paxos (Lamport 2001) whose acceptors are the members of the view that is left and whose ballots are
+(attempt, proposer's rank). PREPARE freezes a member; its PROMISE says what it holds. The proposer's value is the
+highest accepted one, verbatim, or else the union of what the promises hold. A member accepts (CUT_OK) when it holds
+every payload of the cut, so whoever reports an accepted value can supply it. INSTALL follows CUT_OK from a quorum and
+from every participant that the proposer does not suspect.
+
+Where no quorum of the view can be again, since the others are proven dead, its `survivors` and the registry are the
+acceptors, all of them: a *succession* (docs/protocols/continuity.md). The registry is asked for its promise once all
+survivors have given theirs, and names who else may be in a later view (`noted`); these must promise as well. It accepts
+last, so what it has accepted is decided and outlives its proposer.
+
+This machine decides; it stores no payload, keeps no link and watches nobody. It returns what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from dataclasses import dataclass, field
+from enum import Enum
+
+from gcom.core.membership.witness import WitnessPromised
+from gcom.core.messages import frames
+from gcom.core.messages.frames import NO_BALLOT, NO_STANDING, Ballot, Control, Decision, Standing
+from gcom.core.quorum import is_half, is_quorum
+from gcom.values import limits
+from gcom.values.definition import TieBreaker
+from gcom.values.names import Address, Process
+from gcom.values.view import View
+
+HOLDERS_TOLD = 3  # of each stream, in a CUT; when they fail, any live member is asked
+
+
+class State(Enum):
+    """Where a member stands in the change out of its view."""
+
+    NORMAL = "normal"  # data flows
+    PROMISED = "promised"  # frozen; has said what it holds
+    CUTTING = "cutting"  # knows a value; some payload of its cut may be missing
+    ACCEPTED = "accepted"  # holds the cut and has said so
+
+
+# Every state and what may follow it. A higher ballot takes any state back to PROMISED, an INSTALL to NORMAL.
+TRANSITIONS: dict[State, tuple[State, ...]] = {
+    State.NORMAL: (State.NORMAL, State.PROMISED),
+    State.PROMISED: (State.NORMAL, State.PROMISED, State.CUTTING),
+    State.CUTTING: (State.NORMAL, State.PROMISED, State.CUTTING, State.ACCEPTED),
+    State.ACCEPTED: (State.NORMAL, State.PROMISED),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Put a control item to a member."""
+
+    to: Process
+    item: Control
+
+
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """A promise was made: store nothing new of the view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obtain:
+    """A value is recorded: get its cut's payloads, then call `complete`."""
+
+    decision: Decision
+    holders: dict[Process, tuple[Process, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class AskWitness:
+    """Have the registry promise to a ballot or, with a decision, accept it."""
+
+    ballot: Ballot
+    decision: Decision | None
+    succession: bool = False
+
+
+Out = Say | Freeze | Obtain | AskWitness
+
+
+@dataclass(slots=True)
+class _Proposal:
+    ballot: Ballot
+    promises: dict[Process, frames.Promise]
+    succession: bool = False
+    decision: Decision | None = None  # none while promises are collected
+    accepted_by: set[Process] = field(default_factory=set)
+    asked_ms: int = 0
+    witness_promised: bool = False
+    witness_asked_ms: int | None = None  # what it was asked last is unanswered
+    noted: dict[Process, Address] = field(default_factory=dict)  # may be in a later view, and have not promised yet
+
+
+class ViewChange:
+    """One member's part, and the proposer's when it is one. `promised` only grows within a view."""
+
+    def __init__(self, process: Process, tie_breaker: TieBreaker = TieBreaker.LEADER) -> None:
+        self.process = process
+        self._tie_breaker = tie_breaker
+        self.state = State.NORMAL
+        self.promised: Ballot = NO_BALLOT
+        self._view: View | None = None
+        self._accepted: tuple[Ballot, Decision | None] = (NO_BALLOT, None)
+        self._recorded: Decision | None = None
+        self._proposal: _Proposal | None = None
+        self._attempt_seen = 0
+        self.survivors: frozenset[Process] | None = None  # who must agree, where no quorum of the view can be again
+        self.fence = NO_BALLOT  # of the succession promised last
+
+    @property
+    def view(self) -> View:
+        assert self._view is not None, "only a member changes its view"
+        return self._view
+
+    @property
+    def gone(self) -> dict[Process, str]:
+        """Who is dead, as a succession says that this process has accepted."""
+        made = self._accepted[1].succession if self._accepted[1] else None
+        return made.gone if made else {}
+
+    @property
+    def proposing(self) -> bool:
+        return self._proposal is not None
+
+    @property
+    def proposer(self) -> Process:
+        """Whose ballot was promised last."""
+        return self.view.members[self.promised[1]]
+
+    def install(self, view: View) -> None:
+        """Begin a view."""
+        self._view = view
+        self.promised, self._accepted = NO_BALLOT, (NO_BALLOT, None)
+        self._recorded, self._proposal, self._attempt_seen = None, None, 0
+        self.survivors, self.fence = None, NO_BALLOT
+        self._become(State.NORMAL)
+
+    def _become(self, state: State) -> None:
+        assert state in TRANSITIONS[self.state], f"{self.state} to {state}"
+        self.state = state
+
+    # the proposer
+
+    def propose(
+        self,
+        held: dict[Process, int],
+        ask: Iterable[Process],
+        now_ms: int,
+        standing: Standing = NO_STANDING,
+        agreed: int = 0,
+    ) -> list[Out]:
+        """Begin an attempt with a ballot above every one seen."""
+        self._attempt_seen = max(self._attempt_seen, self.promised[0]) + 1
+        ballot, succession = (self._attempt_seen, self.view.rank(self.process)), self.survivors is not None
+        mine = self._promise(ballot, held, standing, agreed, succession)
+        self._proposal = _Proposal(ballot, {self.process: mine}, succession, asked_ms=now_ms)
+        return [Freeze(), *[Say(peer, frames.Prepare(self.view.number, ballot, succession)) for peer in ask]]
+
+    def on_promise(self, source: Process, promise: frames.Promise) -> None:
+        proposal = self._proposal
+        if proposal is None or promise.ballot != proposal.ballot:
+            return
+        proposal.noted.pop(source, None)
+        if proposal.decision is None and source in self.view.members:
+            proposal.promises[source] = promise
+
+    def promises(self, live: set[Process], spared: Set[Process] = frozenset()) -> dict[Process, frames.Promise] | None:
+        """The promises of the live members, once all of them and a quorum have given theirs and no value is chosen.
+
+        What only a dead process held is in no union: nobody could fetch it. Of those who are `spared`, as they go, it
+        has what they say, but does not wait for them.
+        """
+        proposal = self._proposal
+        if proposal is None or proposal.decision is not None:
+            return None
+        given = {peer: promise for peer, promise in proposal.promises.items() if peer in live}
+        if not live - spared <= set(given) or not self._may_choose(proposal, set(given)):
+            return None
+        proposal.promises = given
+        return given
+
+    def _may_choose(self, proposal: _Proposal, given: set[Process]) -> bool:
+        if self.survivors is None:
+            return self._is_quorum(given, proposal.witness_promised)
+        return self.survivors <= given and proposal.witness_promised and not proposal.noted
+
+    def decide(self, fresh: Decision) -> list[Out]:
+        """Choose the value: the highest accepted among the promises, else `fresh`; put it to all who promised.
+
+        For a succession always `fresh`. 1. Of A, B and C, C accepts a value, and A and B decide another one, and die.
+        2. Neither is in force anywhere: who is left has installed none, and promised to install none. 3. To go on with
+        C's would give view numbers and serials a second time that A and B may have used.
+        """
+        proposal = self._proposal
+        assert proposal is not None, "only a proposer decides"
+        assert proposal.decision is None, "a value is chosen once an attempt"
+        best = max(proposal.promises.values(), key=lambda promise: promise.accepted_ballot)
+        proposal.decision = fresh if proposal.succession else best.accepted or fresh
+        cut = self._cut(proposal, proposal.decision)
+        self._record(cut)
+        others = [peer for peer in proposal.promises if peer != self.process]
+        return [*[Say(peer, cut) for peer in others], Obtain(cut.decision, cut.holders)]
+
+    def _cut(self, proposal: _Proposal, decision: Decision) -> frames.Cut:
+        holders = {sender: self._holders(proposal, sender, last) for sender, last in decision.cut.items()}
+        return frames.Cut(self.view.number, proposal.ballot, decision, holders)
+
+    def _holders(self, proposal: _Proposal, sender: Process, last: int) -> tuple[Process, ...]:
+        """Some that hold a stream up to its cut, the sender first; all of them for all would not fit a frame."""
+        found = [peer for peer, promise in proposal.promises.items() if promise.held.get(sender, 0) >= last]
+        return tuple(sorted(found, key=lambda peer: peer != sender)[:HOLDERS_TOLD])
+
+    def on_cut_ok(self, source: Process, ok: frames.CutOk) -> None:
+        if self._proposal and self._proposal.decision and ok.ballot == self._proposal.ballot:
+            self._proposal.accepted_by.add(source)
+
+    def decided(self, live: set[Process]) -> Decision | None:
+        """The value, once a quorum and every live participant have accepted it."""
+        proposal = self._proposal
+        if proposal is None or proposal.decision is None or self.survivors is not None:
+            return None  # of a succession the registry says that it is decided
+        participants = live & set(proposal.promises)
+        done = participants <= proposal.accepted_by and self._is_quorum(proposal.accepted_by)
+        return proposal.decision if done else None
+
+    def _is_quorum(self, members: set[Process], witness: bool = False) -> bool:
+        return is_quorum(self.view, members, self._tie_breaker, witness)
+
+    # the witness of a tie
+
+    def ask_witness(self, live: set[Process], now_ms: int, spared: Set[Process] = frozenset()) -> list[Out]:
+        """Ask the registry, once exactly half of the view has promised, or accepted, and nobody else can.
+
+        It is the last to be asked to accept: what it has accepted is decided, and its payloads are held by half.
+        """
+        proposal = self._proposal
+        if self.survivors is not None:
+            return self._ask_successor(self.survivors, now_ms)
+        if proposal is None or self._tie_breaker is not TieBreaker.REGISTRY:
+            return []
+        if proposal.decision is None:
+            voting = live - (spared - set(proposal.promises))
+            waits = voting <= set(proposal.promises) and is_half(self.view, voting) and not proposal.witness_promised
+        else:
+            waits = live & set(proposal.promises) <= proposal.accepted_by and is_half(self.view, proposal.accepted_by)
+        return self._ask_again(proposal, proposal.decision, now_ms) if waits else []
+
+    def _ask_successor(self, survivors: frozenset[Process], now_ms: int) -> list[Out]:
+        """Ask the registry for its promise, then, last of all, to accept.
+
+        A value may have been chosen while a quorum still lived: then its promise comes after that, and before all else.
+        """
+        proposal = self._proposal
+        if proposal is None or not survivors <= set(proposal.promises):
+            return []
+        if not proposal.witness_promised:
+            return self._ask_again(proposal, None, now_ms, succession=True)
+        if proposal.decision is None or proposal.noted or not survivors <= proposal.accepted_by:
+            return []
+        return self._ask_again(proposal, proposal.decision, now_ms, succession=True)
+
+    def _ask_again(
+        self, proposal: _Proposal, decision: Decision | None, now_ms: int, succession: bool = False
+    ) -> list[Out]:
+        asked_ms = proposal.witness_asked_ms
+        if asked_ms is not None and now_ms - asked_ms < limits.WITNESS_RETRY_MS:
+            return []
+        proposal.witness_asked_ms = now_ms
+        return [AskWitness(proposal.ballot, decision, succession)]
+
+    def on_witness(self, promised: WitnessPromised) -> None:
+        """The registry promised; whoever it has noted, and is no member, may be in a later view, and is asked too."""
+        proposal = self._proposal
+        if proposal and promised.ballot == proposal.ballot and not proposal.witness_promised:
+            proposal.witness_promised, proposal.witness_asked_ms = True, None
+            proposal.noted = {who: at for who, at in promised.noted if who not in self.view.members}
+
+    @property
+    def noted(self) -> dict[Process, Address]:
+        """Who is no member, and must promise as well, or be proven dead."""
+        return self._proposal.noted if self._proposal else {}
+
+    def strike_off(self, noted: Process) -> None:
+        """One that the registry noted will never be in a later view."""
+        if self._proposal:
+            self._proposal.noted.pop(noted, None)
+
+    @property
+    def prepare(self) -> frames.Prepare | None:
+        """The question of the attempt that is under way."""
+        proposal = self._proposal
+        return frames.Prepare(self.view.number, proposal.ballot, proposal.succession) if proposal else None
+
+    @property
+    def ballot(self) -> Ballot:
+        """Under which this process's proposal is decided; else the one that it promised last."""
+        return self._proposal.ballot if self._proposal else self.promised
+
+    def is_stale(self, live: set[Process]) -> bool:
+        """Whether a participant died with the value undecided: only it may have held a part of the cut.
+
+        Or so many died, by proof, that a succession must be proposed instead.
+        """
+        proposal = self._proposal
+        if proposal and self.survivors is not None and not proposal.succession:
+            return True
+        return proposal is not None and proposal.decision is not None and not set(proposal.promises) <= live
+
+    @property
+    def spent(self) -> bool:
+        """Whether there is no ballot above every one seen: an honest proposer needs one a failure, so somebody lied."""
+        return max(self._attempt_seen, self.promised[0]) >= limits.ATTEMPT_MAX
+
+    def on_nack(self, promised: Ballot) -> bool:
+        """A member, or the registry, has promised to this ballot: whether that ends the attempt that is under way.
+
+        The next one begins above it.
+        """
+        if self._proposal is None or promised <= self._proposal.ballot:
+            return False
+        self._attempt_seen = max(self._attempt_seen, promised[0])
+        self._proposal = None
+        return True
+
+    def ask_again(self, live: Iterable[Process], now_ms: int) -> list[Out]:
+        """What to put again to live members that have not answered for RESEND_MS."""
+        proposal = self._proposal
+        if proposal is None or now_ms - proposal.asked_ms < limits.RESEND_MS:
+            return []
+        proposal.asked_ms = now_ms
+        if proposal.decision is None:
+            prepare = frames.Prepare(self.view.number, proposal.ballot, proposal.succession)
+            return [Say(peer, prepare) for peer in live if peer not in proposal.promises]
+        cut = self._cut(proposal, proposal.decision)
+        return [Say(peer, cut) for peer in live if peer in proposal.promises and peer not in proposal.accepted_by]
+
+    # every member
+
+    def on_prepare(
+        self,
+        source: Process,
+        ballot: Ballot,
+        permitted: bool,
+        held: dict[Process, int],
+        standing: Standing = NO_STANDING,
+        agreed: int = 0,
+        succession: bool = False,
+    ) -> list[Out]:
+        """Promise to the highest ballot seen, if the proposer is `permitted`; an equal one is answered again."""
+        if ballot[1] != self.view.rank(source):
+            return []
+        if ballot < self.promised:
+            return [Say(source, frames.Nack(self.view.number, self.promised))]
+        if not permitted:
+            return []
+        if ballot == self.promised and self.state is not State.PROMISED:
+            return []  # already past the promise in this very ballot
+        self._give_way(ballot)
+        return [Freeze(), Say(source, self._promise(ballot, held, standing, agreed, succession))]
+
+    def on_cut(self, source: Process, cut: frames.Cut) -> list[Out]:
+        """Record the value of the very ballot that was promised.
+
+        Stricter than Paxos, which accepts any ballot not below the promise: a process whose promise is not in the union
+        may have delivered more than the cut, and must not be counted as one that agrees with it.
+        """
+        if cut.ballot < self.promised and cut.ballot[1] == self.view.rank(source):
+            return [Say(source, frames.Nack(self.view.number, self.promised))]
+        if self.state is State.NORMAL or cut.ballot != self.promised or source != self.proposer:
+            return []
+        if self.state is State.ACCEPTED:
+            return [Say(source, frames.CutOk(self.view.number, cut.ballot))]
+        self._record(cut)
+        return [Obtain(cut.decision, cut.holders)]
+
+    def complete(self) -> list[Out]:
+        """Every payload of the recorded cut is here: accept."""
+        assert self._recorded is not None, "only a recorded value is accepted"
+        self._become(State.ACCEPTED)
+        self._accepted = (self.promised, self._recorded)
+        if self._proposal and self._proposal.ballot == self.promised:
+            self._proposal.accepted_by.add(self.process)
+            return []
+        return [Say(self.proposer, frames.CutOk(self.view.number, self.promised))]
+
+    def _promise(
+        self, ballot: Ballot, held: dict[Process, int], standing: Standing, agreed: int, succession: bool
+    ) -> frames.Promise:
+        assert ballot >= self.promised, "a promise never goes back"
+        self.promised = ballot
+        if succession:
+            self.fence = ballot
+        self._recorded = None
+        self._become(State.PROMISED)
+        return frames.Promise(self.view.number, ballot, held, *self._accepted, standing, agreed)
+
+    def _give_way(self, ballot: Ballot) -> None:
+        """A higher ballot than this process's own proposal ends the proposal."""
+        if self._proposal and ballot > self._proposal.ballot:
+            self._proposal = None
+
+    def _record(self, cut: frames.Cut) -> None:
+        assert cut.ballot == self.promised, "only what was promised is recorded"
+        self._recorded = cut.decision
+        self._become(State.CUTTING)

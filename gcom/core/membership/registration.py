@@ -1,0 +1,68 @@
+"""When a member tells the registry what its group is, one request at a time, and what the answer means (DESIGN 10, 11).
+
+A leader registers each view at once, and every RENEW_MS; so does every member that is detached, and says so. Other
+members do so seldom: enough that the registry knows of the group where its leader does not reach it. (In a
+PARTITIONABLE group, where sides go on by themselves, only leaders register.)
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from gcom.core.messages.registry import Answer, Entry, Refusal, Register
+from gcom.values import limits
+from gcom.values.definition import Definition, Netsplit
+from gcom.values.lineage import descends
+from gcom.values.names import Process
+from gcom.values.view import View
+
+
+class Verdict(Enum):
+    """What the registry's answer asks of a member; the value of an end is its reason."""
+
+    GO_ON = "go on"  # it is soft state: a refusal or no answer changes nothing here, and is put right later
+    GIVE_WAY = "give way"  # another instance has the name, and stands above
+    GIVE_UP_UNHEARD = "give up unheard"  # an operator orders what is left to go on without the others
+    DISSOLVED = "dissolved"  # all others have left
+    EXPELLED = "expelled"  # a later view, or a successor, goes on without it
+
+
+class Registering:
+    """One member's dealings with the table of groups."""
+
+    def __init__(self, process: Process, definition: Definition, instance: str) -> None:
+        self._process = process
+        self._definition = definition
+        self._instance = instance
+        self._told: View | None = None
+        self._told_detached = False
+        self._told_ms = 0
+        self._unanswered = False  # a registry that hangs must not make requests pile up
+
+    def due(self, view: View, detached: bool, now_ms: int) -> list[Register]:
+        """The request to put now, if any."""
+        leads = view.leader == self._process
+        if not leads and self._definition.netsplit is Netsplit.PARTITIONABLE:
+            return []
+        every_ms = limits.RENEW_MS if leads or detached else limits.LEASE_MS // 2
+        news = self._told_detached != detached or (leads and self._told != view)
+        if self._unanswered or not (news or now_ms - self._told_ms >= every_ms):
+            return []
+        self._told, self._told_detached, self._told_ms, self._unanswered = view, detached, now_ms, True
+        return [Register(self._definition, self._instance, view, self._process, detached)]
+
+    def on_answer(self, request: Register, answer: Answer | None, view: View, detached: bool) -> Verdict:
+        """The registry answered, or did not; `view` and `detached` are the member's now."""
+        self._unanswered = False
+        if isinstance(answer, Refusal) and answer.code == "Dissolved":
+            return Verdict.DISSOLVED
+        if not isinstance(answer, Entry):
+            return Verdict.GO_ON
+        if answer.instance != self._instance:
+            # A successor that was begun by order, while a quorum lived: they go over to it in good order.
+            return Verdict.EXPELLED if detached and descends(answer.instance, self._instance) else Verdict.GIVE_WAY
+        if not detached or request.view != view:
+            return Verdict.GO_ON
+        if answer.view > view.number and self._process not in answer.members:
+            return Verdict.EXPELLED
+        return Verdict.GIVE_UP_UNHEARD if answer.forked else Verdict.GO_ON

@@ -1,0 +1,37 @@
+"""How the first view of a successor comes of the decision that ended its predecessor (docs/protocols/continuity.md)."""
+
+from __future__ import annotations
+
+from gcom.core.messages.effects import Succeeds
+from gcom.core.messages.frames import ORDER, Decision, Frame, Install, Refused, Reply, Status
+from gcom.core.messages.registry import Entry
+from gcom.values.definition import Definition
+from gcom.values.view import View
+
+
+def first_view(definition: Definition, instance: str, decided: Install) -> tuple[Entry, Install, Succeeds]:
+    """Return the successor of `instance` as an entry, its view 1, and what that follows.
+
+    All who go on enter view 1 together, with numbers that begin at 1 and serials that go on.
+    """
+    decision, last = decided.decision, decided.decision.view
+    made = decision.succession
+    assert made is not None, "a succession was decided"
+    view = View(1, last.members, last.addresses, last.started)
+    entry = Entry(definition, made.instance, 1, view.members, view.addresses, alive=True)
+    first = Decision(view, view.members, {}, {}, decision.at_registry, decision.sources)
+    cut = {sender: number for sender, number in decision.cut.items() if sender != ORDER}
+    follows = Succeeds(instance, last.number - 1, cut, decided.serial, made.by, made.gone, made.gives_up)
+    return entry, Install(first, decided.serial), follows
+
+
+def told_of_successor(frame: Frame, decided: Install) -> Reply:
+    """Answer a call to a process in an instance that another one succeeds, for as long as its node lives."""
+    view = decided.decision.view
+    if frame.source in view.members:
+        head = (frame.group, frame.instance, frame.target, frame.source)
+        return Frame(*head, Status(view.number - 1), (decided,))
+    if frame.source not in decided.decision.cut:  # it was no member: it finds the successor where it found this one
+        return Refused("elsewhere", f"{frame.target} is in another instance of group {frame.group!r}")
+    text = f"another instance of group {frame.group!r} goes on without {frame.source}"
+    return Refused("expelled", text, decided.decision.cut.get(frame.source))

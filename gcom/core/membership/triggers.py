@@ -1,0 +1,229 @@
+"""Why there should be another view, who may propose it, and what (DESIGN 8, 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+
+from gcom.core.detector.connectivity import Mesh, Misses, as_bits
+from gcom.core.detector.suspicion import CUT_OFF, Detector
+from gcom.core.membership.admission import Admission
+from gcom.core.messages.frames import ORDER, Decision, Promise, Succession
+from gcom.core.quorum import is_quorum
+from gcom.core.state_transfer.transfer import sources
+from gcom.values import names
+from gcom.values.definition import Definition, Netsplit
+from gcom.values.lineage import successor
+from gcom.values.names import Process
+from gcom.values.view import View
+
+
+def is_started(definition: Definition, members: tuple[Process, ...], before: bool) -> bool:
+    """A static group starts when all its names are in, and stays started."""
+    return before or set(definition.static) <= {names.name_of(member) for member in members}
+
+
+class Grounds:
+    """What speaks for a change of the view, as far as this process knows: suspects, leavers, joiners, frozen members,
+    who waits for state that its donor cannot give, and states that were brought.
+
+    `frozen`: a member has promised to a change that this process may know nothing of.
+    """
+
+    def __init__(self, process: Process, definition: Definition, instance: str, view: View) -> None:
+        self.instance = instance
+        self.detector = Detector(process, definition.tie_breaker)
+        self._mesh = Mesh()
+        self.unheard: Misses = {}  # who does not hear whom, as this process can say
+        self.dropped: tuple[Process, ...] = ()  # without whom no two are left that do not reach each other
+        self._beyond: set[Process] = set()  # of them, whom this process does not reach, though it may hear them
+        self._dropped_patiently: tuple[Process, ...] = ()  # as `dropped`, of conflicts that have lasted longer
+        self.admission = Admission(definition, process)
+        self.leavers: dict[Process, str] = {}  # and what for, in the order in which they were heard
+        self.seekers: dict[Process, None] = {}
+        self.frozen = False
+        self.brought = False  # a state waits for the next view's barrier, to be merged
+        self.given_up: set[Process] = set()  # whom an operator gave up, though nothing proves that they are dead
+        self.at_registry = True  # the view's sequencer
+        self.unserved: dict[Process, None] = {}  # members that the registry's sequencer does not serve
+        self._reaching: dict[Process, None] = {}  # members that the registry has answered for RETURN_MS
+        self._process = process
+        self._definition = definition
+        self._view = view
+
+    def install(self, decision: Decision, now_ms: int) -> None:
+        """Begin a view; what still speaks for another one is kept."""
+        view = self._view = decision.view
+        self.at_registry = decision.at_registry
+        self.unserved, self._reaching = {}, {}
+        self.frozen = False
+        self.seekers = {}
+        self.given_up = set()
+        self.dropped = self._dropped_patiently = ()
+        self._mesh, self._beyond, self.unheard = Mesh(), set(), {}
+        self.leavers = {member: why for member, why in self.leavers.items() if member in view.members}
+        self.detector.install(view, now_ms)
+        self.admission.install(view, decision.left, now_ms)
+
+    def look(self, now_ms: int) -> None:
+        """Who does not reach whom now, and what follows."""
+        members = self._view.members
+        sound = {who for who in members if not self.detector.suspected(who) or self.detector.contested(who)}
+        gone = as_bits(rank for rank, who in enumerate(members) if who not in sound)
+
+        def suffice(dropped: Set[int]) -> bool:
+            return self._is_quorum(sound.difference(self._named(dropped)))
+
+        self.unheard = self.detector.unheard(now_ms)
+        self._mesh.look(self.detector.contradicted(now_ms), now_ms)
+        self.dropped, self._dropped_patiently = (
+            self._named(self._mesh.dropped(suffice, now_ms, patient, gone)) for patient in (False, True)
+        )
+        beyond = self._mesh.beyond(self._view.rank(self._process), now_ms)
+        self._beyond = {*self._named(beyond)}.intersection(self.dropped)
+
+    def _named(self, ranks: Iterable[int]) -> tuple[Process, ...]:
+        return tuple(self._view.members[rank] for rank in ranks)
+
+    def _is_quorum(self, members: Set[Process]) -> bool:
+        """Whether these are a quorum, or may be one with the witness."""
+        return is_quorum(self._view, members, self._definition.tie_breaker, witness=True)
+
+    @property
+    def _failed(self) -> bool:
+        """Whether somebody is suspected, and nobody contradicts that."""
+        return any(not self.detector.contested(peer) for peer in self.detector.suspects)
+
+    @property
+    def live(self) -> set[Process]:
+        """The members that this process does not suspect, and can expect an answer of; itself included."""
+        return set(self._view.members) - set(self.detector.suspects) - self._beyond
+
+    def is_detached(self, now_ms: int) -> bool:
+        """Whether this process heard no quorum for too long.
+
+        Half of a view is one with the registry's vote, and where links fail one by one it needs time to know whom it
+        goes on without. In a split nobody contradicts anybody, and a half that has no vote by then gets none.
+        """
+        patient = self._mesh.any and not self.partitionable
+        return not self.detector.heard_quorum(now_ms, patient)
+
+    @property
+    def has_quorum(self) -> bool:
+        """Whether the live members are a quorum, or may be one with the witness."""
+        return self._is_quorum(self.live)
+
+    @property
+    def survivors(self) -> frozenset[Process] | None:
+        """Who is left of a view in which no quorum can be again, since the others are proven dead; None: one can be.
+
+        A quorum that cannot be now is no such thing: whoever is silent, or only refuses, may come again.
+        """
+        left = set(self._view.members).difference(self.detector.dead, self.given_up)
+        if self.partitionable or self._is_quorum(left):
+            return None
+        return frozenset(left)
+
+    def give_up_unheard(self) -> None:
+        """An operator's order: go on without those who are not heard, though nothing proves that they are dead."""
+        self.given_up = set(self.detector.suspects)
+
+    @property
+    def may_decide(self) -> bool:
+        """Whether those who can be expected to answer are enough to decide on the next view, or on a successor."""
+        survivors = self.survivors
+        return self.has_quorum if survivors is None else survivors <= self.live
+
+    def on_registry(self, member: Process, cut_off: bool, reaches: bool) -> None:
+        """What a member of the view says of the registry; a change of the sequencer is a change of the view."""
+        if cut_off:
+            self.unserved[member] = None
+        if reaches:
+            self._reaching[member] = None
+        else:
+            self._reaching.pop(member, None)
+
+    @property
+    def _may_return(self) -> bool:
+        """Whether the sequencer is at the leader, and could go back to the registry."""
+        return not self.at_registry and self.live <= set(self._reaching)
+
+    @property
+    def urgent(self) -> bool:
+        """Whether a change is wanted for more than joins."""
+        asked = self.frozen or self.leavers or self.unserved or self._may_return or self.survivors
+        return bool(asked or self.seekers or self.brought or self._failed or self.detector.accused or self._drops)
+
+    @property
+    def _drops(self) -> tuple[Process, ...]:
+        """Whom this process would drop; one that is not the leader waits for the leader to see it, too."""
+        return self.dropped if self._process == self._view.leader else self._dropped_patiently
+
+    @property
+    def partitionable(self) -> bool:
+        """Whether a side without a quorum goes on as an instance of its own."""
+        return self._definition.netsplit is Netsplit.PARTITIONABLE
+
+    @property
+    def any(self) -> bool:
+        """Whether a change is wanted."""
+        return self.urgent or self.admission.any
+
+    def may_propose(self, now_ms: int) -> bool:
+        """Whether this process should propose, as far as the others go: joins alone wait for one another a little."""
+        ripe = self.urgent or self.admission.gathered(self.live, now_ms)
+        return ripe and self.may_decide and self.permits(self._process)
+
+    def permits(self, proposer: Process) -> bool:
+        """Whether this process, or a quorum, suspects every rank above the proposer's: the bully's rule, by votes.
+
+        For its own proposal only the quorum counts: a lone suspicion would freeze this process for nothing. Who is to
+        be dropped, because it does not reach others, counts as suspected by all: this process may be it. So it
+        proposes nothing any more: it may not know, and outbid whoever can bring the change to its end.
+        """
+        if proposer in self.dropped:
+            return False
+        above = self._view.members[: self._view.rank(proposer)]
+        if self.survivors is not None and self.survivors.isdisjoint(above):
+            return True  # the oldest that is not proven dead
+        alone = proposer != self._process
+        votes = {member: self.detector.by_quorum(member, witness=True) or member in self.dropped for member in above}
+        return all(votes[member] or (alone and self.detector.suspected(member)) for member in above)
+
+    def fresh(self, promises: dict[Process, Promise]) -> Decision:
+        """The value when no promise reports an accepted one: the union of what the promises hold.
+
+        If nobody would stay, the proposer does, and leaves alone after that.
+        """
+        reasons = (
+            dict.fromkeys(self.detector.accused, "accused")
+            | dict.fromkeys(self.dropped, CUT_OFF)
+            | self.detector.suspects
+        )
+        reasons |= self.leavers
+        old = self._view
+        stay = [member for member in old.members if member in promises and member not in reasons] or [self._process]
+        left = {member: reasons.get(member, "silence") for member in old.members if member not in stay}
+        made = self._succession(left)
+        joiners = [] if made else self.admission.ready(set(stay), left)
+        members = (*stay, *[joiner.process for joiner in joiners])
+        addresses = (*map(old.address, stay), *[joiner.address for joiner in joiners])
+        started = is_started(self._definition, members, old.started and made is None)
+        view = View(old.number + 1, members, addresses, started)
+        streams = (*old.members, ORDER) if self._definition.total else old.members
+        cut = {sender: max(promise.held.get(sender, 0) for promise in promises.values()) for sender in streams}
+        if made and ORDER in cut:
+            cut[ORDER] = max(promise.agreed for promise in promises.values())
+        at_registry = self._may_return or (self.at_registry and not self.unserved)
+        standings = {member: promises[member].standing for member in stay}
+        number = 1 if made else view.number  # of the view at whose barrier the state is taken
+        given = sources(number, standings, [joiner.process for joiner in joiners if joiner.takes_state], bool(made))
+        return Decision(view, tuple(joiner.process for joiner in joiners), left, cut, at_registry, given, made)
+
+    def _succession(self, left: dict[Process, str]) -> Succession | None:
+        """What the next view is the first of, where no quorum of this one can be again."""
+        if self.survivors is None:
+            return None
+        gone = {who: proof for who, proof in self.detector.dead.items() if who in left}
+        gives_up = tuple(who for who in left if who in self.given_up and who not in gone)
+        instance = successor(self.instance, self._process.partition("#")[2])
+        return Succession(instance, "operator" if gives_up else "proof", gone, gives_up)

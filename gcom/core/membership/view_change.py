@@ -1,0 +1,440 @@
+"""The passage from view to view: routes between failure detection, consensus, payloads and streams (DESIGN 8, 9).
+
+The parts do not know each other: `ViewChange` (consensus on the next view), `Obtaining` (the cut's payloads), `Grounds`
+(why there should be another view, who may propose it, and what), `Farewells` (who left). `view` changes in `_install`.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from gcom.core.links import Links
+from gcom.core.membership.consensus import AskWitness, Freeze, Obtain, Out, Say, State, ViewChange
+from gcom.core.membership.flush import Obtaining
+from gcom.core.membership.in_doubt import Doubt
+from gcom.core.membership.tombstones import Farewells
+from gcom.core.membership.triggers import Grounds
+from gcom.core.membership.witness import (
+    WitnessAccept,
+    WitnessDecided,
+    WitnessNack,
+    WitnessPassed,
+    WitnessPrepare,
+    WitnessPromised,
+)
+from gcom.core.messages import frames
+from gcom.core.messages.effects import AskRegistry, Effect, Ended, Installed, MergeState, Quorum, Skip, Suspected
+from gcom.core.messages.frames import LEAVES_FOR, Ballot, Decision, Install, OfChange
+from gcom.core.messages.registry import Answer, Entry
+from gcom.core.state_transfer.transfer import Transfer
+from gcom.core.streams import Streams
+from gcom.values import limits
+from gcom.values.names import Process
+from gcom.values.view import View
+
+
+class Passage:
+    """One member's way through its views. `ended` is set when its stay is over; nothing is to be called after that."""
+
+    def __init__(
+        self,
+        process: Process,
+        found: Entry,
+        links: Links,
+        streams: Streams,
+        transfer: Transfer,
+        entry: Install,
+        now_ms: int,
+    ) -> None:
+        self.process = process
+        self.view = entry.decision.view
+        self.ended: Ended | None = None
+        self.leaves_for = ""  # why this process leaves, if it does
+        self.effects: list[Effect] = []
+        self.grounds = Grounds(process, found.definition, found.instance, entry.decision.view)
+        self.farewells = Farewells()
+        self.passed: list[tuple[View, Decision]] = []  # views that were left, and how, since the member asked last
+        self._entry = entry  # that made the view
+        self._group, self._instance = found.definition.group, found.instance
+        self.succeeded: Install | None = None  # how this instance ended, if another one succeeds it
+        self._detached = False
+        self._doubt = Doubt()
+        self._decided_by = entry.ballot  # the ballot of what is decided and not yet installed
+        self._links = links
+        self._streams = streams
+        self._transfer = transfer
+        self._change = ViewChange(process, found.definition.tie_breaker)
+        self._obtaining = Obtaining()
+        self._promised_ms = 0
+        self._begin_view(entry, now_ms)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a change is under way or wanted."""
+        return self._change.state is not State.NORMAL or self.grounds.any
+
+    @property
+    def live_others(self) -> list[Process]:
+        """By rank; a set would not do, since hash order would decide who is called first."""
+        return [member for member in self.others if member in self.grounds.live]
+
+    def tell(self, peer: Process) -> None:
+        """A peer has not installed this view."""
+        self._links.say(peer, self._entry)
+
+    def heard(self, sender: Process, now_ms: int) -> None:
+        """A run of a sender came, or a piece of one."""
+        self._obtaining.heard(sender, now_ms)
+
+    def suspect(self, peer: Process, reason: str) -> None:
+        """There is evidence against a peer."""
+        if self.grounds.detector.suspect(peer, reason):
+            self._say_suspected([peer])
+
+    def on_failed(self, peer: Process, refused: bool, now_ms: int) -> None:
+        """A call to a peer failed."""
+        if self.grounds.detector.failed(peer, refused, now_ms):
+            self._say_suspected([peer])
+
+    def gone(self, peer: Process) -> None:
+        """Whoever answers where a peer was does not know it."""
+        if self.grounds.detector.gone(peer, "gone"):
+            self._say_suspected([peer])
+
+    def proven(self, peer: Process, proof: str) -> None:
+        """There is proof that a process will never vote again: a member, or one that may be in a later view."""
+        self._change.strike_off(peer)
+        if self.grounds.detector.proven(peer, proof):
+            self._say_suspected([peer])
+
+    def _say_suspected(self, peers: list[Process]) -> None:
+        """The detector began to suspect these: tell the application and the others."""
+        suspects = self.grounds.detector.suspects
+        self.effects += [Suspected(peer, self.view.number, suspects[peer]) for peer in peers]
+        if peers:
+            self._links.owe_status(self.live_others)
+
+    def on_probe(self, source: Process, probe: frames.Probe, now_ms: int) -> None:
+        """A member asks whether others are heard here."""
+        heard = self.grounds.detector.vouches_for(probe.silent, now_ms)
+        if heard and probe.view == self.view.number:
+            self._links.say(source, frames.Vouch(self.view.number, heard))
+
+    def installed_by(self, peer: Process) -> None:
+        """A peer is in this view."""
+        self._behind.discard(peer)
+        self.grounds.detector.caught_up(peer)
+        if not self._behind:  # be it suspected: it may be the one without whom there is no quorum
+            self._streams.release_previous()
+
+    def seek(self, member: Process) -> None:
+        """A member, this one perhaps, waits for state that its donor cannot give."""
+        if member not in self.grounds.seekers:
+            self.grounds.seekers[member] = None
+            if member == self.process:
+                self._links.owe_status(self.live_others)
+
+    # the next view
+
+    def on_item(self, source: Process, item: OfChange, now_ms: int) -> None:
+        """A control item of the change out of this view."""
+        if item.view != self.view.number:
+            return
+        match item:
+            case frames.Prepare(_, ballot, succession):
+                stands = (self._streams.holdings(), self._transfer.standing, self._streams.agreed, succession)
+                permitted = self.grounds.permits(source)
+                self._carry_out(self._change.on_prepare(source, ballot, permitted, *stands), now_ms)
+            case frames.Promise():
+                self._change.on_promise(source, item)
+            case frames.Nack(_, promised):
+                self._on_nack(promised, now_ms)
+            case frames.Cut():
+                self._carry_out(self._change.on_cut(source, item), now_ms)
+            case frames.CutOk():
+                self._change.on_cut_ok(source, item)
+            case _:
+                assert_never(item)
+
+    def on_install(self, decision: Decision, ballot: Ballot, now_ms: int, source: Process = "") -> None:
+        """A value was decided, under a ballot, as another process says; without a `source`, the registry does.
+
+        A late INSTALL of before a succession was promised is void where it comes from the dead: nobody who is left has
+        installed it, and they go on otherwise. Who says so and lives is in that view, so there will be no succession.
+        """
+        late = ballot < self._change.fence and decision.succession is None
+        if late and (source in self.grounds.detector.dead or source in self._change.gone):
+            return
+        if decision.view.number != self.view.number + 1:
+            if self.process in decision.joined and decision.view.number > self.view.number:
+                self.end("expelled")  # whoever admits it again takes it for a newcomer
+            return
+        takes_part = self.process in decision.view.members or decision.left.get(self.process) in LEAVES_FOR
+        if not takes_part or not self._streams.within(decision.cut):
+            self.expel(decision.cut.get(self.process))
+            return
+        self._decided_by = ballot
+        self._carry_out([Freeze()], now_ms)
+        self._obtaining.want(decision, dict.fromkeys(decision.cut, self.others), decided=True)
+        self._obtain(now_ms)
+
+    def on_witness(self, answer: Answer | None, now_ms: int) -> None:
+        """What the registry answered as the witness of a tie; who gets no answer that helps asks again."""
+        match answer:
+            case WitnessDecided(number, decision, ballot) if number == self.view.number:
+                if self.process in decision.view.members:
+                    self._install_everywhere(decision, ballot, now_ms)
+                else:
+                    self.on_install(decision, ballot, now_ms)
+            case WitnessPromised(number) if number == self.view.number:
+                self._change.on_witness(answer)
+                self.ask_noted(now_ms)
+            case WitnessPassed() if self._change.survivors is not None:
+                self.end("expelled")  # there was a later view, and nobody of it is known here: enter again
+            case WitnessNack(number, promised) if number == self.view.number:
+                self._on_nack(promised, now_ms)
+            case _:
+                pass
+
+    def asks(self, who: Process) -> bool:
+        """Whether this process wants the promise of one that is no member, and may be in a later view."""
+        return who in self._change.noted
+
+    def give_up_noted(self, who: Process) -> None:
+        """By an operator's order the word of one that does not answer is done without."""
+        self._change.strike_off(who)
+
+    def ask_noted(self, now_ms: int) -> None:
+        """Have those promise, too, who may be in a later view: they take no INSTALL of before from then on."""
+        prepare = self._change.prepare
+        for who, address in self._change.noted.items():
+            self._links.open(who, address, now_ms)
+            if prepare:
+                self._links.say(who, prepare)
+
+    def ask_noted_again(self, who: Process) -> None:
+        """Repeat the question with the next heartbeat, where its answer did not come with the call's end."""
+        prepare = self._change.prepare
+        if prepare and self.asks(who):
+            self._links.say_later(who, prepare)
+
+    def _on_nack(self, promised: Ballot, now_ms: int) -> None:
+        """Whoever proposes with a higher ballot is given time."""
+        if self._change.on_nack(promised):
+            self._retry_ms = now_ms + limits.RESEND_MS * (1 + self._rank)
+
+    def advance(self, now_ms: int) -> None:
+        """Whatever this process can do as a proposer by now."""
+        self.grounds.brought = bool(self._streams.brought)
+        self._change.survivors = self.grounds.survivors
+        view = self.view
+        while not self.ended and self.view is view and self._step(now_ms):
+            pass
+
+    def _step(self, now_ms: int) -> bool:
+        """One step of this process as a proposer; whether there may be another in this view."""
+        if not (self._change.proposing or self.grounds.any):
+            return False
+        live, spared = self.grounds.live, self._spared(now_ms)
+        promises = self._change.promises(live, spared)
+        if promises is not None:
+            self._carry_out(self._change.decide(self.grounds.fresh(promises)), now_ms)
+            return True
+        decision = self._change.decided(live)
+        if decision is not None:
+            self._install_everywhere(decision, self._change.ballot, now_ms)
+            return False
+        self._carry_out(self._change.ask_witness(live, now_ms, spared), now_ms)
+        stale = self._change.is_stale(live) and self.grounds.may_decide
+        if stale or (not self._change.proposing and self._should_propose(now_ms)):
+            if self._change.spent:
+                self.end("expelled")  # no honest member drives a ballot so high
+                return False
+            ask, held, agreed = self.live_others, self._streams.holdings(), self._streams.agreed
+            self._carry_out(self._change.propose(held, ask, now_ms, self._transfer.standing, agreed), now_ms)
+            return True
+        return False
+
+    def _spared(self, now_ms: int) -> set[Process]:
+        """Whose promise is not waited for any longer: who is to go may not know that this process may propose."""
+        return set(self.grounds.dropped) if now_ms - self._promised_ms >= limits.STALL_MS else set()
+
+    def _should_propose(self, now_ms: int) -> bool:
+        """The oldest whom a quorum does not suspect proposes, once all who live are in the view that is left."""
+        if not self.grounds.any or now_ms < self._retry_ms or self._behind & self.grounds.live:
+            return False
+        if self._change.state is not State.NORMAL and not self._may_supersede(now_ms):
+            return False
+        return self.grounds.may_propose(now_ms)
+
+    def _may_supersede(self, now_ms: int) -> bool:
+        """Whether a promise that this process made needs not be waited for.
+
+        1. C is paused; B and A suspect it, B (next in rank) promises to itself. 2. C runs again, A hears it and takes
+        its suspicion back before B's PREPARE comes. 3. A does not promise, and B stays frozen. So who may propose does
+        so when a change has stalled; the higher ballot takes the frozen ones along.
+        """
+        gone = self._change.proposer not in self.grounds.live - {self.process}
+        return gone or now_ms - self._promised_ms >= limits.STALL_MS * (1 + self._rank)
+
+    def _carry_out(self, outs: list[Out], now_ms: int) -> None:
+        for out in outs:
+            match out:
+                case Say(to, item):
+                    self._links.say(to, item)
+                case Freeze():
+                    self._streams.freeze()
+                    self._transfer.freeze()
+                    self.grounds.detector.sticky = True
+                    self._promised_ms = now_ms
+                    if not self._obtaining.decided:
+                        self._obtaining.clear()
+                case AskWitness(ballot, decision, succession):
+                    where = (self._instance, self.view.number, ballot)
+                    group = self._group if succession else ""
+                    request = WitnessAccept(*where, decision, group) if decision else WitnessPrepare(*where, group)
+                    self.effects.append(AskRegistry(request))
+                case Obtain(decision, holders):
+                    self._obtaining.want(decision, holders, decided=False)
+                    self._obtain(now_ms)
+                case _:
+                    assert_never(out)
+
+    def _obtain(self, now_ms: int) -> None:
+        """Ask for what the wanted cut still misses; once it misses nothing, accept or install."""
+        wanted = self._obtaining.wanted
+        if wanted is None or self.ended:
+            return
+        missing = self._streams.missing(wanted.cut, now_ms)
+        if missing:
+            for say in self._obtaining.ask(missing, self.view.number, self.live_others, now_ms):
+                self._links.say(say.to, say.item)
+        elif not self._streams.can_end(wanted):
+            self.end("expelled")  # no honest proposer cuts a run, or runs out of serials
+        elif self._obtaining.decided:
+            self._install(wanted, now_ms)
+        else:
+            self._obtaining.clear()
+            self._carry_out(self._change.complete(), now_ms)
+
+    def _install_everywhere(self, decision: Decision, ballot: Ballot, now_ms: int) -> None:
+        """A value is decided: tell all who take part, and those who come.
+
+        Whoever was told so by the registry may not hold the cut yet, nor know the serial after it. So it tells those
+        who come only once it has installed: their statuses say that they are behind.
+        """
+        if not self._streams.missing(decision.cut, now_ms):
+            for joiner in decision.joined:
+                self._links.open(joiner, decision.view.address(joiner), now_ms)
+            install = Install(decision, self._streams.serial_after(decision), ballot)
+            for peer in [*self.live_others, *decision.joined]:
+                self._links.say(peer, install)
+        self.on_install(decision, ballot, now_ms)
+
+    def _install(self, decision: Decision, now_ms: int) -> None:
+        serial = self._streams.serial_after(decision)
+        doubt = self._streams.unconfirmed
+        closed = self._streams.close(decision)
+        self.effects += closed
+        if self.process not in decision.view.members:
+            settled = None if decision.succession else decision.view.number  # a successor's views have other numbers
+            self.finish(Ended(self.view.number, self.leaves_for or "request", settled))
+            return
+        install = Install(decision, serial, self._decided_by)
+        if decision.succession:
+            self.succeeded = install
+            self._links.rewire({peer: self.view.address(peer) for peer in self.live_others}, (), now_ms)
+            for peer in self.live_others:
+                self._links.say(peer, install)
+            mine = [skip for skip in closed if isinstance(skip, Skip) and skip.sender == self.process]
+            self.effects += self._doubt.settle(doubt, mine)
+            self.finish(Ended(self.view.number, "succession", into=decision.succession.instance))
+            return
+        number = decision.view.number
+        self.passed.append((self.view, decision))
+        self.effects += [MergeState(number, sender, state) for sender, state in self._streams.take_brought()]
+        self.farewells.left_view(decision, self._behind)
+        self._streams.install(decision, serial)
+        self.effects += self._transfer.install(decision, now_ms)
+        self._begin_view(install, now_ms)
+        self.effects.append(Installed(decision.view, decision.joined, decision.left))
+
+    def _begin_view(self, entry: Install, now_ms: int) -> None:
+        decision = entry.decision
+        view = self.view = decision.view
+        self._entry = entry
+        self._obtaining.clear()
+        self._change.install(view)
+        self.grounds.install(decision, now_ms)
+        self._rank, self._retry_ms = view.rank(self.process), now_ms
+        self.others = tuple(member for member in view.members if member != self.process)
+        self._behind = set(self.others)
+        self._installed_ms = now_ms
+        self.farewells.install(decision, now_ms)
+        members = {peer: view.address(peer) for peer in self.others}
+        self._links.rewire(members, self.farewells.leavers, now_ms)
+        self.installed_by(self.process)
+
+    # the end, and time
+
+    def end(self, reason: str) -> None:
+        """The stay is over without a cut: say what of this process's messages may not have arrived."""
+        self.finish(Ended(self.view.number, reason, None, self._streams.unconfirmed))
+
+    def expel(self, arrived: int | None) -> None:
+        """The group goes on without this process, with its messages up to `arrived`; None: that is not known."""
+        doubt = self._streams.unconfirmed
+        if arrived is not None and doubt:
+            first, last = doubt
+            never = [Skip(self.process, arrived + 1, last - arrived, self.view.number)] if arrived < last else []
+            self.effects += self._doubt.settle((min(first, arrived + 1), last), never)
+            doubt = None
+        self.finish(Ended(self.view.number, "expelled", None, doubt, arrived=arrived))
+
+    def settle_doubt(self) -> None:
+        """What was in doubt while this process was detached is settled once every member of the view holds it."""
+        if not self._detached:
+            self.effects += self._doubt.confirm(self._streams.unconfirmed)
+
+    @property
+    def detached(self) -> bool:
+        """Whether this process hears no quorum of its view: a state, and no end (DESIGN 10)."""
+        return self._detached
+
+    def _look_for_quorum(self, now_ms: int) -> None:
+        """Become detached, or attached again."""
+        detached = self.grounds.is_detached(now_ms)
+        unconfirmed = self._streams.unconfirmed
+        if detached or self._detached:
+            self._doubt.add(unconfirmed)
+        if detached != self._detached:
+            self._detached = detached
+            self.effects.append(Quorum(self.view.number, not detached, unconfirmed))
+
+    def finish(self, ended: Ended) -> None:
+        """The stay is over."""
+        self.ended = ended
+        self.effects.append(ended)
+
+    def tick(self, now_ms: int) -> None:
+        """Suspect who is silent, see whether a quorum is heard, ask again what was not answered."""
+        suspected, asked = self.grounds.detector.tick(now_ms)
+        self._say_suspected(suspected)
+        for helper, silent in asked.items():
+            self._links.say(helper, frames.Probe(self.view.number, silent))
+        self.grounds.look(now_ms)
+        self.grounds.admission.tick(now_ms)
+        self._transfer.tick(now_ms)
+        if self._transfer.seeking:
+            self.seek(self.process)
+        if self.grounds.partitionable and (self.grounds.is_detached(now_ms) or self.grounds.detector.alone):
+            self.end("fork")  # this side begins anew (docs/protocols/netsplit.md)
+            return
+        self._look_for_quorum(now_ms)
+        if now_ms - self._installed_ms >= 2 * limits.SILENCE_MS:
+            for peer in sorted(self._behind):
+                self.suspect(peer, "stuck")
+        for leaver in self.farewells.forget(now_ms):
+            self._links.close(leaver)
+        self._carry_out(self._change.ask_again(self.live_others, now_ms), now_ms)
+        self._obtain(now_ms)

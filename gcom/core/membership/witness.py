@@ -1,0 +1,173 @@
+"""The registry as a witness: one more acceptor of a view change, where exactly half of a view is left (DESIGN 10).
+
+An acceptor of single-decree Paxos (Lamport 2001) for each (instance, view), under the members' own ballots. It stores
+no message, so nobody can get a cut's payloads from it; therefore the proposer asks it to accept *last*, when all of its
+half hold the cut and have accepted. So what it has accepted is decided, and whoever asks again is told so.
+
+Its word must outlive it: a record is saved, durably, before the answer that it gives leaves. What is forgotten could be
+promised twice, so nothing is: a record is kept when its instance is over, and only the latest view of one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import assert_never
+
+from gcom.core.messages.frames import Ballot, Decision
+from gcom.values import limits
+from gcom.values.names import Address, Process
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessPrepare:
+    """The owner of `ballot` asks for a promise in the change out of view `view`; with a `group`, for a succession."""
+
+    instance: str
+    view: int
+    ballot: Ballot
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessAccept:
+    """Half of the view, or all that is left of it, has accepted the decision under the ballot: decide it."""
+
+    instance: str
+    view: int
+    ballot: Ballot
+    decision: Decision
+    group: str = ""
+
+
+WitnessRequest = WitnessPrepare | WitnessAccept
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessPromised:
+    """Nothing below the ballot will be accepted, and nothing was decided with this witness before.
+
+    For a succession `noted` are all that the registry knows of in this view or a later one, and where.
+    """
+
+    view: int
+    ballot: Ballot
+    noted: tuple[tuple[Process, Address], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessDecided:
+    """The next view of `view` is this, and no other; it was decided under `ballot`."""
+
+    view: int
+    decision: Decision
+    ballot: Ballot
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessNack:
+    """A ballot was refused because `promised` is higher."""
+
+    view: int
+    promised: Ballot
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessPassed:
+    """The instance is in view `view` at least: what was asked about an older one is settled without the asker."""
+
+    view: int
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessFull:
+    """It keeps as many records as it may."""
+
+
+WitnessAnswer = WitnessPromised | WitnessDecided | WitnessNack | WitnessPassed | WitnessFull
+
+
+class Vote(Enum):
+    """What the witness has said about one view of an instance."""
+
+    NONE = "none"  # it was not asked
+    PROMISED = "promised"  # will accept nothing below the ballot
+    DECIDED = "decided"  # has accepted a value, last of all: that one is the next view, whoever asks
+
+
+# Every state and what may follow it. A later view begins at NONE; of an earlier one nothing is said any more.
+VOTES: dict[Vote, tuple[Vote, ...]] = {
+    Vote.NONE: (Vote.PROMISED,),
+    Vote.PROMISED: (Vote.PROMISED, Vote.DECIDED),
+    Vote.DECIDED: (),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the witness has said about the latest view of an instance that it was asked about."""
+
+    instance: str
+    view: int
+    promised: Ballot
+    decided: Decision | None = None
+
+    @property
+    def vote(self) -> Vote:
+        return Vote.DECIDED if self.decided else Vote.PROMISED
+
+
+class Witness:
+    """`save` makes a record durable in place of the instance's earlier one, or raises; then nothing was answered."""
+
+    def __init__(self, records: Iterable[Record], save: Callable[[Record], None]) -> None:
+        self._records = {record.instance: record for record in records}
+        self._save = save
+
+    def decided(self, instance: str, view: int) -> WitnessDecided | None:
+        """What followed a view of an instance, if this witness decided it, and nothing after it."""
+        record = self._records.get(instance)
+        if record is None or record.view != view or record.decided is None:
+            return None
+        return WitnessDecided(view, record.decided, record.promised)
+
+    def ask(self, request: WitnessRequest) -> WitnessAnswer:
+        record = self._records.get(request.instance)
+        if record is None and len(self._records) >= limits.WITNESS_RECORDS_MAX:
+            return WitnessFull()
+        if record and record.view > request.view:
+            return WitnessPassed(record.view)
+        if record and record.view == request.view and record.decided:
+            return WitnessDecided(record.view, record.decided, record.promised)
+        match request:
+            case WitnessPrepare():
+                return self._on_prepare(record, request)
+            case WitnessAccept():
+                return self._on_accept(record, request)
+            case _:
+                assert_never(request)
+
+    def _on_prepare(self, record: Record | None, request: WitnessPrepare) -> WitnessAnswer:
+        if record and record.view == request.view and request.ballot < record.promised:
+            return WitnessNack(record.view, record.promised)
+        self._become(Vote.PROMISED, Record(request.instance, request.view, request.ballot))
+        return WitnessPromised(request.view, request.ballot)
+
+    def _on_accept(self, record: Record | None, request: WitnessAccept) -> WitnessAnswer:
+        """As a member, it accepts only the very ballot that it promised."""
+        if record is None or record.view != request.view or record.promised != request.ballot:
+            promised = record.promised if record and record.view == request.view else request.ballot
+            return WitnessNack(request.view, promised)
+        self._become(Vote.DECIDED, replace(record, decided=request.decision))
+        return WitnessDecided(request.view, request.decision, request.ballot)
+
+    def _become(self, vote: Vote, record: Record) -> None:
+        """Make a word durable before it is said; said again, it is there already."""
+        known = self._records.get(record.instance)
+        before = known.vote if known and known.view == record.view else Vote.NONE
+        assert vote is record.vote, "a record says what was said"
+        assert vote in VOTES[before], f"{before} to {vote}"
+        if known != record:
+            self._save(record)
+            self._records[record.instance] = record

@@ -1,0 +1,244 @@
+"""What the core wants done; the closed union that both drivers, shell and simulator, must carry out in order.
+
+The contract (etcd raft's Ready, in Python): effects of one step are carried out in the order given. `Sent` and
+`Installed` are logged before any frame taken later leaves the process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gcom.core.messages.registry import Request
+from gcom.core.ordering.sequencer import SequencerRequest
+from gcom.errors import GComError
+from gcom.values.answers import Outcome
+from gcom.values.names import Process
+from gcom.values.run import Payload, Run
+from gcom.values.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A run of this process got its numbers, in view `run.view`."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """Hand a run to the application, in view `view`. In a total order its first message has `serial`, the next +1, …"""
+
+    run: Run
+    view: int
+    serial: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Messages `first … first+count-1` of `sender` are given up by rule and never delivered later.
+
+    In a total order the first would have had `serial`.
+    """
+
+    sender: Process
+    first: int
+    count: int
+    view: int
+    serial: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeds:
+    """What the first view of an instance follows: a view of another one, in which each stream ended at `cut`, and the
+    order at `serial`.
+
+    `by`: proof (no quorum of it can be again), operator, or ended (all had gone). `gone` will never vote again, each by
+    its proof; what only those in `gives_up` held, an operator gave up.
+    """
+
+    instance: str
+    view: int
+    cut: dict[Process, int]
+    serial: int
+    by: str
+    gone: dict[Process, str]
+    gives_up: tuple[Process, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A view is in force. `base` is given to one that enters: what earlier views had, 1…n of each sender.
+
+    `base_serial` is the last serial of the earlier views. The first view of an instance that follows another `succeeds`
+    it.
+    """
+
+    view: View
+    joined: tuple[Process, ...]
+    left: dict[Process, str]  # why each one went: request, merge, accused, or a suspicion's reason
+    base: dict[Process, int] | None = None
+    base_serial: int = 0
+    succeeds: Succeeds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    """This process hears no quorum of its view any more, so it is detached; or (`has`) it hears one again.
+
+    `in_doubt` are the first and last of its own messages that some member may not hold.
+    """
+
+    view: int
+    has: bool
+    in_doubt: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of messages first … last of this process, which were in doubt.
+
+    `arrived`: every member that goes on has them; else none of them will ever be delivered.
+    """
+
+    first: int
+    last: int
+    arrived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Suspected:
+    """This process began to suspect another."""
+
+    process: Process
+    view: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The process's stay in the instance is over; nothing follows for it.
+
+    `reason` is request (a leave), merge (a leave for another instance), succession, expelled, dissolved (all have
+    left), fork or exit; the shell adds defect. `settled` is the view that goes on without a leaver whose cut it
+    delivered in full. `unconfirmed` are the first and last of its own messages that may not have arrived. `into` is the
+    instance that it goes over to.
+    """
+
+    view: int
+    reason: str
+    settled: int | None = None
+    unconfirmed: tuple[int, int] | None = None
+    into: str = ""
+    arrived: int | None = None  # of its own messages 1…arrived are in the cut, and none after; None: not known
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFailed:
+    """The process could not get into the group; `error` says why. Nothing follows for it.
+
+    `final`: nor will another incarnation get in: the name is taken, or the group was dissolved.
+    """
+
+    error: GComError
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AskRegistry:
+    """Put a request to the registry; its answer, or that there was none, comes back as an event."""
+
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class AskSequencer:
+    """Put a request to the registry's sequencer, at most once; its answer, or that there was none, is an event."""
+
+    request: SequencerRequest
+
+
+@dataclass(frozen=True, slots=True)
+class TakeState:
+    """The barrier of `view`: when the application gets here, ask it for its state; answered with StateTaken."""
+
+    view: int
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitState:
+    """Hand nothing that follows to the application until SetState, StateLost, or the end (gcom/core/delivery_queue.py)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetState:
+    """The state at the barrier of `view`, for the application; what waits of earlier views is covered by it."""
+
+    view: int
+    data: bytes
+    donor: Process = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StateLost:
+    """Nobody can give the state: the application goes on without, from the barrier of `view`."""
+
+    view: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MergeState:
+    """At the barrier of `view`: the state with which `sender` left another instance, for the application to merge."""
+
+    view: int
+    sender: Process
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverUnicast:
+    """Hand a unicast to the application; once read, it comes back as the event UnicastRead."""
+
+    sender: Process
+    payload: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Undelivered:
+    """Unicasts to a process that departed, oldest first; none is known to have arrived, the first ones may have."""
+
+    target: Process
+    payloads: tuple[Payload, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """Have the application answer a request of `caller`; what it says comes back as the event Served."""
+
+    caller: Process
+    call: int
+    payload: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One result of a group call of this process: each member asked has one, unless the call ends before."""
+
+    call: int
+    member: Process
+    outcome: Outcome
+    payload: Payload = b""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCallOver:
+    """The time of a group call is over; nothing follows for it."""
+
+    call: int
+
+
+OfState = TakeState | AwaitState | SetState | StateLost | MergeState
+OfMail = DeliverUnicast | Undelivered | Serve | Answered | GroupCallOver
+Asked = AskRegistry | AskSequencer
+OfQuorum = Quorum | Settled
+Effect = Sent | Deliver | Skip | Installed | OfQuorum | Suspected | Ended | EntryFailed | Asked | OfState | OfMail

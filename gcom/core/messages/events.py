@@ -1,0 +1,137 @@
+"""What may happen to a group's machine, apart from a frame received and a frame taken (gcom/core/machine.py)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gcom.core.messages.frames import Reply
+from gcom.core.messages.registry import Answer, Request
+from gcom.core.ordering.sequencer import SequencerAnswer, SequencerRequest
+from gcom.values.names import Process
+from gcom.values.run import Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Begin to enter the group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """Messages to multicast, already checked: bytes or text, none over MESSAGE_BYTES_MAX."""
+
+    payloads: list[Payload]
+
+
+@dataclass(frozen=True, slots=True)
+class Consumed:
+    """The application is done with 1…number of a sender; `size` bytes more than last time."""
+
+    sender: Process
+    number: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The application wants to leave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """The process goes away without waiting for anybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """A call to a peer was answered."""
+
+    peer: Process
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailed:
+    """A call to a peer failed; `refused`: nobody listens there; `dead`: its own kernel says that its life is over."""
+
+    peer: Process
+    refused: bool
+    dead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryAnswered:
+    """The registry's answer to a request, or None: there was none."""
+
+    request: Request
+    answer: Answer | None
+
+
+@dataclass(frozen=True, slots=True)
+class SequencerAnswered:
+    """The answer of the registry's sequencer to a request, or None: there was none; `refused`: nobody listens there."""
+
+    request: SequencerRequest
+    answer: SequencerAnswer | None
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StateTaken:
+    """The application's state at the barrier of `view`, or None: `error` says why there is none."""
+
+    view: int
+    data: bytes | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """The machine's deadline has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unicast:
+    """A message to one member, already checked: not over LETTER_BYTES_MAX."""
+
+    target: Process
+    payload: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class UnicastRead:
+    """The application is done with the oldest unicast of a sender that it had not read."""
+
+    sender: Process
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCall:
+    """Ask members; `call` is a number that this process has not used for one. Over at `deadline_ms`; None: never."""
+
+    call: int
+    targets: tuple[Process, ...]
+    payload: Payload
+    deadline_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The application's answer to a request, or in words why there is none (`failed`)."""
+
+    caller: Process
+    call: int
+    payload: Payload
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EndGroupCall:
+    """Nobody waits for the answers to a group call any more."""
+
+    call: int
+
+
+OfMail = Unicast | GroupCall | Served | EndGroupCall
+OfServices = RegistryAnswered | SequencerAnswered | StateTaken
+Event = Start | Submit | Consumed | Leave | Exit | Replied | CallFailed | OfServices | Tick | OfMail | UnicastRead

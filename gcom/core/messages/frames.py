@@ -1,0 +1,333 @@
+"""What one call carries.
+
+A call is `receive(frame) -> reply`. A frame brings the caller's status, control items, runs or a piece of one, a
+piece of the order, and letters; the reply brings the callee's status. A reply may be lost without the callee noticing,
+so it holds only what can be said again: the status, and answers whose question is put again, to a Join, a hail, or the
+proposer of a view change (docs/protocols/link.md). Control items are at least once and in any order: every handler is
+idempotent and fenced by the view and the ballot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from gcom.core.detector.connectivity import Misses
+from gcom.core.ordering.order_log import Orders
+from gcom.values.letter import Letter, Receipt
+from gcom.values.names import Address, Process
+from gcom.values.run import Piece, Run
+from gcom.values.view import View
+
+ORDER: Process = ""  # the log of the view's order, where it counts as one more stream beside the senders'
+Ballot = tuple[int, int]  # (attempt, proposer's rank in the view that is left); a rank has one process, so none clash
+NO_BALLOT: Ballot = (0, 0)
+Source = tuple[Process, int]  # whose state, and at the barrier of which view (docs/protocols/state.md)
+NO_RECEIPT = Receipt()
+# Proofs that a member will never vote again.
+DEAD = "dead"  # its own kernel, or another life at its address, says so
+ENDED = "ended"  # its node says that its stay is over
+LEAVES_FOR = ("request", "merge")  # of the application; to enter another instance, to which this one gives way
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the source of a frame has to say about itself and about the target's stream."""
+
+    view: int  # installed at the source; 0 while it is entering
+    held: int = 0  # of the target's stream: 1…held are stored here (stability, resend)
+    consumed: int = 0  # of the target's stream: 1…consumed are behind the application (flow control)
+    stable: int = 0  # of the source's stream: 1…stable are held by all of the view
+    sent: int = 0  # of the source's stream: 1…sent were put to the target, this frame's runs included
+    safe: int = 0  # of the source's stream: 1…safe are held by a majority of the view
+    ordered: int = 0  # of the view's order: the source holds it up to this serial
+    agreed: int = 0  # of the view's order: a majority holds it up to this serial
+    cut_off: bool = False  # the registry's sequencer does not serve the source
+    reaches: bool = False  # the registry has answered the source for RETURN_MS
+    frozen: bool = False  # promised to a view change: takes no data of the old view
+    leaving: str = ""  # what it wants to go for, if it does: LEAVES_FOR
+    suspects: tuple[Process, ...] = ()
+    partial: int = 0  # of the target's stream: so many bytes of the run after `held` are here
+    receipt: Receipt = NO_RECEIPT  # of the target's letters
+    state: int = 0  # chunks held of the state that the target gives
+    seeking: bool = False  # waits for state, and its donor has failed
+    unheard: Misses = field(default_factory=dict)  # who does not hear whom now, as the source knows
+
+
+class Keeping(IntEnum):
+    """How a member stands with the application's state."""
+
+    NOTHING = 0  # keeps none, or cannot give it
+    LATER = 1  # can give what it saw since it entered, or since the state was lost: asked only if nobody has more
+    AWAITED = 2  # has set_state, and waits; knows its source, and which donors have failed it
+    WHOLE = 3  # has it, and can give it: who founded the group, was given it, or is named as donor
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a promise says of the state. One that awaits it has a source, and knows which donors have failed it."""
+
+    keeping: Keeping = Keeping.NOTHING
+    source: Source | None = None
+    failed: tuple[Process, ...] = ()
+
+
+NO_STANDING = Standing()
+
+
+@dataclass(frozen=True, slots=True)
+class Succession:
+    """What a decision is that begins `instance` in place of the view's own, in which no quorum can be again.
+
+    `gone` are the members that will never vote again, each with its proof; `gives_up` those whom an operator gave up
+    without one. `by` says which it is: proof or operator.
+    """
+
+    instance: str
+    by: str
+    gone: dict[Process, str]
+    gives_up: tuple[Process, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The one value that a view change agrees on: the next view, and how far each stream counts in the old.
+
+    `cut` has each sender's stream and, in a total order, under ORDER the log of the view's order.
+    `sources` names for each member that waits for state who gives it; if nobody can, itself. With a `succession` the
+    next view is view 1 of another instance: its number here only says which view is left.
+    """
+
+    view: View
+    joined: tuple[Process, ...]
+    left: dict[Process, str]
+    cut: dict[Process, int]
+    at_registry: bool = True  # the next view's sequencer; else it is at its leader
+    sources: dict[Process, Source] = field(default_factory=dict)
+    succession: Succession | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """The source asks the leader to be admitted; it listens at `address`, and may want the application's state.
+
+    `reached` are those who answered it just now, if it was asked to reach them.
+    """
+
+    address: Address
+    takes_state: bool = False
+    reached: tuple[Process, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """Not the leader; it is `process` at `address`."""
+
+    process: Process
+    address: Address
+
+
+@dataclass(frozen=True, slots=True)
+class JoinRefused:
+    """`code` is the name of the exception in gcom.errors that says it."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The source admits the target once that reaches all of these: one of its name was cut off from some."""
+
+    members: tuple[Process, ...]
+    addresses: tuple[Address, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """The owner of `ballot` asks for a promise in the change out of view `view`, or (`succession`) of its instance."""
+
+    view: int
+    ballot: Ballot
+    succession: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Nothing below `ballot` will be accepted, nothing new of the view stored; this is what is held and accepted.
+
+    `agreed`: a majority of the view was known to hold its order up to this serial.
+    """
+
+    view: int
+    ballot: Ballot
+    held: dict[Process, int]
+    accepted_ballot: Ballot = NO_BALLOT
+    accepted: Decision | None = None
+    standing: Standing = NO_STANDING
+    agreed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Nack:
+    """A ballot was refused because `promised` is higher."""
+
+    view: int
+    promised: Ballot
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The value to accept. `holders` lists, for each sender, processes that hold its stream up to the cut."""
+
+    view: int
+    ballot: Ballot
+    decision: Decision
+    holders: dict[Process, tuple[Process, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class CutOk:
+    """The value is recorded and every payload of its cut is held."""
+
+    view: int
+    ballot: Ballot
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """The value is decided, under `ballot`. `serial` is the last one of the view that is left, for those who enter.
+
+    A joiner takes none that was decided below a ballot which it promised (docs/protocols/continuity.md).
+    """
+
+    decision: Decision
+    serial: int = 0
+    ballot: Ballot = NO_BALLOT
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """The source misses messages first…last of `sender`, of view `view`, but for `at_byte` bytes of the first run.
+
+    Of ORDER, serials.
+    """
+
+    view: int
+    sender: Process
+    first: int
+    last: int
+    at_byte: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StateChunk:
+    """Piece `index` of `count` of the source's state at the barrier of `view`; pieces are numbered from 1."""
+
+    view: int
+    index: int
+    count: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StateRefused:
+    """The source cannot give its state of the barrier of `view`; `text` says why."""
+
+    view: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GiveWay:
+    """The registry holds another instance, led by `process` at `address`: this one's members are to go over to it."""
+
+    process: Process
+    address: Address
+
+
+@dataclass(frozen=True, slots=True)
+class Hail:
+    """The source, at `address`, looks for an instance; it had that `rank` in view `view` of its last one.
+
+    As every hail it is for whoever has the target's name now.
+    """
+
+    view: int
+    rank: int
+    address: Address
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """The source is in the frame's instance: so many `members` in view `view`, led by `process` at `address`."""
+
+    view: int
+    members: int
+    process: Process
+    address: Address
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The source hears nothing from these: does the target?"""
+
+    view: int
+    silent: tuple[Process, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Vouch:
+    """The source hears these."""
+
+    view: int
+    heard: tuple[Process, ...]
+
+
+OfState = StateChunk | StateRefused
+OfHail = Hail | Presence
+OfChange = Prepare | Promise | Nack | Cut | CutOk
+Control = (
+    Join | Redirect | JoinRefused | Reach | OfChange | Install | Fetch | OfState | GiveWay | OfHail | Probe | Vouch
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One call, or the reply to one (which has no runs, pieces, orders or letters, and of control only answers)."""
+
+    group: str
+    instance: str
+    source: Process
+    target: Process
+    status: Status
+    control: tuple[Control, ...] = ()
+    runs: tuple[Run, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    orders: Orders | None = None
+    letters: tuple[Letter, ...] = ()
+
+    @property
+    def hail(self) -> Hail | Presence | None:
+        """What makes this frame one for whoever has the target's name now, of whatever instance."""
+        return next((item for item in self.control if isinstance(item, Hail | Presence)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The reply to a frame that was not taken.
+
+    `unknown`: no such process here, as far as this node remembers; `ended`: that process takes no part in the group any
+    more, and never will; `returning`: as that, but it is on its way back as another one, with what it had in view
+    `settled`; `elsewhere`: it is in another instance; `expelled`: the group goes on without the source, and
+    has its messages up to `settled` (None: that is not known any more); `version`: another protocol version. What is no
+    frame at all is answered by the endpoint, as a failed call. `life` is that of who answers, where it names one.
+    """
+
+    code: str
+    text: str
+    settled: int | None = None
+    life: str = ""
+
+
+Reply = Frame | Refused

@@ -1,0 +1,142 @@
+"""What a registry's directory is asked, and what it answers (gcom/core/directory/table.py carries it out)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gcom.core.membership.witness import WitnessAnswer, WitnessRequest
+from gcom.values.definition import Definition
+from gcom.values.names import Address, Process
+from gcom.values.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Make an empty group. An equal definition under the name is no error: the answer is the group that is there."""
+
+    definition: Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What is under the name; `former` is the instance that the asker was in, which may have been dissolved."""
+
+    group: str
+    former: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListGroups:
+    """The groups whose names come after `after`, sorted, as many as one answer holds."""
+
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Become the first member of an instance, in view 1.
+
+    Granted if the entry is still (instance, view), and that is an empty group (view 0), or one of which all whom the
+    registry knows are in `gone`: proven dead, and whose lease has run out. Then the answer carries a new instance.
+    """
+
+    group: str
+    instance: str
+    view: int
+    process: Process
+    address: Address
+    gone: tuple[Process, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A member says what its instance is and which view it has; renews the lease, unless it is `detached`.
+
+    The entry of another instance as the answer: that one is the group now, and this one is to give way to it. A later
+    view of its own without it: it was put out.
+    """
+
+    definition: Definition
+    instance: str
+    view: View
+    process: Process
+    detached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A leader may admit these in the view after `view`: they count as members until a later view is registered."""
+
+    group: str
+    instance: str
+    view: int
+    joiners: tuple[tuple[Process, Address], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unregister:
+    """The last member left: forget the group, if the entry is still this instance and no newer view."""
+
+    group: str
+    instance: str
+    view: int
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Forget an empty group."""
+
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """An operator's order, good for FORK_MS: what is left of the entry's latest view begins a successor without proof
+    that the others are dead.
+    """
+
+    group: str
+    instance: str
+
+
+Request = Create | Lookup | ListGroups | Claim | Register | Note | Unregister | Remove | Fork | WitnessRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A group as the directory knows it. `view` is 0 and `members` empty while nobody has joined."""
+
+    definition: Definition
+    instance: str
+    view: int
+    members: tuple[Process, ...]
+    addresses: tuple[Address, ...]
+    alive: bool  # there is a lease and it has not run out; false while nobody has joined
+    forked: bool = False  # an operator lets what is left of it begin a successor without proof
+    others: tuple[tuple[Process, Address], ...] = ()  # noted for a later view, or registered in an older one
+    detached: bool = False  # nobody of it hears a quorum
+    after: tuple[str, int] = ("", 0)  # the instance and view that this instance follows, if any
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """`more`: ask again after the last of these."""
+
+    groups: tuple[Entry, ...]
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """`code` is the name of the exception in gcom.errors that says it, or `Stale`: the entry has moved on."""
+
+    code: str
+    text: str
+
+
+Answer = Entry | Entries | Done | Refusal | WitnessAnswer

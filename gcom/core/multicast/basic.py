@@ -1,0 +1,162 @@
+"""BASIC multicast: each run is sent once to each member (DESIGN 5).
+
+What is missing is known from a later run or from the sender's `sent`, and given up after a grace; nothing is stored and
+nothing is promised about agreement. But the view ends at its cut like any other: what comes after this process's
+promise waits until the cut is known, goes up with it, or is dropped as never received, in every order alike. Of a large
+run the pieces go once each: where a call with one fails, the rest is
+not sent, and the message is among what is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gcom.core.messages.frames import Status
+from gcom.core.multicast.reliable import Multicast, Range
+from gcom.core.multicast.window import Load, Peer
+from gcom.values import limits
+from gcom.values.names import Process
+from gcom.values.run import Piece, Run
+
+
+@dataclass(slots=True)
+class _Gap:
+    last: int
+    since_ms: int
+
+
+class Basic(Multicast):
+    """Each run is sent once.
+
+    `_top[s]`: everything up to it arrived, is in `_gaps[s]` (by its first number), or is lost. Since the promise:
+    `_late[s]` are runs beyond it, by their first number, `_rest` runs of the cut.
+    """
+
+    def __init__(self, process: Process) -> None:
+        super().__init__(process)
+        self._top: dict[Process, int] = {}
+        self._gaps: dict[Process, dict[int, _Gap]] = {}
+        self._late: dict[Process, dict[int, Run]] = {}
+        self._rest: list[Run] = []
+
+    def receive(self, run: Run, now_ms: int) -> list[Run]:
+        if run.sender not in self._top or run.view != self.view:
+            return []
+        if self.frozen and run.first > self._top[run.sender]:
+            self._late[run.sender][run.first] = run
+            return []
+        if not self._take(run, now_ms):
+            return []
+        if self.frozen:
+            self._rest.append(run)  # of what was promised, so the cut has it
+            return []
+        return [run]
+
+    def _take(self, run: Run, now_ms: int) -> bool:
+        """Whether a run is new."""
+        if run.first <= self._top[run.sender]:
+            return self._fill(run)
+        self._note(run.sender, run.first - 1, now_ms)
+        self._top[run.sender] = run.last
+        return True
+
+    def _fill(self, run: Run) -> bool:
+        gaps = self._gaps[run.sender]
+        first = self._gap(run.sender, run.first)
+        if first is None or run.last > gaps[first].last:
+            return False  # seen before, or given up
+        gap = gaps.pop(first)
+        if first < run.first:
+            gaps[first] = _Gap(run.first - 1, gap.since_ms)
+        if run.last < gap.last:
+            gaps[run.last + 1] = gap
+        return True
+
+    def _note(self, sender: Process, sent: int, now_ms: int) -> None:
+        if sent > self._top[sender]:
+            self._gaps[sender][self._top[sender] + 1] = _Gap(sent, now_ms)
+            self._top[sender] = sent
+
+    def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
+        """The sender says that 1…sent were put to this process."""
+        if sender in self._top and not self.frozen:
+            self._note(sender, sent, now_ms)
+
+    def on_failed(self, peer: Process) -> None:
+        """One copy to each, no resend: a run of which pieces were put is given up in its middle."""
+        known = self.out.peers.get(peer)
+        if known and known.at_byte:
+            known.cursor, known.at_byte = known.cursor + 1, 0
+            self._collect()
+
+    def assemble(self, piece: Piece, now_ms: int) -> Run | None:
+        """As for both kinds; that pieces of a missing message come is a reason not to give it up yet."""
+        if not self._awaits(piece):
+            return None
+        gap = self._gap(piece.sender, piece.first)
+        if gap is not None:
+            self._gaps[piece.sender][gap].since_ms = now_ms
+        return self._assemblies.add(piece)
+
+    def _awaits(self, piece: Piece) -> bool:
+        if piece.sender not in self._top or piece.view != self.view:
+            return False
+        return piece.first > self._top[piece.sender] or self._gap(piece.sender, piece.first) is not None
+
+    def _gap(self, sender: Process, number: int) -> int | None:
+        """The first number of the gap that has `number`."""
+        gaps = self._gaps[sender]
+        first = max((first for first in gaps if first <= number), default=None)
+        return first if first is not None and number <= gaps[first].last else None
+
+    def held(self, sender: Process) -> int:
+        return self._top.get(sender, 0)
+
+    def holdings(self) -> dict[Process, int]:
+        return {self.process: self.out.number, **self._top}
+
+    def _missing(self, now_ms: int) -> list[Range]:
+        for sender in self._top:
+            end = self._cut.get(sender, 0)
+            late = self._late[sender]
+            for run in [run for _, run in sorted(late.items()) if run.last <= end]:
+                del late[run.first]
+                self._rest += [run] if self._take(run, now_ms) else []
+            self._note(sender, end, now_ms)
+        gaps = [(sender, first, gap) for sender, found in self._gaps.items() for first, gap in sorted(found.items())]
+        return [Range(sender, first, gap.last) for sender, first, gap in gaps if first <= self._cut.get(sender, 0)]
+
+    def fetched(self, view: int, sender: Process, after: int, at_byte: int, bytes_max: int) -> Load:
+        return Load()
+
+    def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
+        lost = [lost for sender in self._top for lost in self._give_up(sender, limits.NUMBER_MAX)]
+        return [run for run in self._rest if run.last <= cut.get(run.sender, 0)], lost
+
+    def overdue(self, now_ms: int) -> list[Range]:
+        return [lost for sender in self._top for lost in self._give_up(sender, now_ms - limits.GAP_GRACE_MS)]
+
+    def _give_up(self, sender: Process, since_ms: int) -> list[Range]:
+        """In order: a gap waits for an earlier one that is still being filled by pieces."""
+        gaps, lost = self._gaps[sender], list[Range]()
+        for first, gap in sorted(gaps.items()):
+            if gap.since_ms > since_ms:
+                break
+            del gaps[first]
+            self._assemblies.drop(sender, first, gap.last)
+            lost.append(Range(sender, first, gap.last))
+        return lost
+
+    def _begin(self, others: list[Process], cut: dict[Process, int]) -> None:
+        self._top = {sender: max(cut.get(sender, 0), self._top.get(sender, 0)) for sender in others}
+        self._gaps = {sender: {} for sender in others}
+        self._late, self._rest = {sender: {} for sender in others}, []
+
+    def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
+        self.out.on_status(known, status.held, status.consumed)
+
+    def _may_send(self, known: Peer) -> bool:
+        return True
+
+    def _collect(self) -> None:
+        self.out.store.drop(min([self.out.number, *[peer.cursor for peer in self.out.peers.values()]]))

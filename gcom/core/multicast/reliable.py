@@ -1,0 +1,366 @@
+"""What both kinds of multicast over runs have in common, and RELIABLE (DESIGN 5; BASIC is in gcom/core/multicast/basic.py).
+
+RELIABLE is lazy reliable broadcast made view-synchronous: N-1 copies, every receiver stores a run until it is stable,
+and nobody relays while nobody fails. A link has one call in flight, so a receiver takes only the run that follows what
+it holds, and the sender goes back to what the peer says it holds after every reply: no gap outlives one exchange.
+A view change freezes the stores; the union of what the survivors hold is fetched, and all deliver the same.
+
+Sources: Chang and Maxemchuk 1984; Cachin, Guerraoui and Rodrigues 2011, §3.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+
+from gcom.core.messages.frames import Status
+from gcom.core.multicast.fragments import Assemblies
+from gcom.core.multicast.window import Load, OwnStream, Peer, RunStore
+from gcom.values import limits
+from gcom.values.names import Process
+from gcom.values.run import Piece, Run
+from gcom.values.view import View
+
+
+class Phase(Enum):
+    """Where the streams stand in a view."""
+
+    OPEN = "open"  # runs are sent, stored, acknowledged, and go up
+    FROZEN = "frozen"  # promised to a view change: nothing new is numbered, stored, acknowledged, or goes up
+    FILLING = "filling"  # the cut is known: what is missing of it, and nothing else, is stored
+
+
+# Every state and what may follow it. A higher ballot takes FILLING back to FROZEN, an install any state to OPEN.
+PHASES: dict[Phase, tuple[Phase, ...]] = {
+    Phase.OPEN: (Phase.OPEN, Phase.FROZEN),
+    Phase.FROZEN: (Phase.OPEN, Phase.FROZEN, Phase.FILLING),
+    Phase.FILLING: (Phase.OPEN, Phase.FROZEN, Phase.FILLING),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Messages first…last of `sender`; of the first one's run `at_byte` bytes are here."""
+
+    sender: Process
+    first: int
+    last: int
+    at_byte: int = 0
+
+
+class Multicast(ABC):
+    """A group's streams in one view, this process's own and one a sender."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.out = OwnStream(process, 0)
+        self.consumed: dict[Process, int] = {}  # of each sender, behind this process's application
+        self.view = 0
+        self.in_force: View | None = None
+        self.phase = Phase.OPEN
+        self._cut: dict[Process, int] = {}  # while FILLING
+        self._assemblies = Assemblies()
+
+    def install(self, view: View, cut: dict[Process, int]) -> None:
+        """Begin `view`; `cut` is where each stream stands."""
+        self.view = view.number
+        self.in_force = view
+        self._become(Phase.OPEN)
+        self._assemblies = Assemblies()  # what the cut does not have will never be whole
+        others = [member for member in view.members if member != self.process]
+        self.out.install(others)
+        self.consumed = {sender: self.consumed.get(sender, cut.get(sender, 0)) for sender in others}
+        self._begin(others, cut)
+
+    def _become(self, phase: Phase) -> None:
+        assert phase in PHASES[self.phase], f"{self.phase} to {phase}"
+        self.phase = phase
+
+    @property
+    def frozen(self) -> bool:
+        """From the promise to a view change until its install."""
+        return self.phase is not Phase.OPEN
+
+    def freeze(self) -> None:
+        """A promise to a view change was made."""
+        self._become(Phase.FROZEN)
+
+    def missing(self, cut: dict[Process, int], now_ms: int) -> list[Range]:
+        """What of the cut is not yet here; once asked, it is waited for or must be fetched."""
+        self._cut = cut
+        self._become(Phase.FILLING)
+        return self._missing(now_ms)
+
+    def submit(self, run: Run) -> list[Run]:
+        """Take a run of this process into its stream; returns what may go up to the ordering."""
+        self.out.add(run)
+        self._collect()
+        return [run]
+
+    @property
+    def safe(self) -> int:
+        """How far a majority holds this process's stream; counted for SAFE delivery only."""
+        return 0
+
+    def rise(self) -> list[Run]:
+        """What may go up since more of it is held by others; only SAFE delivery waits for that."""
+        return []
+
+    def awaited(self, risen: list[Run]) -> bool:
+        """Whether others cannot know by themselves that something of this has risen."""
+        return False
+
+    def on_consumed(self, sender: Process, number: int) -> None:
+        """The application is done with 1…number of a sender."""
+        if sender == self.process:
+            self.out.on_self_consumed(number)
+        elif sender in self.consumed:
+            self.consumed[sender] = max(self.consumed[sender], number)
+
+    def on_status(self, peer: Process, status: Status) -> None:
+        """What a peer of the same view acknowledges, and how far its own stream is stable."""
+        known = self.out.peers[peer]
+        known.view, known.frozen = status.view, status.frozen
+        if status.view == self.view:
+            self._on_status(peer, known, status)
+            self._collect()
+
+    def on_replied(self, peer: Process) -> None:
+        """A call succeeded, its status was taken, and none is in flight: go back to what the peer holds."""
+        return
+
+    def open_to(self, peer: Process) -> bool:
+        """Whether a peer may be sent data now: it is in the view, and nothing is frozen that matters."""
+        known = self.out.peers.get(peer)
+        return known is not None and known.view == self.view and self._may_send(known)
+
+    def has_for(self, peer: Process) -> bool:
+        """Whether there is data to send to a peer now."""
+        return self.open_to(peer) and self.out.peers[peer].cursor < self.out.number
+
+    def take(self, peer: Process, bytes_max: int, whole: bool = False) -> Load:
+        """What goes to a peer next, no piece if `whole`; it counts as put to it."""
+        known = self.out.peers[peer]
+        if not self.has_for(peer):
+            return Load()
+        store = self.out.store
+        load = (
+            Load(tuple(store.after(known.cursor, bytes_max)))
+            if whole
+            else store.load(known.cursor, known.at_byte, bytes_max)
+        )
+        if not load:
+            return load
+        known.cursor, known.at_byte = load.end
+        self._collect()
+        return load
+
+    @property
+    def some_frozen(self) -> bool:
+        """Whether a peer in this view has promised to a change, by its last status."""
+        return any(peer.frozen and peer.view == self.view for peer in self.out.peers.values())
+
+    def lacking(self, number: int) -> list[Process]:
+        """Members of the view that are not known to hold 1…number of this process's stream.
+
+        Who has not installed the view may yet have to fetch what the view before it had.
+        """
+        if number > self.out.number:
+            return [self.process, *self.out.peers]
+        return [peer for peer, known in self.out.peers.items() if known.view != self.view or known.held < number]
+
+    @abstractmethod
+    def receive(self, run: Run, now_ms: int) -> list[Run]:
+        """Store a run of another member; returns what may go up to the ordering."""
+
+    def assemble(self, piece: Piece, now_ms: int) -> Run | None:
+        """Take a piece of another member's run; returns the run once it is whole, to be received like any other."""
+        return self._assemblies.add(piece) if self._awaits(piece) else None
+
+    def partial(self, sender: Process) -> int:
+        """How many bytes of the run after the hold ack are here, for the sender to go on from."""
+        return 0
+
+    def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
+        """A sender says that 1…sent were put to this process."""
+        return
+
+    @abstractmethod
+    def on_failed(self, peer: Process) -> None:
+        """A call to a peer failed: what it carried may or may not have arrived."""
+
+    @abstractmethod
+    def held(self, sender: Process) -> int:
+        """The hold ack for a sender."""
+
+    @abstractmethod
+    def holdings(self) -> dict[Process, int]:
+        """How far each stream counts here, for a promise."""
+
+    @abstractmethod
+    def fetched(self, view: int, sender: Process, after: int, at_byte: int, bytes_max: int) -> Load:
+        """What of a sender to relay to a member that misses it."""
+
+    @abstractmethod
+    def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
+        """End the view at the cut: the runs that still go up, and what is lost."""
+
+    def within(self, cut: dict[Process, int]) -> bool:
+        """Whether nothing went up here that the cut leaves out, and the cut has all of this process's own stream."""
+        return True
+
+    def can_end(self, cut: dict[Process, int]) -> bool:
+        """Whether the view can end at a cut of which nothing is missing; a peer's mistake, if not."""
+        return True
+
+    def overdue(self, now_ms: int) -> list[Range]:
+        """What is given up by now."""
+        return []
+
+    def release_previous(self) -> None:
+        """Everybody who stays has installed: the last view's payloads are not needed any more."""
+        return
+
+    @abstractmethod
+    def _awaits(self, piece: Piece) -> bool:
+        """Whether the run of a piece would be taken, were it whole."""
+
+    @abstractmethod
+    def _missing(self, now_ms: int) -> list[Range]: ...
+
+    @abstractmethod
+    def _begin(self, others: list[Process], cut: dict[Process, int]) -> None: ...
+
+    @abstractmethod
+    def _on_status(self, peer: Process, known: Peer, status: Status) -> None: ...
+
+    @abstractmethod
+    def _may_send(self, known: Peer) -> bool: ...
+
+    @abstractmethod
+    def _collect(self) -> None: ...
+
+
+class Reliable(Multicast):
+    """Every run is stored by every receiver until it is stable.
+
+    `_released[s]` <= `_stores[s].last`: what went up. `_marks` are the hold acks at the promise; an ack after it could
+    make a sender count a run as held that no promise mentioned.
+    """
+
+    def __init__(self, process: Process) -> None:
+        super().__init__(process)
+        self._stores: dict[Process, RunStore] = {}
+        self._released: dict[Process, int] = {}
+        self._marks: dict[Process, int] = {}
+        self._previous: dict[Process, RunStore] = {}
+
+    def freeze(self) -> None:
+        if not self.frozen:
+            self._marks = {sender: store.last for sender, store in self._stores.items()}
+        super().freeze()
+
+    def receive(self, run: Run, now_ms: int) -> list[Run]:
+        if not self._store(run) or self.frozen:
+            return []
+        self._released[run.sender] = run.last
+        return [run]
+
+    def _store(self, run: Run) -> bool:
+        """Keep a run that follows what is held; while frozen, only one of the cut."""
+        store = self._stores.get(run.sender)
+        if store is None or run.view != self.view or run.first != store.last + 1:
+            return False
+        if not self._may_store(run.sender, run.last):
+            return False
+        store.append(run)
+        return True
+
+    def _may_store(self, sender: Process, last: int) -> bool:
+        """Once this process has promised, only what the cut has."""
+        return self.phase is Phase.OPEN or (self.phase is Phase.FILLING and last <= self._cut.get(sender, 0))
+
+    def on_failed(self, peer: Process) -> None:
+        known = self.out.peers.get(peer)
+        if known:
+            known.go_back()
+
+    def on_replied(self, peer: Process) -> None:
+        known = self.out.peers.get(peer)
+        if known and known.view == self.view and not known.frozen:
+            known.go_back()
+
+    def held(self, sender: Process) -> int:
+        if self.frozen:
+            return self._marks.get(sender, 0)
+        store = self._stores.get(sender)
+        return store.last if store else 0
+
+    def partial(self, sender: Process) -> int:
+        store = self._stores.get(sender)
+        return self._assemblies.size(sender, store.last + 1) if store and not self.frozen else 0
+
+    def _awaits(self, piece: Piece) -> bool:
+        store = self._stores.get(piece.sender)
+        if store is None or piece.view != self.view or piece.first != store.last + 1:
+            return False
+        return self._may_store(piece.sender, piece.first)
+
+    def holdings(self) -> dict[Process, int]:
+        return {self.process: self.out.number, **{sender: store.last for sender, store in self._stores.items()}}
+
+    def _missing(self, now_ms: int) -> list[Range]:
+        stores = self._stores.items()
+        ends = [(sender, store.last + 1, self._cut.get(sender, 0)) for sender, store in stores]
+        here = self._assemblies.size
+        return [Range(sender, first, last, here(sender, first)) for sender, first, last in ends if first <= last]
+
+    def fetched(self, view: int, sender: Process, after: int, at_byte: int, bytes_max: int) -> Load:
+        store = self._archive(view).get(sender)
+        if store is None or after < store.floor:
+            return Load()
+        return store.load(after, at_byte, bytes_max)
+
+    def _archive(self, view: int) -> dict[Process, RunStore]:
+        if view == self.view:
+            return {self.process: self.out.store, **self._stores}
+        return self._previous if view == self.view - 1 else {}
+
+    def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
+        runs: list[Run] = []
+        for sender, store in self._stores.items():
+            store.truncate(max(cut.get(sender, 0), store.floor))
+            assert store.last == cut.get(sender, store.last), "a view ends with its whole cut held"
+            runs += store.after(self._released[sender], limits.NUMBER_MAX)
+        self._previous = {self.process: self.out.store, **self._stores}
+        return runs, []
+
+    def within(self, cut: dict[Process, int]) -> bool:
+        if cut.get(self.process, 0) != self.out.number:
+            return False
+        return all(number <= cut.get(sender, 0) for sender, number in self._released.items())
+
+    def can_end(self, cut: dict[Process, int]) -> bool:
+        return all(store.ends_at(max(cut.get(sender, 0), store.floor)) for sender, store in self._stores.items())
+
+    def release_previous(self) -> None:
+        self._previous = {}
+
+    def _begin(self, others: list[Process], cut: dict[Process, int]) -> None:
+        self._stores = {sender: RunStore(cut.get(sender, 0)) for sender in others}
+        self._released = {sender: cut.get(sender, 0) for sender in others}
+
+    def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
+        if not self.frozen:
+            self.out.on_status(known, status.held, status.consumed, status.partial)
+            if known.cursor < known.held:
+                known.go_back()
+        store = self._stores[peer]
+        store.drop(min(status.stable, self._released[peer]))
+
+    def _may_send(self, known: Peer) -> bool:
+        return not known.frozen and not self.frozen
+
+    def _collect(self) -> None:
+        self.out.store.drop(self.out.stable)

@@ -1,0 +1,84 @@
+"""SAFE multicast: RELIABLE, and a message goes up once a majority of the view holds it (DESIGN 5; Spread's SAFE).
+
+Uniform agreement (Cachin, Guerraoui, Rodrigues 2011, §3.4, majority acks): a view change needs a quorum of promises, so
+what a majority holds is in every cut, and what one member delivered all do, even if that one dies at once. The sender
+counts the hold acks and tells in its status how far its stream is safe; where two members are a majority, a receiver
+knows by itself, since the sender holds what it sends.
+"""
+
+from __future__ import annotations
+
+from gcom.core.majority import held_by_majority
+from gcom.core.messages.frames import Status
+from gcom.core.multicast.reliable import Range, Reliable
+from gcom.core.multicast.window import Peer
+from gcom.values import limits
+from gcom.values.names import Process
+from gcom.values.run import Run
+
+
+class Safe(Reliable):
+    """`_released` has this process's own stream too. `_told[s]`: how far s says that its stream is safe."""
+
+    def __init__(self, process: Process) -> None:
+        super().__init__(process)
+        self._told: dict[Process, int] = {}
+        self._pairs: dict[Process, bool] = {}  # whether a sender and this process are a majority
+
+    @property
+    def safe(self) -> int:
+        """How far this process's stream is held by a majority."""
+        assert self.in_force is not None, "only a member sends"
+        held = {peer: known.held for peer, known in self.out.peers.items()}
+        return held_by_majority(self.in_force, {**held, self.process: self.out.number})
+
+    def submit(self, run: Run) -> list[Run]:
+        super().submit(run)
+        return self.rise()
+
+    def receive(self, run: Run, now_ms: int) -> list[Run]:
+        return self.rise() if self._store(run) else []
+
+    def rise(self) -> list[Run]:
+        if self.frozen:
+            return []
+        runs = self._release(self.process, self.safe)
+        for sender, store in self._stores.items():
+            runs += self._release(sender, store.last if self._pairs[sender] else min(store.last, self._told[sender]))
+        return runs
+
+    def awaited(self, risen: list[Run]) -> bool:
+        return any(run.sender == self.process for run in risen) and not all(self._pairs.values())
+
+    def _release(self, sender: Process, upto: int) -> list[Run]:
+        released = self._released[sender]
+        if upto <= released:
+            return []
+        store = self.out.store if sender == self.process else self._stores[sender]
+        runs = [run for run in store.after(released, limits.NUMBER_MAX) if run.last <= upto]
+        if runs:
+            self._released[sender] = runs[-1].last
+        if sender == self.process:
+            self._collect()
+        return runs
+
+    def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
+        own = self.out.store.after(self._released[self.process], limits.NUMBER_MAX)
+        runs, lost = super().close(cut)
+        return own + runs, lost
+
+    def _begin(self, others: list[Process], cut: dict[Process, int]) -> None:
+        super()._begin(others, cut)
+        assert self.in_force is not None, "a stream begins in a view"
+        self._released[self.process] = self.out.number
+        self._told = dict.fromkeys(others, 0)
+        pairs = {sender: held_by_majority(self.in_force, {sender: 1, self.process: 1}) for sender in others}
+        self._pairs = {sender: held == 1 for sender, held in pairs.items()}
+
+    def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
+        super()._on_status(peer, known, status)
+        if not self.frozen:
+            self._told[peer] = max(self._told[peer], status.safe)
+
+    def _collect(self) -> None:
+        self.out.store.drop(min(self.out.stable, self._released.get(self.process, 0)))

@@ -1,0 +1,295 @@
+"""One member's part in the order of a view: the log, who holds how much of it, and whence it comes (DESIGN 6, 7).
+
+The order comes from one sequencer a view. In the registry it is asked: a member that sends says WANT and is answered
+with the order, which it puts to its peers. At the leader it orders what the leader receives. Either way the log goes
+from whoever has it to whoever says in its status that it has less, and is *agreed* as far as a majority holds it; only
+that is passed on for delivery (the union of a later view change is then sure to have it).
+
+A promise to a view change freezes the log like a stream: the log is one more stream of the cut, under the name ORDER.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from gcom.core.majority import held_by_majority
+from gcom.core.messages.frames import ORDER, Decision, Status
+from gcom.core.ordering.order_log import OrderLog, Orders, Span
+from gcom.core.ordering.sequencer import Open, Opened, SequencerAnswer, SequencerRequest, Want
+from gcom.values import limits
+from gcom.values.names import Process
+from gcom.values.view import View
+
+PIECE_SPANS = 120  # in one frame; beside an INSTALL they fit FRAME_HEADER_BYTES, however long the names
+
+
+class Service(Enum):
+    """Whence this member's view has its order, and how the registry's sequencer serves it."""
+
+    AT_LEADER = "at leader"  # the leader orders; the registry is asked only whether it could again
+    OPENING = "opening"  # the leader's OPEN may be under way: UNKNOWN is no evidence for OPEN_GRACE_MS
+    SERVED = "served"  # the sequencer has answered in this view
+    DOUBTED = "doubted"  # a request was not answered; asked again, for SEQUENCER_GRACE_MS or until refused twice
+    CUT_OFF = "cut off"  # the sequencer does not serve this member: the view must change
+
+
+_BEGUN = (Service.AT_LEADER, Service.OPENING)  # by an install, from everywhere
+
+# Every state and what may follow it.
+SERVICES: dict[Service, tuple[Service, ...]] = {
+    Service.AT_LEADER: _BEGUN,
+    Service.OPENING: (*_BEGUN, Service.SERVED, Service.DOUBTED, Service.CUT_OFF),
+    Service.SERVED: (*_BEGUN, Service.SERVED, Service.DOUBTED, Service.CUT_OFF),
+    Service.DOUBTED: (*_BEGUN, Service.SERVED, Service.CUT_OFF),
+    Service.CUT_OFF: _BEGUN,
+}
+
+
+class Serials:
+    """`agreed` <= `log.end`; what is agreed and not yet passed on is after `_passed`."""
+
+    def __init__(self, process: Process, group: str, instance: str) -> None:
+        self.process = process
+        self.service = Service.OPENING
+        self.log = OrderLog(0, {})
+        self.agreed = 0
+        self._group, self._instance = group, instance
+        self._view: View | None = None
+        self._passed = 0
+        self._told = 0  # agreed, as others say
+        self._frozen_at: int | None = None
+        self._wanted: int | None = None  # the end of the cut, once that is known
+        self._held: dict[Process, int] = {}  # the log, by the other members, as they say
+        self._previous: OrderLog | None = None
+        self._asking = False
+        self._opened = False
+        self._retry_ms = 0
+        self._refusals = 0  # in a row: nobody listens at the registry's port
+        self._doubted_until_ms = 0
+        self._unknown_until_ms: int | None = None  # from the first UNKNOWN on, while that is no evidence
+        self.reaches = False  # the registry has answered this process for so long that it may order again
+        self._reached_since_ms: int | None = None
+
+    def install(self, decision: Decision, serial: int) -> None:
+        """Begin a view after `serial`, with the sequencer where the decision says."""
+        view = self._view = decision.view
+        self._previous = self.log
+        ordered = {member: decision.cut.get(member, 0) for member in view.members}
+        self.log = OrderLog(serial, ordered)
+        self.agreed = self._passed = self._told = serial
+        self._held = {member: serial for member in view.members if member != self.process}
+        self._frozen_at = self._wanted = self._unknown_until_ms = None
+        self._asking = self._opened = False
+        self._refusals = 0
+        self._become(Service.OPENING if decision.at_registry else Service.AT_LEADER)
+
+    def _become(self, service: Service) -> None:
+        assert service in SERVICES[self.service], f"{self.service} to {service}"
+        self.service = service
+
+    @property
+    def at_registry(self) -> bool:
+        """Whether the view's sequencer is in the registry."""
+        return self.service is not Service.AT_LEADER
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the view's sequencer does not serve this process."""
+        return self.service is Service.CUT_OFF
+
+    @property
+    def view(self) -> View:
+        assert self._view is not None, "only a member has an order"
+        return self._view
+
+    @property
+    def frozen(self) -> bool:
+        return self._frozen_at is not None
+
+    def freeze(self) -> None:
+        """A promise was made: nothing new is held, agreed or ordered."""
+        if self._frozen_at is None:
+            self._frozen_at = self.log.end
+        self._wanted = None
+
+    @property
+    def held(self) -> int:
+        """How much of the log is held here, for a status: what came after a promise was promised to nobody."""
+        return self.log.end if self._frozen_at is None else self._frozen_at
+
+    # whence the order comes
+
+    def sequence(self, sender: Process, upto: int) -> bool:
+        """As the sequencer: order what came of a sender; whether that is news."""
+        if self.at_registry or self.frozen or self.view.leader != self.process:
+            return False
+        return self.log.append(sender, upto)
+
+    def extend(self, orders: Orders) -> bool:
+        """A piece of the order came; whether the log grew."""
+        if orders.view != self.view.number:
+            return False
+        if not self.frozen:
+            return self.log.extend(orders)
+        if self._wanted is None or self.log.end >= self._wanted:
+            return False
+        grown = self.log.extend(orders)
+        if self.log.end > self._wanted:
+            self.log.truncate(self._wanted)
+        return grown
+
+    def due(self, number: int, now_ms: int) -> list[SequencerRequest]:
+        """What to ask the registry's sequencer now, one request at a time; `number` is this process's last."""
+        if self._asking or self.frozen or self.cut_off or now_ms < self._retry_ms:
+            return []
+        request = self._due(number, now_ms)
+        self._asking = request is not None
+        return [request] if request else []
+
+    def _due(self, number: int, now_ms: int) -> SequencerRequest | None:
+        view = self.view
+        if self.at_registry and view.leader == self.process and not self._opened:
+            self._opened = True  # once only: a registry that starts again must not be opened with old serials
+            return Open(self._group, self._instance, view.number, self.log.end, dict(self.log.ordered))
+        settled = self.service is not Service.DOUBTED and number <= self.log.ordered.get(self.process, 0)
+        if self.at_registry and settled:
+            return None
+        if not self.at_registry:
+            self._retry_ms = now_ms + limits.RENEW_MS  # only to know whether it could serve again
+        stable = min([self.held, *self._held.values()])
+        return Want(self._group, self._instance, view.number, self.process, number, self.log.end, stable)
+
+    def on_answer(
+        self, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int, refused: bool = False
+    ) -> Orders | None:
+        """The registry's answer, or None: there was none, perhaps since nobody listens there (`refused`).
+
+        Returns what it says of the order.
+        """
+        self._on_reached(answer is not None, now_ms)
+        if isinstance(request, Open | Want) and request.view != self.view.number:
+            return None
+        self._asking = False
+        if not self.at_registry or self.cut_off:
+            return None
+        self._refusals = self._refusals + 1 if refused else 0
+        if isinstance(answer, Orders | Opened):
+            self._unknown_until_ms = now_ms  # it knows the view: if it says UNKNOWN after that, it has forgotten it
+            self._become(Service.SERVED)
+            return answer if isinstance(answer, Orders) else None
+        self._on_unserved(request, answer, now_ms)
+        return None
+
+    def _on_reached(self, reached: bool, now_ms: int) -> None:
+        """Whether the registry answered, whatever it said."""
+        if not reached:
+            self._reached_since_ms, self.reaches = None, False
+        elif self._reached_since_ms is None:
+            self._reached_since_ms = now_ms
+        else:
+            self.reaches = now_ms - self._reached_since_ms >= limits.RETURN_MS
+
+    def _on_unserved(self, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> None:
+        """UNKNOWN is usual just after a view began, since the leader's OPEN is on its way; one lost call is no outage.
+
+        An OPEN that was not answered may have arrived: a WANT finds out, since an OPEN is put once only.
+        """
+        self._retry_ms = now_ms + limits.JOIN_GATHER_MS
+        if answer is None:
+            if self.service is not Service.DOUBTED:
+                self._doubted_until_ms = now_ms + limits.SEQUENCER_GRACE_MS
+                self._become(Service.DOUBTED)
+            given_up = self._refusals > 1 or now_ms >= self._doubted_until_ms
+        else:
+            if self._unknown_until_ms is None:
+                self._unknown_until_ms = now_ms + limits.OPEN_GRACE_MS
+            given_up = isinstance(request, Open) or now_ms >= self._unknown_until_ms
+        if given_up:
+            self._become(Service.CUT_OFF)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a request is to be repeated soon."""
+        unheard = self.service is Service.OPENING and self._unknown_until_ms is not None
+        return unheard or self.service is Service.DOUBTED
+
+    # how far it goes
+
+    def on_status(self, peer: Process, status: Status) -> None:
+        """What a peer in the same view says it holds, and what it knows to be agreed."""
+        if not self.frozen and peer in self._held:
+            self._held[peer] = max(self._held[peer], status.ordered)
+            self._told = max(self._told, status.agreed)
+
+    def advance(self) -> list[Span]:
+        """The order that is agreed and not yet passed on."""
+        if self.frozen or self._passed == self.log.end:
+            return []
+        known = held_by_majority(self.view, {**self._held, self.process: self.log.end})
+        self.agreed = max(self.agreed, min(max(known, self._told), self.log.end))
+        spans = self.log.between(self._passed, self.agreed)
+        self._passed = self.agreed
+        self.log.drop(min([self._passed, *self._held.values()]))
+        return spans
+
+    @property
+    def counted(self) -> bool:
+        """Whether this process knows by itself of more that is agreed than anybody has told it."""
+        return self.agreed > self._told
+
+    def put_to(self, peer: Process) -> Orders | None:
+        """What a peer lacks, as far as it says; there is one call in flight to it, so nothing is put twice."""
+        known = self._held.get(peer, self.log.end)
+        if self.frozen or known >= self.log.end:
+            return None
+        return self.log.piece(self.view.number, known, PIECE_SPANS)
+
+    # the end of the view
+
+    def missing(self, end: int) -> tuple[int, int] | None:
+        """The serials of the cut that are not yet here."""
+        self._wanted = end
+        return (self.log.end + 1, end) if self.log.end < end else None
+
+    def fetched(self, view: int, after: int) -> Orders | None:
+        """A piece for a member that asks for the order of a view after a serial."""
+        log = self.log if view == self.view.number else self._previous if view == self.view.number - 1 else None
+        if log is None or not log.floor <= after < log.end:
+            return None
+        return log.piece(view, after, PIECE_SPANS)
+
+    def serial_after(self, decision: Decision) -> int:
+        """Where the order stands once this view has ended with a decision; its part of the log must be here."""
+        end = decision.cut.get(ORDER, 0)
+        if decision.succession:
+            return end
+        beyond = dict.fromkeys(self.view.members, 0)
+        for sender, first, last in self.log.between(end, self.log.end):
+            beyond[sender] += last - first + 1
+        ordered = {sender: self.log.ordered.get(sender, 0) - beyond[sender] for sender in self.view.members}
+        return end + sum(max(0, decision.cut.get(sender, 0) - ordered[sender]) for sender in ordered)
+
+    def within(self, end: int) -> bool:
+        """Whether nothing was passed on here that a cut of the log leaves out."""
+        return self._passed <= end
+
+    def close(self, decision: Decision) -> list[Span]:
+        """The rest of the view's order: the log up to the cut, then what has no serial by rank and number.
+
+        Before a succession what has no agreed serial is given none: those who died may have decided on serials of
+        their own, and have delivered by them.
+        """
+        end = decision.cut.get(ORDER, 0)
+        self.log.truncate(end)
+        spans = self.log.between(self._passed, end)
+        if decision.succession:
+            return spans
+        for member in self.view.members:
+            first, last = self.log.ordered.get(member, 0) + 1, decision.cut.get(member, 0)
+            if first <= last:
+                spans.append((member, first, last))
+        return spans
+
+    def release_previous(self) -> None:
+        """Everybody who stays has installed."""
+        self._previous = None

@@ -1,0 +1,114 @@
+"""Total order: messages go to the application by their serials, through all views (DESIGN 6; Défago 2004, §4.1).
+
+It is told the order (only what a majority of the view holds, `serials`), the payloads, and what is lost. A serial whose
+message is lost here is skipped in its place. With `causal`, a message whose past nobody holds is given up too, at its
+serial: the order contains every message's past before it, so the members agree on that without a word.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from gcom.core.messages.effects import Deliver, Skip
+from gcom.core.ordering.order_log import Span
+from gcom.values.names import Process
+from gcom.values.run import Run
+
+
+class Total:
+    """`_order` are the serials after `_serial`, in order."""
+
+    def __init__(self, causal: bool) -> None:
+        self._causal = causal
+        self._view = 0
+        self._serial = 0
+        self._closing = False
+        self._given_up: dict[Process, int] = {}  # the first number of each sender that nobody holds, or whose past
+        self._held: dict[Process, dict[int, Run]] = {}  # by their first number
+        self._lost: dict[Process, dict[int, int]] = {}  # first to last
+        self._order: deque[Span] = deque()
+
+    def install(self, view: int, members: tuple[Process, ...], cut: dict[Process, int], serial: int) -> None:
+        self._view, self._serial, self._closing = view, serial, False
+        self._order.clear()
+        self._given_up = {}
+        self._held = {member: {} for member in members}
+        self._lost = {member: {} for member in members}
+
+    def receive(self, run: Run) -> list[Deliver | Skip]:
+        self._held[run.sender][run.first] = run
+        return self._release()
+
+    def pass_over(self, sender: Process, first: int, last: int) -> list[Deliver | Skip]:
+        self._lost[sender][first] = last
+        return self._release()
+
+    def order(self, spans: list[Span]) -> list[Deliver | Skip]:
+        self._order += spans
+        return self._release()
+
+    def close(self) -> list[Deliver | Skip]:
+        """All that comes has come: what the order still has and nobody holds is a no-op everywhere."""
+        self._closing = True
+        return self._release()
+
+    def abandon(self) -> list[Deliver | Skip]:
+        """After `close`: what has come and has no serial is given up, and gets none."""
+        given_up: list[Deliver | Skip] = []
+        for sender, runs in self._held.items():
+            lost = self._lost[sender]
+            ranges = {**{first: run.last for first, run in runs.items()}, **lost}
+            given_up += [Skip(sender, first, last - first + 1, self._view) for first, last in sorted(ranges.items())]
+            runs.clear()
+            lost.clear()
+        return given_up
+
+    def _release(self) -> list[Deliver | Skip]:
+        released: list[Deliver | Skip] = []
+        while self._order:
+            sender, first, last = self._order[0]
+            up = self._next(sender, first, last)
+            if up is None:
+                break
+            count = up.count if isinstance(up, Skip) else len(up.run.payloads)
+            self._serial += count
+            self._order.popleft()
+            if first + count <= last:
+                self._order.appendleft((sender, first + count, last))
+            released.append(up)
+        return released
+
+    def _next(self, sender: Process, first: int, last: int) -> Deliver | Skip | None:
+        """The most that can be handed over of the serials for first…last of `sender`; None: nothing yet."""
+        serial = self._serial + 1
+        if run := self._held[sender].pop(first, None):
+            if run.last > last:
+                run, rest = _split(run, last)
+                self._held[sender][rest.first] = rest
+            if self._causal and self._lacks_past(run):
+                self._given_up.setdefault(sender, first)
+                return Skip(sender, first, len(run.payloads), self._view, serial)
+            return Deliver(run, self._view, serial)
+        if lost := self._lost[sender].pop(first, None):
+            if lost > last:
+                self._lost[sender][last + 1] = lost
+            return Skip(sender, first, min(lost, last) - first + 1, self._view, serial)
+        if not self._closing:
+            return None
+        self._given_up.setdefault(sender, first)
+        known = [*self._held[sender], *self._lost[sender]]
+        until = min([last, *[begin - 1 for begin in known if begin > first]])
+        return Skip(sender, first, until - first + 1, self._view, serial)
+
+    def _lacks_past(self, run: Run) -> bool:
+        if not self._given_up:
+            return False
+        past = {**run.clock, run.sender: run.first - 1}
+        return any(number <= past.get(other, 0) for other, number in self._given_up.items())
+
+
+def _split(run: Run, last: int) -> tuple[Run, Run]:
+    """The run up to `last`, and the rest."""
+    count = last - run.first + 1
+    rest = Run(run.sender, run.view, last + 1, run.clock, run.payloads[count:], b"")
+    return Run(run.sender, run.view, run.first, run.clock, run.payloads[:count], run.encoded), rest

@@ -1,0 +1,125 @@
+"""What members say to each other singly: unicast and group calls. Composes letters and calls; returns effects.
+
+Who can be sent to or asked are the members of the view in force. When a view goes on without one, what was under way to
+it is reported (`Undelivered`), and what it was asked has an answer: `Outcome.DEPARTED`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from gcom.core.messages import events
+from gcom.core.messages.effects import Answered, DeliverUnicast, Effect, GroupCallOver, Serve, Undelivered
+from gcom.core.unicast.channel import Letters
+from gcom.core.unicast.rpc import Calls
+from gcom.values import limits
+from gcom.values.answers import Outcome
+from gcom.values.letter import Kind, Letter, Receipt
+from gcom.values.names import Process
+
+
+class Mail:
+    """One member's unicasts and calls, both ways. It is told nothing of streams, nor they of it."""
+
+    def __init__(self, process: Process, members: tuple[Process, ...]) -> None:
+        self.process = process
+        self.letters = Letters(process, members)
+        self._calls = Calls()
+
+    # the application
+
+    def handle(self, event: events.OfMail) -> list[Effect]:
+        """What the application wants."""
+        effects: list[Effect] = []
+        match event:
+            case events.Unicast(target, payload):
+                if target in self.letters.outboxes:
+                    self.letters.outboxes[target].add_unicast(payload)
+                else:
+                    effects.append(Undelivered(target, (payload,)))
+            case events.GroupCall():
+                effects += self._call(event)
+            case events.Served(caller, call, payload, failed):
+                if caller in self.letters.outboxes:
+                    kind = Kind.ERROR if failed else Kind.ANSWER
+                    self.letters.outboxes[caller].add_answer(kind, call, payload)
+            case events.EndGroupCall(call):
+                self._end(call)
+            case _:
+                assert_never(event)
+        return effects + self._to_self()
+
+    def _call(self, event: events.GroupCall) -> list[Effect]:
+        here = [member for member in event.targets if member in self.letters.outboxes]
+        self._calls.begin(event.call, here, event.deadline_ms)
+        for member in here:
+            self.letters.outboxes[member].add_request(event.call, event.payload)
+        gone = [member for member in event.targets if member not in self.letters.outboxes]
+        return [Answered(event.call, member, Outcome.DEPARTED) for member in gone]
+
+    def _end(self, call: int) -> None:
+        for member in self._calls.end(call):
+            self.letters.outboxes[member].withdraw(call)
+
+    def on_read(self, sender: Process) -> tuple[bool, list[Effect]]:
+        """The application has read a unicast; whether its sender should hear at once, and what follows."""
+        return self.letters.on_read(sender), self._to_self()
+
+    # the members
+
+    def install(self, members: tuple[Process, ...]) -> list[Effect]:
+        """A view is in force."""
+        gone = [member for member in self.letters.outboxes if member not in members]
+        effects: list[Effect] = [Undelivered(*lost) for lost in self.letters.install(members)]
+        return effects + [Answered(call, who, Outcome.DEPARTED) for call, who in self._calls.on_departed(gone)]
+
+    def receive(self, sender: Process, letters: Iterable[Letter]) -> list[Effect]:
+        """What a member put to this process."""
+        return self._open(sender, self.letters.receive(sender, letters)) + self._to_self()
+
+    def _to_self(self) -> list[Effect]:
+        return self._open(self.process, self.letters.to_self())
+
+    def _open(self, sender: Process, letters: list[Letter]) -> list[Effect]:
+        effects: list[Effect] = []
+        for letter in letters:
+            match letter.kind:
+                case Kind.UNICAST:
+                    effects.append(DeliverUnicast(sender, letter.payload))
+                case Kind.REQUEST:
+                    effects.append(Serve(sender, letter.call, letter.payload))
+                case Kind.ANSWER if self._calls.on_answer(sender, letter.call):
+                    effects.append(Answered(letter.call, sender, Outcome.VALUE, letter.payload))
+                case Kind.ERROR if self._calls.on_answer(sender, letter.call):
+                    effects.append(Answered(letter.call, sender, Outcome.ERROR, letter.payload))
+        return effects
+
+    def tick(self, now_ms: int) -> list[Effect]:
+        """End the calls whose time is over."""
+        overdue = self._calls.overdue(now_ms)
+        for call in overdue:
+            self._end(call)
+        return [GroupCallOver(call) for call in overdue]
+
+    def has_for(self, peer: Process) -> bool:
+        """Whether there is something to put to a peer now."""
+        outbox = self.letters.outboxes.get(peer)
+        return outbox is not None and outbox.has_more
+
+    def take(self, peer: Process, bytes_max: int) -> list[Letter]:
+        """What to put to a peer into a frame that goes now."""
+        outbox = self.letters.outboxes.get(peer)
+        return outbox.take(min(bytes_max, limits.LETTERS_BYTES_TAKEN)) if outbox else []
+
+    def on_receipt(self, peer: Process, receipt: Receipt, view: int) -> None:
+        """What a member's status says of the letters to it."""
+        self.letters.outboxes[peer].on_receipt(receipt, view)
+
+    def on_replied(self, peer: Process) -> None:
+        """A call to a member was answered, and its receipt was taken."""
+        self.letters.outboxes[peer].on_replied()
+
+    def on_failed(self, peer: Process) -> None:
+        """A call to a member failed."""
+        self.letters.outboxes[peer].on_failed()
