@@ -17,7 +17,7 @@ from loguru import logger
 from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.registry import decode_request, encode_answer
 from gcom.core.directory.table import Directory
-from gcom.core.membership.witness import Witness
+from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import Answer, Entry, Refusal
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import BadValue, Unavailable, VersionMismatch

@@ -14,7 +14,7 @@ from pathlib import Path
 from gcom.core.codec.frames import decode_decision, encode_decision
 from gcom.core.codec.registry import decode_row, encode_row
 from gcom.core.directory.rows import Dissolved, Row, Store
-from gcom.core.membership.witness import Record
+from gcom.core.directory.witness import Record
 from gcom.errors import BadValue, GComError, MalformedFrame, Unavailable, VersionMismatch
 
 FILE = "registry.db"

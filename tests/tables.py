@@ -17,9 +17,11 @@ from enum import Enum
 from io import StringIO
 from types import ModuleType
 
-from gcom.core import links, machine
+from gcom.core import links
+from gcom.core import machine as group_machine
 from gcom.core.detector import suspicion
-from gcom.core.membership import consensus, witness
+from gcom.core.directory import witness
+from gcom.core.membership import consensus
 from gcom.core.multicast import reliable
 from gcom.core.ordering import agreement
 from gcom.core.state_transfer import transfer
@@ -75,7 +77,7 @@ class Machine:
 MACHINES = (
     Machine("change", consensus, "TRANSITIONS"),
     Machine("detector", suspicion, "TRUSTS"),
-    Machine("group", machine, "STAGES"),
+    Machine("group", group_machine, "STAGES"),
     Machine("letters", channel, "PACES"),
     Machine("link", links, "READINESS"),
     Machine("multicast", reliable, "PHASES"),

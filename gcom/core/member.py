@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gcom.core.detector.connectivity import Misses
 from gcom.core.joining.merge import Merging
 from gcom.core.links import ANSWERS, Links
 from gcom.core.membership.registration import Registering, Verdict
 from gcom.core.membership.view_change import Passage
-from gcom.core.membership.witness import WitnessAccept, WitnessDecided, WitnessPrepare
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import AskRegistry, AskSequencer, Effect, Ended, Installed, Succeeds
-from gcom.core.messages.frames import Control, Frame, Install, Refused, Reply, Status
+from gcom.core.messages.frames import Control, Frame, Install, Misses, Refused, Reply, Status
 from gcom.core.messages.registry import Answer, Done, Entry, Note, Register, Request, Unregister
-from gcom.core.ordering.sequencer import Close, SequencerAnswer, SequencerRequest
+from gcom.core.messages.sequencer import Close, SequencerAnswer, SequencerRequest
+from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPrepare
 from gcom.core.outgoing import Outgoing
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams

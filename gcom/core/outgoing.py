@@ -7,8 +7,8 @@ from gcom.core.membership.flush import relay
 from gcom.core.messages import frames
 from gcom.core.messages.effects import Effect
 from gcom.core.messages.frames import OfState
+from gcom.core.messages.orders import Orders
 from gcom.core.multicast.window import Load
-from gcom.core.ordering.order_log import Orders
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
 from gcom.core.unicast.channel import Pace

@@ -27,3 +27,9 @@ def is_quorum(
 def is_half(view: View, present: Set[Process]) -> bool:
     """Whether these are exactly half of the view."""
     return 2 * sum(member in present for member in view.members) == len(view.members)
+
+
+def held_by_majority(view: View, held: dict[Process, int]) -> int:
+    """The largest count that more than half of the view have reached: a tie-breaker may be one that stores nothing."""
+    counts = sorted([held.get(member, 0) for member in view.members], reverse=True)
+    return counts[len(counts) // 2]

@@ -10,14 +10,13 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from gcom.core.codec import frames as codec
-from gcom.core.detector.connectivity import Misses
 from gcom.core.messages.effects import Deliver, Effect, Sent
-from gcom.core.messages.frames import NO_RECEIPT, ORDER, Decision, Status
+from gcom.core.messages.frames import NO_RECEIPT, ORDER, Decision, Misses, Status
+from gcom.core.messages.orders import Orders
 from gcom.core.multicast.basic import Basic
 from gcom.core.multicast.reliable import Range, Reliable
 from gcom.core.multicast.safe import Safe
 from gcom.core.ordering.agreement import Serials
-from gcom.core.ordering.order_log import Orders
 from gcom.core.ordering.orders import Up, orderer
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Netsplit

@@ -28,7 +28,7 @@ from gcom.core.machine import GroupMachine, Stage
 from gcom.core.messages import events
 from gcom.core.messages.frames import Refused, Reply
 from gcom.core.messages.registry import Answer, Entry, Lookup, Request
-from gcom.core.ordering.sequencer import SequencerRequest
+from gcom.core.messages.sequencer import SequencerRequest
 from gcom.errors import BadValue, GComError, GComTimeout, LocalError, NotAMember, PeerError, VersionMismatch
 from gcom.shell import pyro
 from gcom.shell.directory import DirectoryClient, registry_address

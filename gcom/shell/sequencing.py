@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.messages.events import SequencerAnswered
-from gcom.core.ordering.sequencer import SequencerRequest
+from gcom.core.messages.sequencer import SequencerRequest
 from gcom.errors import GComError
 from gcom.shell import pyro
 from gcom.shell.faults import REGISTRY

@@ -18,10 +18,12 @@ from gcom.core.codec.registry import (
 )
 from gcom.core.directory.rows import Dissolved, Row, Store
 from gcom.core.directory.table import Directory
-from gcom.core.membership.witness import Record, Witness, WitnessDecided
+from gcom.core.directory.witness import Record, Witness
+from gcom.core.messages.orders import Orders
 from gcom.core.messages.registry import Answer, Request
-from gcom.core.ordering.order_log import Orders
-from gcom.core.ordering.sequencer import Sequencer, SequencerAnswer, SequencerRequest
+from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
+from gcom.core.messages.witness import WitnessDecided
+from gcom.core.ordering.sequencer import Sequencer
 from gcom.sim.network import LATE_MS_MAX
 from gcom.sim.plan import ORDER, VOTE
 from gcom.sim.trouble import FORGETS, REGISTRY, STOPPED, Event, Fault

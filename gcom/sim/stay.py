@@ -35,7 +35,7 @@ from gcom.core.messages.effects import (
 )
 from gcom.core.messages.frames import Frame
 from gcom.core.messages.registry import Answer, Request
-from gcom.core.ordering.sequencer import SequencerAnswer, SequencerRequest
+from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.errors import GComError
 from gcom.sim.application import Application
 from gcom.sim.checkers import Checker, Violation

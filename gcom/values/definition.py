@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from gcom.errors import BadValue
+from gcom.errors import (
+    BadValue,
+)
 from gcom.values import limits, names
 
 _E = TypeVar("_E", bound=StrEnum)
@@ -113,3 +115,10 @@ def _choice(kind: type[_E], what: str, text: object) -> _E:
     if not isinstance(text, str) or text.upper() not in kind.__members__:
         raise BadValue(f"{what} {text!r} is not one of {allowed}")
     return kind[text.upper()]
+
+
+def uninvited(definition: Definition, name: str) -> str:
+    """Why a stranger is kept out of a static group."""
+    return (
+        f"{name!r} is not a member of the static group {definition.group!r}: allowed are {', '.join(definition.static)}"
+    )

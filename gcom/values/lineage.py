@@ -42,3 +42,11 @@ def precedence(instance: str) -> Precedence:
     A successor stands above its predecessors; of strangers the one founded earlier does.
     """
     return origin_of(instance), -generation(instance), instance
+
+
+SizePrecedence = tuple[int, int, str]
+
+
+def precedence_by_size(members: int, views: int, instance: str) -> SizePrecedence:
+    """How an instance stands among the living ones of its name: the smaller stands above, and the others give way."""
+    return -members, -views, instance

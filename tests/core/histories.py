@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from gcom.core.ordering.order_log import OrderLog, Span
+from gcom.core.messages.orders import Span
+from gcom.core.ordering.order_log import OrderLog
 from gcom.values.clock import VectorClock
 from gcom.values.names import Process
 from gcom.values.run import Run

@@ -14,8 +14,8 @@ from typing import TypeVar
 from gcom.core.codec import frames as codec
 from gcom.core.directory.rows import Dissolved, Row, Store
 from gcom.core.directory.table import Directory
+from gcom.core.directory.witness import Record, Witness
 from gcom.core.machine import RETURNS, GroupMachine, Stage
-from gcom.core.membership.witness import Record, Witness
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import (
     AskRegistry,
@@ -30,7 +30,8 @@ from gcom.core.messages.effects import (
 )
 from gcom.core.messages.frames import Control, Frame
 from gcom.core.messages.registry import Request
-from gcom.core.ordering.sequencer import Sequencer, SequencerAnswer, SequencerRequest
+from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
+from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import GComError
 from gcom.sim.checkers import Checker
 from gcom.values import limits

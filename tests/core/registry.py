@@ -7,7 +7,7 @@ import itertools
 from gcom.core.codec import registry as codec
 from gcom.core.directory.rows import Dissolved, Row, Store
 from gcom.core.directory.table import Directory
-from gcom.core.membership.witness import Witness
+from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import (
     Answer,
     Claim,

@@ -19,8 +19,8 @@ from gcom.core.membership.consensus import (
     State,
     ViewChange,
 )
-from gcom.core.membership.witness import WitnessPromised
 from gcom.core.messages.frames import NO_BALLOT, Ballot, Cut, CutOk, Decision, Nack, Prepare, Promise
+from gcom.core.messages.witness import WitnessPromised
 from gcom.values import limits
 from gcom.values.names import Process
 from tests.core.making import A, B, C, D, E, decision, view

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from gcom.core.codec import frames as codec
 from gcom.core.messages import frames
 from gcom.core.messages.frames import LEAVES_FOR, Control, Decision, Frame, Refused, Status
+from gcom.core.messages.orders import Orders, Span
 from gcom.core.ordering.agreement import PIECE_SPANS
-from gcom.core.ordering.order_log import Orders, Span
 from gcom.errors import MalformedFrame, VersionMismatch
 from gcom.values import limits
 from gcom.values.letter import Kind, Letter, Receipt

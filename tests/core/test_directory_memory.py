@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from gcom.core.directory.rows import Row
-from gcom.core.membership.witness import WitnessAccept, WitnessDecided, WitnessPassed, WitnessPrepare, WitnessPromised
 from gcom.core.messages.frames import Decision, Succession
 from gcom.core.messages.registry import (
     Answer,
@@ -22,6 +21,7 @@ from gcom.core.messages.registry import (
     Remove,
     Unregister,
 )
+from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPassed, WitnessPrepare, WitnessPromised
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.lineage import descends

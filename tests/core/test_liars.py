@@ -39,7 +39,7 @@ from gcom.core.messages.frames import (
     Standing,
     Status,
 )
-from gcom.core.ordering.order_log import Orders
+from gcom.core.messages.orders import Orders
 from gcom.core.streams import Streams
 from gcom.errors import MalformedFrame
 from gcom.values import limits

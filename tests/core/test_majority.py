@@ -7,8 +7,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.majority import held_by_majority
-from gcom.core.quorum import is_quorum
+from gcom.core.quorum import held_by_majority, is_quorum
 from gcom.values.definition import TieBreaker
 from gcom.values.view import View
 from tests.core.making import A, B, C, D, E, view

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.ordering.order_log import OrderLog, Orders, Span
+from gcom.core.messages.orders import Orders, Span
+from gcom.core.ordering.order_log import OrderLog
 from gcom.values import limits
 from gcom.values.names import Process
 from tests.core.making import A, B, C

@@ -8,18 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gcom.core.messages.orders import Orders
+from gcom.core.messages.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
 from gcom.core.ordering import sequencer
-from gcom.core.ordering.order_log import Orders
-from gcom.core.ordering.sequencer import (
-    Close,
-    Open,
-    Opened,
-    Sequencer,
-    SequencerAnswer,
-    SequencerRequest,
-    Unknown,
-    Want,
-)
+from gcom.core.ordering.sequencer import Sequencer
 from gcom.values import limits
 from gcom.values.names import Process
 from tests.core.making import A, B, C

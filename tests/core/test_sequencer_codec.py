@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core.codec import sequencer as codec
-from gcom.core.ordering.order_log import Orders, Span
-from gcom.core.ordering.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
+from gcom.core.messages.orders import Orders, Span
+from gcom.core.messages.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
 from gcom.errors import MalformedFrame, VersionMismatch
 from gcom.values import limits
 

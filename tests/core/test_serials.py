@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core.messages.frames import ORDER, Decision, Status
+from gcom.core.messages.orders import Orders, Span
+from gcom.core.messages.sequencer import Open, Opened, SequencerAnswer, Unknown, Want
 from gcom.core.ordering.agreement import PIECE_SPANS, SERVICES, Serials, Service
-from gcom.core.ordering.order_log import OrderLog, Orders, Span
-from gcom.core.ordering.sequencer import Open, Opened, Sequencer, SequencerAnswer, Unknown, Want
+from gcom.core.ordering.order_log import OrderLog
+from gcom.core.ordering.sequencer import Sequencer
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.view import View

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gcom.core.machine import Stage
-from gcom.core.membership.witness import WitnessAccept, WitnessPrepare
 from gcom.core.messages import frames
 from gcom.core.messages.effects import Deliver, Effect, Ended, Installed, Quorum, Settled
 from gcom.core.messages.frames import Frame
 from gcom.core.messages.registry import Entry, Fork, Lookup, Note
+from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
 from gcom.values import limits, lineage
 from gcom.values.definition import Definition
 from gcom.values.names import Process

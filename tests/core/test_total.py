@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core.messages.effects import Deliver, Skip
-from gcom.core.ordering.order_log import Span
+from gcom.core.messages.orders import Span
 from gcom.core.ordering.total import Total
 from gcom.values.clock import VectorClock
 from gcom.values.names import Process

@@ -12,17 +12,9 @@ from gcom.core.codec import frames as codec
 from gcom.core.codec import registry as directory_codec
 from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.versions import check_version
-from gcom.core.membership.witness import (
-    WitnessAccept,
-    WitnessDecided,
-    WitnessFull,
-    WitnessNack,
-    WitnessPassed,
-    WitnessPrepare,
-    WitnessPromised,
-)
 from gcom.core.messages import frames
 from gcom.core.messages.frames import Control, Decision, Frame, Keeping, Refused, Standing, Status
+from gcom.core.messages.orders import Orders
 from gcom.core.messages.registry import (
     Answer,
     Claim,
@@ -40,8 +32,16 @@ from gcom.core.messages.registry import (
     Request,
     Unregister,
 )
-from gcom.core.ordering.order_log import Orders
-from gcom.core.ordering.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
+from gcom.core.messages.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
+from gcom.core.messages.witness import (
+    WitnessAccept,
+    WitnessDecided,
+    WitnessFull,
+    WitnessNack,
+    WitnessPassed,
+    WitnessPrepare,
+    WitnessPromised,
+)
 from gcom.errors import VersionMismatch
 from gcom.values import limits
 from gcom.values.definition import Definition

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 
 from gcom.core.codec import registry as directory_codec
 from gcom.core.directory.table import Directory
-from gcom.core.membership.witness import (
-    Record,
-    Witness,
+from gcom.core.directory.witness import Record, Witness
+from gcom.core.messages.effects import Ended
+from gcom.core.messages.frames import Ballot
+from gcom.core.messages.registry import Create, Refusal
+from gcom.core.messages.witness import (
     WitnessAccept,
     WitnessAnswer,
     WitnessDecided,
@@ -21,9 +23,6 @@ from gcom.core.membership.witness import (
     WitnessPromised,
     WitnessRequest,
 )
-from gcom.core.messages.effects import Ended
-from gcom.core.messages.frames import Ballot
-from gcom.core.messages.registry import Create, Refusal
 from gcom.errors import Unavailable
 from gcom.values import limits
 from gcom.values.definition import Definition

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from gcom.core.messages.effects import Deliver, Effect, Installed, Sent, Skip
 from gcom.core.messages.frames import Status
+from gcom.core.messages.orders import Orders
+from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.core.multicast.window import Load
-from gcom.core.ordering.order_log import Orders
-from gcom.core.ordering.sequencer import Sequencer, SequencerAnswer, SequencerRequest
+from gcom.core.ordering.sequencer import Sequencer
 from gcom.sim.checkers import Checker
 from gcom.values import limits
 from gcom.values.definition import Definition

@@ -11,7 +11,7 @@ import pytest
 
 import gcom
 from gcom.core.directory.rows import Dissolved, Row
-from gcom.core.membership.witness import Record
+from gcom.core.directory.witness import Record
 from gcom.core.messages.registry import Claim, Create, Entry, Lookup, Refusal, Register, Request, Unregister
 from gcom.errors import BadValue, Unavailable
 from gcom.shell.directory import DirectoryClient

@@ -6,7 +6,7 @@ import threading
 from typing import cast
 
 from gcom.core.messages.events import Event, SequencerAnswered
-from gcom.core.ordering.sequencer import Want
+from gcom.core.messages.sequencer import Want
 from gcom.shell import pyro
 from gcom.shell.node import Node
 from gcom.shell.sequencing import SequencerLink

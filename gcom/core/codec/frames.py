@@ -17,7 +17,7 @@ from gcom.core.codec.decisions import decision_of, plain_decision
 from gcom.core.codec.versions import check_version
 from gcom.core.messages import frames
 from gcom.core.messages.frames import Ballot, Control, Decision, Frame, Keeping, Refused, Reply, Standing, Status
-from gcom.core.ordering.order_log import Orders
+from gcom.core.messages.orders import Orders
 from gcom.errors import MalformedFrame
 from gcom.values import limits, names
 from gcom.values.letter import Kind, Letter, Receipt, size_of

@@ -16,15 +16,6 @@ from gcom.core.codec import checked
 from gcom.core.codec.frames import decode_decision, encode_decision
 from gcom.core.codec.versions import check_version
 from gcom.core.directory.rows import Row
-from gcom.core.membership.witness import (
-    WitnessAccept,
-    WitnessDecided,
-    WitnessFull,
-    WitnessNack,
-    WitnessPassed,
-    WitnessPrepare,
-    WitnessPromised,
-)
 from gcom.core.messages.frames import Decision
 from gcom.core.messages.registry import (
     Answer,
@@ -42,6 +33,15 @@ from gcom.core.messages.registry import (
     Remove,
     Request,
     Unregister,
+)
+from gcom.core.messages.witness import (
+    WitnessAccept,
+    WitnessDecided,
+    WitnessFull,
+    WitnessNack,
+    WitnessPassed,
+    WitnessPrepare,
+    WitnessPromised,
 )
 from gcom.errors import BadValue, MalformedFrame
 from gcom.values import limits, names

@@ -9,8 +9,8 @@ import msgpack
 from gcom.core.codec import checked
 from gcom.core.codec.frames import decode_orders
 from gcom.core.codec.versions import check_version
-from gcom.core.ordering.order_log import Orders
-from gcom.core.ordering.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
+from gcom.core.messages.orders import Orders
+from gcom.core.messages.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
 from gcom.errors import BadValue, MalformedFrame
 from gcom.values import limits, names
 

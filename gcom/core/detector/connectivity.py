@@ -9,12 +9,12 @@ its source knows at first hand (docs/protocols/mesh.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from itertools import combinations
 
+from gcom.core.messages.frames import Misses
 from gcom.values import limits
 
-Misses = Mapping[int, int]  # who does not hear whom: by rank, whom each misses as bits of their ranks
 Pair = tuple[int, int]  # two who are in a conflict, by rank
 EXACT_MAX = 8  # members in conflicts, of which every set is tried; of more the worst go one by one
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from gcom.core.detector.adaptive_timeout import Meaning, Silence
-from gcom.core.detector.connectivity import Misses, as_bits
+from gcom.core.detector.connectivity import as_bits
+from gcom.core.messages.frames import Misses
 from gcom.core.quorum import is_quorum
 from gcom.values import limits
 from gcom.values.definition import TieBreaker

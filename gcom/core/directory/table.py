@@ -20,15 +20,7 @@ from typing import assert_never
 
 from gcom.core.directory.refusals import NO_WITNESS, members, other_definition, stale, unknown
 from gcom.core.directory.rows import Dissolved, Row, Store
-from gcom.core.joining.merge import precedence as by_size
-from gcom.core.membership.witness import (
-    Witness,
-    WitnessAccept,
-    WitnessDecided,
-    WitnessPrepare,
-    WitnessPromised,
-    WitnessRequest,
-)
+from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import (
     Answer,
     Claim,
@@ -46,8 +38,10 @@ from gcom.core.messages.registry import (
     Request,
     Unregister,
 )
+from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPrepare, WitnessPromised, WitnessRequest
 from gcom.values import limits, lineage, names
 from gcom.values.definition import Definition, Netsplit, TieBreaker
+from gcom.values.lineage import precedence_by_size as by_size
 from gcom.values.view import View
 
 # What the entries of one answer may weigh, roughly in bytes, so that the answer fits a frame.

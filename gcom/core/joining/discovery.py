@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gcom.core.joining.merge import precedence
 from gcom.core.messages.frames import Hail, Presence
 from gcom.core.messages.registry import Entry
 from gcom.values import limits
 from gcom.values.definition import Definition
+from gcom.values.lineage import precedence_by_size
 from gcom.values.names import Address, Process, name_of
 
 
@@ -87,7 +87,7 @@ class Seeking:
         if now_ms - self._since_ms < limits.SEEK_MS:
             return None
         found = [
-            (precedence(item.members, item.view, instance), item, instance)
+            (precedence_by_size(item.members, item.view, instance), item, instance)
             for _, instance, item in self._said(now_ms)
             if isinstance(item, Presence)
         ]

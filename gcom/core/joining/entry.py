@@ -29,7 +29,7 @@ from gcom.errors import (
     VersionMismatch,
 )
 from gcom.values import limits, names
-from gcom.values.definition import Definition, Netsplit
+from gcom.values.definition import Definition, Netsplit, uninvited
 from gcom.values.names import Address, Process
 
 TARGETS_MAX = 3  # members asked at the same time
@@ -355,10 +355,3 @@ def error_of(code: str, text: str) -> GComError:
     if isinstance(kind, type) and issubclass(kind, GComError):
         return kind(text)
     return PeerError(f"{code}: {text}")
-
-
-def uninvited(definition: Definition, name: str) -> str:
-    """Why a stranger is kept out of a static group."""
-    return (
-        f"{name!r} is not a member of the static group {definition.group!r}: allowed are {', '.join(definition.static)}"
-    )

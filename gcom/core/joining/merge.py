@@ -16,15 +16,9 @@ from gcom.core.messages.frames import Decision, GiveWay, Presence, Refused, Repl
 from gcom.core.messages.registry import Entry
 from gcom.values import limits
 from gcom.values.definition import Netsplit
+from gcom.values.lineage import precedence_by_size
 from gcom.values.names import Address, Process, name_of
 from gcom.values.view import View
-
-Precedence = tuple[int, int, str]
-
-
-def precedence(members: int, views: int, instance: str) -> Precedence:
-    """How an instance stands among the living ones of its name: the smaller stands above, and the others give way."""
-    return -members, -views, instance
 
 
 class Merging:
@@ -90,8 +84,8 @@ class Merging:
         """Another instance's member says where it is; whether to leave now."""
         if not self._partitionable or instance == self._instance or view.leader != self._process:
             return False
-        mine = precedence(len(view.members), view.number, self._instance)
-        if mine < precedence(other.members, other.view, instance):
+        mine = precedence_by_size(len(view.members), view.number, self._instance)
+        if mine < precedence_by_size(other.members, other.view, instance):
             if name_of(other.process) not in view.names:
                 self._miss(other.process, other.address)  # so that it hears of this instance
             return False

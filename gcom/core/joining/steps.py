@@ -1,4 +1,4 @@
-"""What a process on its way into a group wants done next, and what it knows of its last stay (gcom/core/joining/entry.py)."""
+"""Steps that a process on its way into a group wants done, and facts of its last stay (entry.py carries them out)."""
 
 from __future__ import annotations
 

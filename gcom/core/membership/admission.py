@@ -18,10 +18,9 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from gcom.core.detector.suspicion import CUT_OFF, Detector
-from gcom.core.joining.entry import uninvited
 from gcom.core.messages.frames import Join, JoinRefused, Reach
 from gcom.values import limits, names
-from gcom.values.definition import Definition, Netsplit
+from gcom.values.definition import Definition, Netsplit, uninvited
 from gcom.values.names import Address, Process
 from gcom.values.view import View
 

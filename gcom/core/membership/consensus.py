@@ -20,9 +20,9 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from enum import Enum
 
-from gcom.core.membership.witness import WitnessPromised
 from gcom.core.messages import frames
 from gcom.core.messages.frames import NO_BALLOT, NO_STANDING, Ballot, Control, Decision, Standing
+from gcom.core.messages.witness import WitnessPromised
 from gcom.core.quorum import is_half, is_quorum
 from gcom.values import limits
 from gcom.values.definition import TieBreaker

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from gcom.core.detector.connectivity import Mesh, Misses, as_bits
+from gcom.core.detector.connectivity import Mesh, as_bits
 from gcom.core.detector.suspicion import CUT_OFF, Detector
 from gcom.core.membership.admission import Admission
-from gcom.core.messages.frames import ORDER, Decision, Promise, Succession
+from gcom.core.messages.frames import ORDER, Decision, Misses, Promise, Succession
 from gcom.core.quorum import is_quorum
 from gcom.core.state_transfer.transfer import sources
 from gcom.values import names

@@ -14,7 +14,11 @@ from gcom.core.membership.flush import Obtaining
 from gcom.core.membership.in_doubt import Doubt
 from gcom.core.membership.tombstones import Farewells
 from gcom.core.membership.triggers import Grounds
-from gcom.core.membership.witness import (
+from gcom.core.messages import frames
+from gcom.core.messages.effects import AskRegistry, Effect, Ended, Installed, MergeState, Quorum, Skip, Suspected
+from gcom.core.messages.frames import LEAVES_FOR, Ballot, Decision, Install, OfChange
+from gcom.core.messages.registry import Answer, Entry
+from gcom.core.messages.witness import (
     WitnessAccept,
     WitnessDecided,
     WitnessNack,
@@ -22,10 +26,6 @@ from gcom.core.membership.witness import (
     WitnessPrepare,
     WitnessPromised,
 )
-from gcom.core.messages import frames
-from gcom.core.messages.effects import AskRegistry, Effect, Ended, Installed, MergeState, Quorum, Skip, Suspected
-from gcom.core.messages.frames import LEAVES_FOR, Ballot, Decision, Install, OfChange
-from gcom.core.messages.registry import Answer, Entry
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
 from gcom.values import limits

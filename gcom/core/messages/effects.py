@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gcom.core.messages.registry import Request
-from gcom.core.ordering.sequencer import SequencerRequest
+from gcom.core.messages.sequencer import SequencerRequest
 from gcom.errors import GComError
 from gcom.values.answers import Outcome
 from gcom.values.names import Process
@@ -166,7 +166,7 @@ class TakeState:
 
 @dataclass(frozen=True, slots=True)
 class AwaitState:
-    """Hand nothing that follows to the application until SetState, StateLost, or the end (gcom/core/delivery_queue.py)."""
+    """Hand nothing that follows to the application until SetState, StateLost, or the end (delivery_queue.py)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gcom.core.messages.frames import Reply
 from gcom.core.messages.registry import Answer, Request
-from gcom.core.ordering.sequencer import SequencerAnswer, SequencerRequest
+from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.values.names import Process
 from gcom.values.run import Payload
 

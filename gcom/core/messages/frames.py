@@ -9,15 +9,17 @@ idempotent and fenced by the view and the ballot.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from gcom.core.detector.connectivity import Misses
-from gcom.core.ordering.order_log import Orders
+from gcom.core.messages.orders import Orders
 from gcom.values.letter import Letter, Receipt
 from gcom.values.names import Address, Process
 from gcom.values.run import Piece, Run
 from gcom.values.view import View
+
+Misses = Mapping[int, int]  # who does not hear whom: by rank, whom each misses as bits of their ranks
 
 ORDER: Process = ""  # the log of the view's order, where it counts as one more stream beside the senders'
 Ballot = tuple[int, int]  # (attempt, proposer's rank in the view that is left); a rank has one process, so none clash

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gcom.core.membership.witness import WitnessAnswer, WitnessRequest
+from gcom.core.messages.witness import WitnessAnswer, WitnessRequest
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
 from gcom.values.view import View

@@ -1,4 +1,4 @@
-"""What both kinds of multicast over runs have in common, and RELIABLE (DESIGN 5; BASIC is in gcom/core/multicast/basic.py).
+"""What both kinds of multicast over runs have in common, and RELIABLE (DESIGN 5; BASIC is in basic.py).
 
 RELIABLE is lazy reliable broadcast made view-synchronous: N-1 copies, every receiver stores a run until it is stable,
 and nobody relays while nobody fails. A link has one call in flight, so a receiver takes only the run that follows what

@@ -8,10 +8,10 @@ knows by itself, since the sender holds what it sends.
 
 from __future__ import annotations
 
-from gcom.core.majority import held_by_majority
 from gcom.core.messages.frames import Status
 from gcom.core.multicast.reliable import Range, Reliable
 from gcom.core.multicast.window import Peer
+from gcom.core.quorum import held_by_majority
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Run

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gcom.core.majority import held_by_majority
 from gcom.core.messages.frames import ORDER, Decision, Status
-from gcom.core.ordering.order_log import OrderLog, Orders, Span
-from gcom.core.ordering.sequencer import Open, Opened, SequencerAnswer, SequencerRequest, Want
+from gcom.core.messages.orders import Orders, Span
+from gcom.core.messages.sequencer import Open, Opened, SequencerAnswer, SequencerRequest, Want
+from gcom.core.ordering.order_log import OrderLog
+from gcom.core.quorum import held_by_majority
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.view import View

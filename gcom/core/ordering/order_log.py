@@ -7,26 +7,10 @@ sender; ranges of a sender follow one another without gaps, so a span needs no s
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
+from gcom.core.messages.orders import Orders, Span
 from gcom.values import limits
 from gcom.values.names import Process
-
-Span = tuple[Process, int, int]  # sender, first and last number
-
-
-@dataclass(frozen=True, slots=True)
-class Orders:
-    """A piece of a view's order: the serials after `after`."""
-
-    view: int
-    after: int
-    spans: tuple[Span, ...]
-
-    @property
-    def end(self) -> int:
-        """The last serial that it tells."""
-        return self.after + sum(last - first + 1 for _, first, last in self.spans)
 
 
 class OrderLog:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from gcom.core.messages.effects import Deliver, Skip
-from gcom.core.ordering.order_log import Span
+from gcom.core.messages.orders import Span
 from gcom.core.ordering.total import Total
 from gcom.values.definition import Ordering
 from gcom.values.names import Process

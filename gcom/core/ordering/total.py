@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 
 from gcom.core.messages.effects import Deliver, Skip
-from gcom.core.ordering.order_log import Span
+from gcom.core.messages.orders import Span
 from gcom.values.names import Process
 from gcom.values.run import Run
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core.membership.witness import WitnessAccept
 from gcom.core.messages import frames
 from gcom.core.messages.effects import Effect, Installed
 from gcom.core.messages.frames import Frame
 from gcom.core.messages.registry import Request
+from gcom.core.messages.witness import WitnessAccept
 from gcom.sim.checkers import Violation
 from gcom.values.definition import Definition
 from gcom.values.names import Process

@@ -8,8 +8,8 @@ import pytest
 
 from gcom.core.messages import frames
 from gcom.core.messages.effects import Deliver, Skip
-from gcom.core.ordering.order_log import Orders
-from gcom.core.ordering.sequencer import Open, Unknown, Want
+from gcom.core.messages.orders import Orders
+from gcom.core.messages.sequencer import Open, Unknown, Want
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core.membership.witness import WitnessAccept
 from gcom.core.messages import frames
 from gcom.core.messages.effects import Effect, Ended, MergeState
 from gcom.core.messages.frames import Frame
+from gcom.core.messages.witness import WitnessAccept
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process

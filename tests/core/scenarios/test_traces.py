@@ -6,8 +6,8 @@ import pytest
 
 from gcom.core.messages.effects import Ended, Sent, Skip
 from gcom.core.messages.frames import Frame
-from gcom.core.ordering.order_log import Orders
-from gcom.core.ordering.sequencer import Open, Unknown, Want
+from gcom.core.messages.orders import Orders
+from gcom.core.messages.sequencer import Open, Unknown, Want
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process

@@ -10,7 +10,7 @@ import pytest
 from gcom.core.messages import frames
 from gcom.core.messages.effects import Deliver, Effect, Installed
 from gcom.core.messages.frames import Frame
-from gcom.core.ordering.order_log import Orders
+from gcom.core.messages.orders import Orders
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process

@@ -12,19 +12,19 @@ from gcom.core.detector.suspicion import Detector
 from gcom.core.directory.rows import Row
 from gcom.core.directory.table import Directory
 from gcom.core.joining.entry import Entering
-from gcom.core.joining.merge import precedence as by_size
 from gcom.core.member import Member
 from gcom.core.membership.admission import Admission
 from gcom.core.membership.consensus import ViewChange
 from gcom.core.membership.registration import Registering, Verdict
 from gcom.core.membership.triggers import Grounds
 from gcom.core.membership.view_change import Passage
-from gcom.core.membership.witness import WitnessPromised
 from gcom.core.messages import frames
 from gcom.core.messages.frames import NO_BALLOT, Decision, Keeping
 from gcom.core.messages.registry import Register
+from gcom.core.messages.witness import WitnessPromised
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.values import lineage
+from gcom.values.lineage import precedence_by_size as by_size
 from gcom.values.names import Process
 from tests.sim.mutants import aims
 from tests.sim.mutants.table import Patch, dynamic, mutant, of_at_most, of_five, of_just, of_three, reliable

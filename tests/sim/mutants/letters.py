@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from gcom.core.membership.witness import Record, Vote, Witness
+from gcom.core.directory.witness import Record, Vote, Witness
 from gcom.core.messages import events
 from gcom.core.messages.effects import Effect, Undelivered
 from gcom.core.unicast.channel import Inbox, Letters, Outbox

@@ -7,10 +7,12 @@ from typing import Any
 
 from gcom.core.messages.effects import Deliver, Effect, Skip
 from gcom.core.messages.frames import Decision
+from gcom.core.messages.orders import Span
+from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest, Unknown, Want
 from gcom.core.ordering.agreement import Serials
-from gcom.core.ordering.order_log import OrderLog, Span
+from gcom.core.ordering.order_log import OrderLog
 from gcom.core.ordering.orders import Causal, Fifo, Up
-from gcom.core.ordering.sequencer import Sequencer, SequencerAnswer, SequencerRequest, Unknown, Want, _Served
+from gcom.core.ordering.sequencer import Sequencer, _Served
 from gcom.core.ordering.total import Total
 from gcom.core.streams import Streams
 from gcom.sim.plan import Fault

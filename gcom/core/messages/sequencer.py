@@ -1,0 +1,59 @@
+"""Requests to the registry's sequencer, and its answers (docs/protocols/order.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gcom.core.messages.orders import Orders
+from gcom.values.names import Process
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A leader opens `view`: serials go on after `serial`, numbers after those in `settled`."""
+
+    group: str
+    instance: str
+    view: int
+    serial: int
+    settled: dict[Process, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """`process` wants serials for its messages up to `upto`, and to hear the order after serial `after`.
+
+    All members hold the order up to `stable`.
+    """
+
+    group: str
+    instance: str
+    view: int
+    process: Process
+    upto: int
+    after: int
+    stable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """The last member left."""
+
+    group: str
+    instance: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The view is served from now on, or was already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The view is not served here, or no more."""
+
+
+SequencerRequest = Open | Want | Close
+
+
+SequencerAnswer = Opened | Orders | Unknown

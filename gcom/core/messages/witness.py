@@ -1,0 +1,76 @@
+"""Requests to the registry as a witness of view changes, and its answers (docs/protocols/netsplit.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gcom.core.messages.frames import Ballot, Decision
+from gcom.values.names import Address, Process
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessPrepare:
+    """The owner of `ballot` asks for a promise in the change out of view `view`; with a `group`, for a succession."""
+
+    instance: str
+    view: int
+    ballot: Ballot
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessAccept:
+    """Half of the view, or all that is left of it, has accepted the decision under the ballot: decide it."""
+
+    instance: str
+    view: int
+    ballot: Ballot
+    decision: Decision
+    group: str = ""
+
+
+WitnessRequest = WitnessPrepare | WitnessAccept
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessPromised:
+    """Nothing below the ballot will be accepted, and nothing was decided with this witness before.
+
+    For a succession `noted` are all that the registry knows of in this view or a later one, and where.
+    """
+
+    view: int
+    ballot: Ballot
+    noted: tuple[tuple[Process, Address], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessDecided:
+    """The next view of `view` is this, and no other; it was decided under `ballot`."""
+
+    view: int
+    decision: Decision
+    ballot: Ballot
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessNack:
+    """A ballot was refused because `promised` is higher."""
+
+    view: int
+    promised: Ballot
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessPassed:
+    """The instance is in view `view` at least: what was asked about an older one is settled without the asker."""
+
+    view: int
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessFull:
+    """It keeps as many records as it may."""
+
+
+WitnessAnswer = WitnessPromised | WitnessDecided | WitnessNack | WitnessPassed | WitnessFull
