@@ -13,8 +13,8 @@ from pathlib import Path
 
 from gcom.core.codec.frames import decode_decision, encode_decision
 from gcom.core.codec.registry import decode_row, encode_row
-from gcom.core.directory.rows import Dissolved, Row, Store
-from gcom.core.directory.witness import Record
+from gcom.core.directory.rows import DissolvedInstance, Row, Store
+from gcom.core.directory.witness import WitnessRecord
 from gcom.errors import BadValue, GComError, MalformedFrame, Unavailable, VersionMismatch
 
 FILE = "registry.db"
@@ -67,15 +67,15 @@ class Disk(Store):
 
     # votes
 
-    def votes(self) -> Iterator[Record]:
+    def votes(self) -> Iterator[WitnessRecord]:
         """Raises BadValue for a record that nothing of ours wrote."""
         for instance, view, attempt, rank, decided in self._base.execute("SELECT * FROM votes ORDER BY instance"):
             try:
-                yield Record(instance, view, (attempt, rank), decode_decision(decided) if decided else None)
+                yield WitnessRecord(instance, view, (attempt, rank), decode_decision(decided) if decided else None)
             except MalformedFrame as error:
                 raise self._damaged(f"instance {instance!r}", error) from error
 
-    def save_vote(self, record: Record) -> None:
+    def save_vote(self, record: WitnessRecord) -> None:
         """Raises Unavailable if the disk does not take it: then nothing was saved."""
         decided = encode_decision(record.decided) if record.decided else None
         values = (record.instance, record.view, *record.promised, decided)
@@ -91,9 +91,9 @@ class Disk(Store):
             except (MalformedFrame, VersionMismatch) as error:
                 raise self._damaged(f"group {name!r}", error) from error
 
-    def dissolved(self) -> Iterable[Dissolved]:
+    def dissolved(self) -> Iterable[DissolvedInstance]:
         for name, instance, view in self._base.execute("SELECT * FROM dissolved ORDER BY rowid"):
-            yield Dissolved(name, instance, view)
+            yield DissolvedInstance(name, instance, view)
 
     def save(self, row: Row) -> None:
         self._write("INSERT OR REPLACE INTO groups VALUES (?, ?)", (row.definition.group, encode_row(row)))
@@ -101,7 +101,7 @@ class Disk(Store):
     def drop(self, group: str) -> None:
         self._write("DELETE FROM groups WHERE name = ?", (group,))
 
-    def bury(self, gone: Dissolved) -> None:
+    def bury(self, gone: DissolvedInstance) -> None:
         self._write("INSERT OR REPLACE INTO dissolved VALUES (?, ?, ?)", (gone.group, gone.instance, gone.view))
 
     def forget(self, group: str) -> None:

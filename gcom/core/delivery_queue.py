@@ -12,16 +12,16 @@ from gcom.core.messages.effects import (
     AwaitState,
     Deliver,
     DeliverUnicast,
+    DoubtSettled,
     Installed,
     MergeState,
     Quorum,
     SetState,
-    Settled,
     Skip,
-    StateLost,
+    StateUnavailable,
     Suspected,
     TakeState,
-    Undelivered,
+    UnicastLost,
 )
 
 Handed = (
@@ -29,20 +29,20 @@ Handed = (
     | Skip
     | Installed
     | Quorum
-    | Settled
+    | DoubtSettled
     | Suspected
     | DeliverUnicast
-    | Undelivered
+    | UnicastLost
     | TakeState
     | SetState
-    | StateLost
+    | StateUnavailable
     | MergeState
 )
 _COVERED = Deliver | Skip | Installed | Quorum | Suspected | MergeState  # by a state of a later barrier
 Own = TypeVar("Own")  # what a driver adds
 
 
-class Handover(Generic[Own]):
+class DeliveryQueue(Generic[Own]):
     """The application reads `arrivals` from the left. What is new goes to `tail`, the same while it is open.
 
     It has no bound of its own: credit bounds the deliveries, the driver counts the rest.
@@ -62,7 +62,7 @@ class Handover(Generic[Own]):
         match effect:
             case AwaitState():
                 self.tail = deque()
-            case SetState(view) | StateLost(view):
+            case SetState(view) | StateUnavailable(view):
                 held = list(self.tail) if not self.is_open else []
                 covered, kept = _since(held, view)
                 self._open()

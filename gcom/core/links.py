@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from gcom.core.messages.frames import Control, Cut, CutOk, Fetch, Join, Nack, Prepare, Probe, Promise, Vouch
+from gcom.core.messages.frames import Control, Cut, CutOk, Fetch, IndirectAck, Join, Nack, Prepare, Probe, Promise
 from gcom.values import limits
 from gcom.values.names import Address, Process, life_of
 
 # Belong to one change; owed to nobody once its view is over.
-_OF_A_CHANGE = (Join, Prepare, Promise, Nack, Cut, CutOk, Fetch, Probe, Vouch)
+_OF_A_CHANGE = (Join, Prepare, Promise, Nack, Cut, CutOk, Fetch, Probe, IndirectAck)
 # Answers to the proposer of a change, which asks again for those that do not come. One that is ready when the
 # question's call ends goes with the reply: so a view change takes three calls to each, one after the other, not five.
 # A decision is an answer, too, of one that has gone on to a successor of the instance.
@@ -50,7 +50,7 @@ class Relay:
 
 
 @dataclass(slots=True)
-class Link:
+class PeerLink:
     """One peer. `carried` are the items of the call in flight."""
 
     address: Address
@@ -79,7 +79,7 @@ class Links:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._links: dict[Process, Link] = {}
+        self._links: dict[Process, PeerLink] = {}
         self._woken: dict[Process, None] = {}  # in order; peers for which something became due
 
     def __contains__(self, peer: Process) -> bool:
@@ -88,7 +88,7 @@ class Links:
     def __len__(self) -> int:
         return len(self._links)
 
-    def __getitem__(self, peer: Process) -> Link:
+    def __getitem__(self, peer: Process) -> PeerLink:
         return self._links[peer]
 
     @property
@@ -102,7 +102,7 @@ class Links:
 
     def open(self, peer: Process, address: Address, now_ms: int) -> None:
         if peer not in self._links:
-            self._links[peer] = Link(address, now_ms + limits.HEARTBEAT_MS)
+            self._links[peer] = PeerLink(address, now_ms + limits.HEARTBEAT_MS)
             self.wake(peer)
 
     def close(self, peer: Process) -> None:

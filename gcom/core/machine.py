@@ -12,8 +12,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import assert_never
 
-from gcom.core.joining.join import Arrival
-from gcom.core.joining.steps import Former
+from gcom.core.joining.join import Joining
+from gcom.core.joining.steps import PreviousSession
 from gcom.core.links import Links
 from gcom.core.member import Member
 from gcom.core.membership.succession import first_view, told_of_successor
@@ -61,7 +61,7 @@ class GroupMachine:
         process: Process,
         address: Address,
         create: Definition | None = None,
-        former: Former | None = None,
+        former: PreviousSession | None = None,
         gives_state: bool = False,
         takes_state: bool = False,
         lacking: bool = False,
@@ -75,7 +75,7 @@ class GroupMachine:
         self._state_callbacks = gives_state, takes_state
         self.transfer = Transfer(process, gives_state, takes_state, lacking)
         self._links = Links(process)
-        self._arrival = Arrival(group, process, address, create, former, self.transfer, self._links)
+        self._arrival = Joining(group, process, address, create, former, self.transfer, self._links)
         self._member: Member | None = None
         self._effects: list[Effect] = []
         self._ticked_ms = 0
@@ -93,7 +93,7 @@ class GroupMachine:
         if self._member:
             view = self._member.view
             entry = Entry(self._member.definition, self.instance, view.number, view.members, view.addresses, False)
-            former = Former(self.process, entry, view.started, self._member.away)
+            former = PreviousSession(self.process, entry, view.started, self._member.away)
         assert former is not None, "who was never in does not come again"
         gives, takes = self._state_callbacks
         lacking = self.transfer.lacking
@@ -113,7 +113,7 @@ class GroupMachine:
         machine.transfer.inherit(self.transfer)
         entry, first, follows = first_view(member.definition, self.instance, decided)
         machine._arrival.inherit(entry, first, follows)
-        machine._former = Former(self.process, entry, first.decision.view.started, member.away)
+        machine._former = PreviousSession(self.process, entry, first.decision.view.started, member.away)
         machine.instance, machine._leaves_for = entry.instance, member.leaves_for
         return machine
 
@@ -342,7 +342,7 @@ class GroupMachine:
                 member.submit(payloads)
             case events.Consumed(sender, number, size):
                 member.on_consumed(sender, number, size)
-            case events.Unicast() | events.GroupCall() | events.Served() | events.EndGroupCall():
+            case events.SendUnicast() | events.GroupCall() | events.Served() | events.EndGroupCall():
                 member.on_mail(event)
             case events.UnicastRead(sender):
                 member.on_unicast_read(sender)

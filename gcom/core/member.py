@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gcom.core.joining.merge import Merging
+from gcom.core.joining.merge import Merge
 from gcom.core.links import ANSWERS, Links
-from gcom.core.membership.registration import Registering, Verdict
-from gcom.core.membership.view_change import Passage
+from gcom.core.membership.registration import Registration, Verdict
+from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import AskRegistry, AskSequencer, Effect, Ended, Installed, Succeeds
 from gcom.core.messages.frames import Control, Frame, Install, Misses, Refused, Reply, Status
@@ -21,7 +21,7 @@ from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPre
 from gcom.core.outgoing import Outgoing
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
-from gcom.core.unicast.endpoint import Mail
+from gcom.core.unicast.endpoint import UnicastEndpoint
 from gcom.values import limits
 from gcom.values.names import Address, Process
 from gcom.values.view import View
@@ -47,13 +47,13 @@ class Member:
         made = entry.decision
         self.streams = Streams(process, self.group, self.instance, found.definition, made, entry.serial)
         self.transfer = transfer
-        self._passage = Passage(process, found, links, self.streams, transfer, entry, now_ms)
-        self._grounds = self._passage.grounds
-        self.mail = Mail(process, made.view.members)
-        self.effects: list[Effect] = self._passage.effects  # one list, so that their order is that of the steps
+        self._view_change = ViewChanger(process, found, links, self.streams, transfer, entry, now_ms)
+        self._triggers = self._view_change.triggers
+        self.mail = UnicastEndpoint(process, made.view.members)
+        self.effects: list[Effect] = self._view_change.effects  # one list, so that their order is that of the steps
         self.outgoing = Outgoing(links, self.streams, self.mail, transfer, self.effects)
-        self._registering = Registering(process, found.definition, found.instance)
-        self._merging = Merging(process, found.instance, found.definition.netsplit, links, away)
+        self._registration = Registration(process, found.definition, found.instance)
+        self._merge = Merge(process, found.instance, found.definition.netsplit, links, away)
         self.effects += transfer.enter(made, now_ms)
         base = {sender: number for sender, number in made.cut.items() if number and sender != frames.ORDER}
         self.effects.append(Installed(made.view, made.joined, made.left, base, entry.serial, succeeds))
@@ -61,39 +61,39 @@ class Member:
 
     @property
     def view(self) -> View:
-        return self._passage.view
+        return self._view_change.view
 
     @property
     def ended(self) -> Ended | None:
-        return self._passage.ended
+        return self._view_change.ended
 
     @property
     def detached(self) -> bool:
         """Whether this process hears no quorum of its view."""
-        return self._passage.detached
+        return self._view_change.detached
 
     @property
     def succeeded(self) -> Install | None:
         """How this instance ended, if another one succeeds it."""
-        return self._passage.succeeded
+        return self._view_change.succeeded
 
     @property
     def busy(self) -> bool:
         """Whether a change is under way or wanted, or the sequencer is to be asked again soon."""
-        return self._passage.busy or bool(self.streams.serials and self.streams.serials.waiting)
+        return self._view_change.busy or bool(self.streams.serials and self.streams.serials.waiting)
 
     def _proceed(self, now_ms: int) -> None:
         """What follows from a step: this process's part as a proposer, then what a new view asks for."""
         if not self.ended:
             self._note(now_ms)
-        self._passage.advance(now_ms)
-        if self.ended or not self._passage.passed:
+        self._view_change.advance(now_ms)
+        if self.ended or not self._view_change.passed:
             return
-        for old, decision in self._passage.passed:
-            self._merging.install(old, decision)
-        self._passage.passed.clear()
+        for old, decision in self._view_change.passed:
+            self._merge.install(old, decision)
+        self._view_change.passed.clear()
         self.effects += self.mail.install(self.view.members)
-        if self.leaving and not self._passage.others:
+        if self.leaving and not self._view_change.others:
             self._leave_alone()
         else:
             self._register(now_ms)
@@ -108,7 +108,7 @@ class Member:
 
     def _form_alone(self) -> None:
         """Without a peer there is no frame to wait for."""
-        while not self._passage.others and self.streams.may_form:
+        while not self._view_change.others and self.streams.may_form:
             self.effects += self.streams.form(limits.RUN_BYTES_MAX)
 
     def on_consumed(self, sender: Process, number: int, size: int) -> None:
@@ -126,22 +126,22 @@ class Member:
         orders = serials.on_answer(request, answer, now_ms, refused) if serials else None
         if orders:
             self.effects += self.streams.on_orders(orders, fresh=True)
-        if serials and serials.cut_off and self.process not in self._grounds.unserved:
-            self._grounds.unserved[self.process] = None
-            self._links.owe_status(self._passage.others)
+        if serials and serials.cut_off and self.process not in self._triggers.unserved:
+            self._triggers.unserved[self.process] = None
+            self._links.owe_status(self._view_change.others)
         self._proceed(now_ms)
 
     def settle(self, now_ms: int) -> None:
         """What a step leaves to be told: news for the peers, and what the sequencer is to be asked."""
         if self.ended:
             return
-        self._passage.settle_doubt()
+        self._view_change.settle_doubt()
         if self.streams.news:
             self.streams.news = False
-            self._links.owe_status(self._passage.others)
+            self._links.owe_status(self._view_change.others)
         serials = self.streams.serials
         if serials:
-            self._grounds.on_registry(self.process, serials.cut_off, serials.reaches)
+            self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
             asked = serials.due(self.streams.multicast.out.number, now_ms)
             self.effects += [AskSequencer(request) for request in asked]
 
@@ -154,7 +154,7 @@ class Member:
 
     def on_mail(self, event: events.OfMail) -> None:
         self.effects += self.mail.handle(event)
-        for peer in self._passage.others:
+        for peer in self._view_change.others:
             if self.mail.has_for(peer):
                 self._links.wake(peer)
 
@@ -169,9 +169,9 @@ class Member:
     def status(self, peer: Process) -> Status:
         return self.streams.status(
             peer,
-            leaving=self._passage.leaves_for,
-            suspects=tuple(self._grounds.detector.suspects),
-            unheard=self._grounds.unheard,
+            leaving=self._view_change.leaves_for,
+            suspects=tuple(self._triggers.detector.suspects),
+            unheard=self._triggers.unheard,
             receipt=self.mail.letters.receipt(peer),
             state=self.transfer.held(peer),
             seeking=self.transfer.seeking,
@@ -191,30 +191,32 @@ class Member:
         for item in frame.control:
             if isinstance(item, frames.Join) and not frame.status.view:  # who has a view does not enter
                 return self._on_join(frame.source, item, now_ms)
-            if isinstance(item, frames.Install) and self._passage.asks(frame.source):
+            if isinstance(item, frames.Install) and self._view_change.asks(frame.source):
                 # Noted for the next view, it is in it already: who told it is dead, and nobody else knows of that view.
                 self._on_control(frame.source, item, now_ms)
                 self._proceed(now_ms)
                 return self._reply(frame.source)
-        if told := self._passage.farewells.decision(frame.source):  # it has not seen the view that goes on without it
+        if told := self._view_change.tombstones.decision(
+            frame.source
+        ):  # it has not seen the view that goes on without it
             self._links.say(frame.source, frames.Install(told))
             self._relay_fetches(frame)
         elif 0 < frame.status.view <= self.view.number:
             text = f"view {self.view.number} of group {self.group!r} goes on without {frame.source}"
-            return Refused("expelled", text, self._passage.farewells.settled(frame.source))
+            return Refused("expelled", text, self._view_change.tombstones.settled(frame.source))
         return self._reply(frame.source)
 
     def _on_member_frame(self, frame: Frame, now_ms: int) -> None:
         self._on_status(frame.source, frame.status, now_ms)
         if frame.orders and frame.orders.view == self.view.number:
             self.effects += self.streams.on_orders(frame.orders, fresh=False)
-            self._passage.heard(frames.ORDER, now_ms)
+            self._view_change.heard(frames.ORDER, now_ms)
         for run in frame.runs:
             self.effects += self.streams.receive(run, now_ms)
-            self._passage.heard(run.sender, now_ms)
+            self._view_change.heard(run.sender, now_ms)
         for piece in frame.pieces:
             self.effects += self.streams.receive_piece(piece, now_ms)
-            self._passage.heard(piece.sender, now_ms)
+            self._view_change.heard(piece.sender, now_ms)
         self.effects += self.mail.receive(frame.source, frame.letters)
         if frame.status.view == self.view.number:
             self.effects += self.streams.on_sent(frame.source, frame.status.sent, now_ms)
@@ -230,33 +232,33 @@ class Member:
                 self._links.relay(frame.source, item)
 
     def _on_join(self, source: Process, join: frames.Join, now_ms: int) -> Reply:
-        if self._passage.farewells.is_gone(source):
+        if self._view_change.tombstones.is_gone(source):
             return Refused("expelled", f"{source} was in group {self.group!r}: it enters again as a new process only")
-        leader = next(member for member in self.view.members if not self._grounds.detector.suspected(member))
+        leader = next(member for member in self.view.members if not self._triggers.detector.suspected(member))
         if leader != self.process:
             return self._reply(source, (frames.Redirect(leader, self.view.address(leader)),))
-        refusal = self._grounds.admission.ask(source, join, self.view, self._grounds.detector, now_ms)
-        self._links.owe_status(self._grounds.admission.holders_asked_for(self.view))
+        refusal = self._triggers.admission.ask(source, join, self.view, self._triggers.detector, now_ms)
+        self._links.owe_status(self._triggers.admission.holders_asked_for(self.view))
         self._proceed(now_ms)
         return self._reply(source, (refusal,) if refusal else ())
 
     def _on_status(self, peer: Process, status: Status, now_ms: int) -> None:
         same = status.view == self.view.number
         suspects, unheard = (status.suspects, self._of_members(status.unheard)) if same else ((), {})
-        self._grounds.detector.heard(peer, now_ms, suspects, unheard)
+        self._triggers.detector.heard(peer, now_ms, suspects, unheard)
         self.effects += self.streams.on_status(peer, status)
         self.mail.on_receipt(peer, status.receipt, status.view)
         self.transfer.on_status(peer, status.state, status.seeking)
-        self._grounds.frozen = self.streams.multicast.some_frozen
+        self._triggers.wedged = self.streams.multicast.some_wedged
         if status.view < self.view.number:
-            self._passage.tell(peer)
+            self._view_change.tell(peer)
         if same:
-            self._passage.installed_by(peer)
+            self._view_change.installed_by(peer)
             if status.leaving:
-                self._grounds.leavers[peer] = status.leaving
-            self._grounds.on_registry(peer, status.cut_off, status.reaches)
+                self._triggers.leavers[peer] = status.leaving
+            self._triggers.on_registry(peer, status.cut_off, status.reaches)
             if status.seeking:
-                self._passage.seek(peer)
+                self._view_change.seek(peer)
         if self.streams.may_form or self.streams.multicast.has_for(peer) or self.mail.has_for(peer):
             self._links.wake(peer)
             self._form_alone()
@@ -269,47 +271,47 @@ class Member:
     def _on_control(self, source: Process, item: Control, now_ms: int) -> None:
         match item:
             case frames.Install(decision, _, ballot):
-                self._passage.on_install(decision, ballot, now_ms, source)
+                self._view_change.on_install(decision, ballot, now_ms, source)
             case frames.StateChunk():
                 self.effects += self.transfer.on_chunk(source, item, now_ms)
             case frames.StateRefused():
                 self.transfer.on_refused(source, item)
                 if self.transfer.seeking:
-                    self._passage.seek(self.process)
+                    self._view_change.seek(self.process)
             case frames.Probe():
-                self._passage.on_probe(source, item, now_ms)
-            case frames.Vouch(view, heard) if view == self.view.number:
-                self._grounds.detector.vouched(heard, now_ms)
-            case frames.Vouch():
+                self._view_change.on_probe(source, item, now_ms)
+            case frames.IndirectAck(view, heard) if view == self.view.number:
+                self._triggers.detector.vouched(heard, now_ms)
+            case frames.IndirectAck():
                 pass
             case frames.GiveWay():
-                self._give_way(self._merging.on_told(source, item, self.view, now_ms), now_ms)
-            case frames.Hail() | frames.Presence():
+                self._give_way(self._merge.on_told(source, item, self.view, now_ms), now_ms)
+            case frames.DiscoverRequest() | frames.DiscoverReply():
                 pass  # for whoever has a name: answered before it is looked whose instance the frame is of
             case frames.Fetch() | frames.Join() | frames.Redirect() | frames.JoinRefused() | frames.Reach():
                 pass  # a fetch is relayed for the whole frame; the others are late: that process is in already
             case _:
-                self._passage.on_item(source, item, now_ms)
+                self._view_change.on_item(source, item, now_ms)
 
     def on_replied(self, peer: Process, reply: Reply, now_ms: int) -> None:
         """A call to a peer was answered."""
-        if self._passage.asks(peer):
+        if self._view_change.asks(peer):
             self._on_noted(peer, reply, now_ms)
             return
-        if isinstance(reply, Refused) and self._passage.farewells.end(peer):
+        if isinstance(reply, Refused) and self._view_change.tombstones.end(peer):
             self._links.close(peer)  # it was told, and is no more: where its process is now, a hail will tell
             return
         if peer not in self.view.members:
-            self._give_way(self._merging.on_reply(peer, reply, self.view, now_ms), now_ms)
+            self._give_way(self._merge.on_reply(peer, reply, self.view, now_ms), now_ms)
             return
-        self._grounds.detector.answered(peer)
+        self._triggers.detector.answered(peer)
         if isinstance(reply, Frame):
             self._on_status(peer, reply.status, now_ms)
             for item in reply.control:
                 if isinstance(item, ANSWERS):
-                    self._passage.on_item(peer, item, now_ms)
+                    self._view_change.on_item(peer, item, now_ms)
                 elif isinstance(item, Install):  # it has gone on to a successor
-                    self._passage.on_install(item.decision, item.ballot, now_ms, peer)
+                    self._view_change.on_install(item.decision, item.ballot, now_ms, peer)
             if self.ended:
                 return
             self.streams.multicast.on_replied(peer)
@@ -322,40 +324,40 @@ class Member:
     def _on_refused(self, peer: Process, reply: Refused) -> None:
         """A member does not take a frame. One that is `elsewhere` has gone on to a successor, and will tell of it."""
         if reply.code == "expelled":
-            self._passage.expel(reply.settled)
+            self._view_change.expel(reply.settled)
         elif reply.code in ("ended", "returning"):
-            self._passage.proven(peer, frames.ENDED)
+            self._view_change.proven(peer, frames.ENDED)
         elif reply.code == "unknown" and self._links.is_other_life(peer, reply.life):
-            self._passage.proven(peer, frames.DEAD)
+            self._view_change.proven(peer, frames.DEAD)
         elif reply.code == "unknown":
-            self._passage.gone(peer)
+            self._view_change.gone(peer)
 
     def _on_noted(self, peer: Process, reply: Reply, now_ms: int) -> None:
         """One that may be in a later view than this one answered: it promises, or is in that view, or in none."""
         if isinstance(reply, Frame):
             for item in reply.control:
                 if isinstance(item, frames.Promise):
-                    self._passage.on_item(peer, item, now_ms)
+                    self._view_change.on_item(peer, item, now_ms)
         else:
             self._on_refused(peer, reply)
         if not self.ended:
-            self._passage.ask_noted_again(peer)
+            self._view_change.ask_noted_again(peer)
             self._proceed(now_ms)
 
     def on_failed(self, peer: Process, refused: bool, dead: bool, now_ms: int) -> None:
         """A call to a peer failed; `dead`: its own kernel says that its life is over."""
         if dead:
-            self._passage.proven(peer, frames.DEAD)
+            self._view_change.proven(peer, frames.DEAD)
         if peer in self.view.members:
             self.streams.multicast.on_failed(peer)
             self.mail.on_failed(peer)
             self.transfer.on_failed(peer)
-            self._passage.on_failed(peer, refused, now_ms)
+            self._view_change.on_failed(peer, refused, now_ms)
             self._proceed(now_ms)
         else:
-            if self._grounds.given_up and peer in self._links and self._links[peer].failures > 1:
-                self._passage.give_up_noted(peer)
-            self._merging.on_failed(peer, refused)
+            if self._triggers.given_up and peer in self._links and self._links[peer].failures > 1:
+                self._view_change.give_up_noted(peer)
+            self._merge.on_failed(peer, refused)
             self._proceed(now_ms)
 
     # leaving, and time
@@ -368,16 +370,16 @@ class Member:
     @property
     def leaves_for(self) -> str:
         """What it has asked to go for; empty: it has not."""
-        return self._passage.leaves_for
+        return self._view_change.leaves_for
 
     def leave(self, now_ms: int, reason: str = "request") -> None:
         """Ask to go: every status says so, and the leader takes it into the next change."""
-        self._passage.leaves_for = reason
-        if not self._passage.others:
+        self._view_change.leaves_for = reason
+        if not self._view_change.others:
             self._leave_alone()
             return
-        self._grounds.leavers[self.process] = reason
-        self._links.owe_status(self._passage.others)
+        self._triggers.leavers[self.process] = reason
+        self._links.owe_status(self._view_change.others)
         self._proceed(now_ms)
 
     def _leave_alone(self) -> None:
@@ -386,15 +388,15 @@ class Member:
             self.effects.append(AskRegistry(Unregister(self.group, self.instance, self.view.number)))
         if self.definition.total:
             self.effects.append(AskSequencer(Close(self.group, self.instance)))
-        self._passage.finish(Ended(self.view.number, self._passage.leaves_for))
+        self._view_change.finish(Ended(self.view.number, self._view_change.leaves_for))
 
     def on_registry(self, request: Request, answer: Answer | None, now_ms: int) -> None:
         """The registry answered, or did not."""
         match request:
             case WitnessPrepare() | WitnessAccept():
-                self._passage.on_witness(answer, now_ms)
+                self._view_change.on_witness(answer, now_ms)
             case Note(view=view) if view == self.view.number:
-                self._grounds.admission.on_noted(isinstance(answer, Done), now_ms)
+                self._triggers.admission.on_noted(isinstance(answer, Done), now_ms)
             case Register():
                 self._on_registered(request, answer, now_ms)
             case _:
@@ -404,13 +406,13 @@ class Member:
 
     def _on_registered(self, request: Register, answer: Answer | None, now_ms: int) -> None:
         """A member that hears a quorum learns of its own instance from the others; else the registry's word counts."""
-        verdict = self._registering.on_answer(request, answer, self.view, self._passage.detached)
+        verdict = self._registration.on_answer(request, answer, self.view, self._view_change.detached)
         if isinstance(answer, WitnessDecided):
-            self._passage.on_witness(answer, now_ms)  # the instance that succeeds this one
+            self._view_change.on_witness(answer, now_ms)  # the instance that succeeds this one
         elif verdict is Verdict.GIVE_WAY and isinstance(answer, Entry):
             self._on_rival(answer, now_ms)
         elif verdict is Verdict.GIVE_UP_UNHEARD:
-            self._grounds.give_up_unheard()
+            self._triggers.give_up_unheard()
         elif verdict is not Verdict.GO_ON:
             self.end(verdict.value)
 
@@ -419,22 +421,22 @@ class Member:
 
         A detached member yields only once no quorum of its view can be again: until then its instance may go on.
         """
-        if not self._passage.detached:
-            self._give_way(self._merging.on_registered(rival, self.view, now_ms), now_ms)
-        elif self._grounds.survivors is not None:
+        if not self._view_change.detached:
+            self._give_way(self._merge.on_registered(rival, self.view, now_ms), now_ms)
+        elif self._triggers.survivors is not None:
             self.end("merge")
 
     def on_hail(self, frame: Frame, hail: frames.OfHail, now_ms: int) -> frames.OfHail | None:
         """Somebody of the group that is elsewhere calls; what to say, nothing where this instance may be over soon."""
-        if isinstance(hail, frames.Presence):
-            self._give_way(self._merging.on_presence(frame.instance, hail, self.view, now_ms), now_ms)
-        hears = self._grounds.partitionable and self._grounds.detector.hears_quorum(now_ms)
-        return self._merging.presence(self.view) if hears else None
+        if isinstance(hail, frames.DiscoverReply):
+            self._give_way(self._merge.on_presence(frame.instance, hail, self.view, now_ms), now_ms)
+        hears = self._triggers.partitionable and self._triggers.detector.hears_quorum(now_ms)
+        return self._merge.presence(self.view) if hears else None
 
     @property
     def away(self) -> tuple[tuple[Process, Address], ...]:
         """Who is not in the view, and may be in another instance."""
-        return tuple(self._merging.away)
+        return tuple(self._merge.away)
 
     def _give_way(self, now: bool, now_ms: int) -> None:
         """Another instance is known; whether to leave for it `now`."""
@@ -443,24 +445,24 @@ class Member:
 
     def end(self, reason: str) -> None:
         """The stay is over without a cut."""
-        self._passage.end(reason)
+        self._view_change.end(reason)
 
     def _register(self, now_ms: int) -> None:
-        asked = self._registering.due(self.view, self._passage.detached, now_ms)
+        asked = self._registration.due(self.view, self._view_change.detached, now_ms)
         self.effects += [AskRegistry(request) for request in asked]
 
     def _note(self, now_ms: int) -> None:
         """Have the registry note who may be in the next view."""
-        joiners = self._grounds.admission.to_note(now_ms)
+        joiners = self._triggers.admission.to_note(now_ms)
         if joiners:
             self.effects.append(AskRegistry(Note(self.group, self.instance, self.view.number, joiners)))
 
     def tick(self, now_ms: int) -> None:
-        self._passage.tick(now_ms)
+        self._view_change.tick(now_ms)
         if self.ended:
             return
-        self._merging.look(now_ms)
-        self._merging.hail(self.view, self._passage.farewells.leavers, now_ms)
+        self._merge.look(now_ms)
+        self._merge.hail(self.view, self._view_change.tombstones.leavers, now_ms)
         self.effects += self.streams.give_up_overdue(now_ms)
         self.effects += self.mail.tick(now_ms)
         self._register(now_ms)

@@ -12,7 +12,7 @@ from gcom.core.multicast.window import Load
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
 from gcom.core.unicast.channel import Pace
-from gcom.core.unicast.endpoint import Mail
+from gcom.core.unicast.endpoint import UnicastEndpoint
 from gcom.values import limits
 from gcom.values.letter import Letter
 from gcom.values.names import Process
@@ -21,10 +21,12 @@ from gcom.values.names import Process
 class Outgoing:
     """Reads what the parts have for a peer. Forming a run has `effects`, which are put to those of the step."""
 
-    def __init__(self, links: Links, streams: Streams, mail: Mail, transfer: Transfer, effects: list[Effect]) -> None:
+    def __init__(
+        self, links: Links, streams: Streams, mail: UnicastEndpoint, transfer: Transfer, effects: list[Effect]
+    ) -> None:
         self._links = links
         self._streams = streams
-        self._mail = mail
+        self._endpoint = mail
         self._transfer = transfer
         self._effects = effects
 
@@ -35,7 +37,7 @@ class Outgoing:
         if known is None or known.view != view or self._links[peer].relays:
             return None
         data_waits = multicast.open_to(peer) and (self._streams.may_form or multicast.has_for(peer))
-        return self._transfer.item_for(peer, data_waits or self._mail.has_for(peer), now_ms)
+        return self._transfer.item_for(peer, data_waits or self._endpoint.has_for(peer), now_ms)
 
     def load_for(self, peer: Process, due: bool, beside: OfState | None) -> tuple[Load, list[Letter]]:
         """What to put to a peer now; `due`: a frame goes anyway.
@@ -46,15 +48,15 @@ class Outgoing:
         budget = limits.LOAD_BYTES_MAX
         if isinstance(beside, frames.StateChunk):
             budget -= len(beside.data)
-        if link.letters_first and not link.relays and self._mail.has_for(peer):
-            letters = self._mail.take(peer, budget)
+        if link.letters_first and not link.relays and self._endpoint.has_for(peer):
+            letters = self._endpoint.take(peer, budget)
             load = self._whole_runs_for(peer, budget - sum(letter.taken for letter in letters))
             link.letters_first = False
             return load, letters
         load = self._load_for(peer, budget)
-        wanted = due or load or self._mail.has_for(peer)
-        letters = self._mail.take(peer, budget - load.size) if wanted else []
-        link.letters_first = bool(load) and self._mail.has_for(peer)
+        wanted = due or load or self._endpoint.has_for(peer)
+        letters = self._endpoint.take(peer, budget - load.size) if wanted else []
+        link.letters_first = bool(load) and self._endpoint.has_for(peer)
         return load, letters
 
     def _whole_runs_for(self, peer: Process, bytes_max: int) -> Load:
@@ -78,7 +80,7 @@ class Outgoing:
 
         That is a piece of the order; letters that it did not take when they came, or a piece of state.
         """
-        serials, outbox = self._streams.serials, self._mail.letters.outboxes.get(peer)
+        serials, outbox = self._streams.serials, self._endpoint.letters.outboxes.get(peer)
         ordered = serials is not None and self._streams.multicast.open_to(peer) and serials.put_to(peer) is not None
         return ordered or self._transfer.giving or (outbox is not None and outbox.pace is Pace.STALLED)
 

@@ -10,14 +10,14 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from gcom.core.codec import frames as codec
-from gcom.core.messages.effects import Deliver, Effect, Sent
+from gcom.core.messages.effects import Deliver, Delivery, Effect, Sent
 from gcom.core.messages.frames import NO_RECEIPT, ORDER, Decision, Misses, Status
 from gcom.core.messages.orders import Orders
 from gcom.core.multicast.basic import Basic
 from gcom.core.multicast.reliable import Range, Reliable
 from gcom.core.multicast.safe import Safe
-from gcom.core.ordering.agreement import Serials
-from gcom.core.ordering.orders import Up, orderer
+from gcom.core.ordering.agreement import OrderAgreement
+from gcom.core.ordering.orderer import orderer
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Netsplit
 from gcom.values.letter import Receipt
@@ -34,7 +34,7 @@ class Streams:
         view = entry.view
         self.process = process
         self.multicast = _multicast(definition, process)
-        self.serials = Serials(process, group, instance) if definition.total else None
+        self.serials = OrderAgreement(process, group, instance) if definition.total else None
         self.brought: list[tuple[Process, int, Brought]] = []  # delivered in this view: by whom, its number
         self.delivered = 0  # of this process's own messages
         self.news = False  # something that the others wait for is to be told them
@@ -75,7 +75,7 @@ class Streams:
     @property
     def may_form(self) -> bool:
         """Whether a run can be formed now."""
-        flows = self._view.started and not self.multicast.frozen
+        flows = self._view.started and not self.multicast.wedged
         return bool(self._pending) and flows and self.multicast.out.flow.room > 0
 
     def form(self, bytes_max: int) -> list[Effect]:
@@ -151,7 +151,7 @@ class Streams:
             effects += self._hand_over(self._ordering.pass_over(lost.sender, lost.first, lost.last))
         return effects
 
-    def _hand_over(self, ups: list[Up]) -> list[Effect]:
+    def _hand_over(self, ups: list[Delivery]) -> list[Effect]:
         for up in ups:
             if isinstance(up, Deliver) and up.run.sender == self.process:
                 self.delivered = up.run.last
@@ -190,11 +190,11 @@ class Streams:
 
     # the change of the view
 
-    def freeze(self) -> None:
+    def wedge(self) -> None:
         """A promise to a view change was made."""
-        self.multicast.freeze()
+        self.multicast.wedge()
         if self.serials:
-            self.serials.freeze()
+            self.serials.wedge()
 
     def holdings(self) -> dict[Process, int]:
         """How far each stream counts here, the order's log among them."""
@@ -293,7 +293,7 @@ class Streams:
             agreed=serials.agreed if serials else 0,
             cut_off=bool(serials and serials.cut_off),
             reaches=bool(serials and serials.reaches),
-            frozen=self.multicast.frozen,
+            wedged=self.multicast.wedged,
             leaving=leaving,
             suspects=suspects,
             partial=self.multicast.partial(peer),
@@ -314,7 +314,7 @@ class Streams:
         """Why nothing can be numbered now, in words; empty if it can."""
         if not self._view.started:
             return "the static group to have all its members"
-        if self.multicast.frozen:
+        if self.multicast.wedged:
             return "a view change"
         out = self.multicast.out
         if out.flow.room:

@@ -58,7 +58,7 @@ class Calling(ABC):
                 if stay.machine.has_room_for(target):
                     break
                 self._await(stay, deadline, f"{target} to read its unicasts")
-            stay.step(events.Unicast(target, payload))
+            stay.step(events.SendUnicast(target, payload))
 
     def on_call(self, handler: Handler | None) -> Handler | None:
         """Answer group calls with `handler(payload, caller)`, which returns bytes or text; None: with an error again.

@@ -73,13 +73,13 @@ if TYPE_CHECKING:
 _Event = (
     Deliver
     | DeliverUnicast
-    | effects.Undelivered
+    | effects.UnicastLost
     | Installed
     | effects.Quorum
-    | effects.Settled
+    | effects.DoubtSettled
     | Skip
     | Suspected
-    | effects.StateLost
+    | effects.StateUnavailable
     | Gone
     | Entered
     | Notice
@@ -364,7 +364,7 @@ class Group(Calling, Stateful):
             case DeliverUnicast(sender, payload):
                 self._reading = arrival
                 return Unicast(sender, payload)
-            case effects.Undelivered(target, lost):
+            case effects.UnicastLost(target, lost):
                 return Undelivered(target, lost)
             case Installed(view, joined, left):
                 return ViewChange(view, joined, left)
@@ -373,11 +373,11 @@ class Group(Calling, Stateful):
                 return Lost(sender, first, count)
             case effects.Quorum(_, has, in_doubt):
                 return QuorumRegained(in_doubt) if has else QuorumLost(in_doubt)
-            case effects.Settled(first, last, arrived):
+            case effects.DoubtSettled(first, last, arrived):
                 return Settled(first, last, arrived)
             case Suspected(process, _, reason):
                 return Suspicion(process, reason)
-            case effects.StateLost(view, reason):
+            case effects.StateUnavailable(view, reason):
                 self._bring_again()
                 return StateLost(view, reason)
             case Gone(ended, returning):

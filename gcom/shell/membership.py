@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from gcom.core.delivery_queue import Handed, Handover
+from gcom.core.delivery_queue import DeliveryQueue, Handed
 from gcom.core.machine import RETURNS, GroupMachine
 from gcom.core.messages import events
 from gcom.core.messages.effects import Ended
-from gcom.core.state_transfer.reconciliation import Bringing
+from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.errors import Dissolved
 from gcom.shell.answering import Answering
 from gcom.shell.happenings import LogEnded, StateUnmerged
@@ -57,13 +57,13 @@ class Membership:
     following: Stay | None
 
     def __init__(self, node: Node, uses: Uses) -> None:
-        self.handover: Handover[Gone | Entered | Notice] = Handover()
-        self.arrivals = self.handover.arrivals
+        self.queue: DeliveryQueue[Gone | Entered | Notice] = DeliveryQueue()
+        self.arrivals = self.queue.arrivals
         self.changed = Condition(node.lock)  # an arrival, room to send, a view, the end
         self.uses = uses
         self.state_failure = ""  # how the application's set_state failed
         self.unread = False  # it left since the application read none of very many events
-        self.bringing = Bringing()  # of the stay before, until it is merged where the process is now
+        self.reconciliation = StateReconciliation()  # of the stay before, until it is merged where the process is now
         self.listened_by: int | None = None  # the listener's thread
         self.following = None
         self.answering = Answering(node)  # the application's handler of group calls stays what it is
@@ -90,7 +90,7 @@ class Membership:
         returning = self.uses.rejoin and not asked_for and len(self.arrivals) < NOTICES_MAX
         returning |= ended.reason == "succession"  # it did not lose the group, and may have to leave it there
         if self.uses.receive or not returning:
-            self.handover.end(Gone(ended, returning))
+            self.queue.end(Gone(ended, returning))
         if returning:
             self._enter_again(stay)
         else:
@@ -126,7 +126,7 @@ class Membership:
             self.stay, self.following = stay, None
             if self.uses.receive:
                 view = stay.machine.view
-                self.handover.tell(Entered(stay, view is not None and view.members == (stay.machine.process,)))
+                self.queue.tell(Entered(stay, view is not None and view.members == (stay.machine.process,)))
 
     def give_up(self) -> bool:
         """Leave while on the way back; whether it was."""
@@ -153,7 +153,7 @@ class Membership:
             self.arrivals.clear()
             self.arrivals.append(last)
             return
-        self.handover.shut()
+        self.queue.shut()
         self.stay.leaving = True
         self.stay.step(events.Leave())
         self.changed.notify_all()

@@ -167,7 +167,7 @@ class Stateful(ABC):
         with self._leaving_at_failure("get_state"):  # what it has would be lost in the instance that is entered next
             data = _checked(uses.get_state())
         with self._leaving_at_failure("merge_states"):
-            self._membership.bringing.leave(
+            self._membership.reconciliation.leave(
                 machine.instance, data, lambda mine, theirs: _checked(merge_states(mine, theirs))
             )
 
@@ -186,19 +186,19 @@ class Stateful(ABC):
     def _give_up_state(self) -> StateUnmerged | None:
         """A stay is over, and none follows: what is still to be merged is told before the end."""
         with self._node.lock:
-            data = self._membership.bringing.give_up()
+            data = self._membership.reconciliation.give_up()
         return None if data is None else StateUnmerged(data, "its process left; others may have merged it")
 
     def _bring_state(self, first: bool) -> None:
         """The process is in an instance: bring what it had, unless that goes on here."""
         with self._node.lock:
-            brought = self._membership.bringing.enter(self._source.machine.instance, first)
+            brought = self._membership.reconciliation.enter(self._source.machine.instance, first)
         self._bring(brought)
 
     def _bring_again(self) -> None:
         """The application is given no state: who has merged what this process brought may be dead."""
         with self._node.lock:
-            brought = self._membership.bringing.lost()
+            brought = self._membership.reconciliation.lost()
         self._bring(brought)
 
     def _bring(self, brought: Brought | None) -> None:
@@ -207,7 +207,7 @@ class Stateful(ABC):
             return
         with self._node.lock:
             if len(brought) > limits.MESSAGE_BYTES_MAX:
-                self._membership.arrivals.appendleft(_too_large(self._membership.bringing.give_up()))
+                self._membership.arrivals.appendleft(_too_large(self._membership.reconciliation.give_up()))
                 return
             if stay.ended is None and not stay.leaving:
                 stay.put(brought)

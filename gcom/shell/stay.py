@@ -22,6 +22,7 @@ from gcom.core.messages.effects import (
     AwaitState,
     Deliver,
     DeliverUnicast,
+    DoubtSettled,
     Effect,
     Ended,
     EntryFailed,
@@ -34,12 +35,11 @@ from gcom.core.messages.effects import (
     Sent,
     Serve,
     SetState,
-    Settled,
     Skip,
-    StateLost,
+    StateUnavailable,
     Suspected,
     TakeState,
-    Undelivered,
+    UnicastLost,
 )
 from gcom.core.messages.frames import Frame, Reply
 from gcom.core.messages.registry import Answer, Refusal, Request
@@ -56,7 +56,7 @@ from gcom.values.run import Payload
 if TYPE_CHECKING:
     from gcom.shell.node import Node
 
-Notice = Installed | Quorum | Settled | Suspected | Skip | Undelivered
+Notice = Installed | Quorum | DoubtSettled | Suspected | Skip | UnicastLost
 
 _REASONS = {  # of an end that the application did not ask for
     "expelled": "the group went on without it",
@@ -86,7 +86,7 @@ class Stay:
         self._node = node
         self._log = log
         self._log_ended = False  # and the application knows
-        self._handover = membership.handover
+        self._queue = membership.queue
         self._receive = membership.uses.receive
         self._buffer: list[Payload] = []  # sent by the application, not yet handed to the machine
         self._notices = 0  # at most so many arrivals are no deliveries
@@ -146,7 +146,7 @@ class Stay:
         """The delivery log of this process takes no more: tell the application, once. Holds the lock."""
         if not self._log_ended and self._receive and self.ended is None:
             self._log_ended = True
-            self.membership.handover.tell(LogEnded(self.machine.process, reason))
+            self.membership.queue.tell(LogEnded(self.machine.process, reason))
             self.changed.notify_all()
 
     def log_before_frame(self) -> None:
@@ -234,7 +234,7 @@ class Stay:
     def begin_leaving(self) -> None:
         """No more is sent; what was sent does not wait for its own sender to read it. Holds the lock."""
         self.leaving = True
-        mine = [it for it in self._handover.tail if isinstance(it, Deliver) and it.run.sender == self.machine.process]
+        mine = [it for it in self._queue.tail if isinstance(it, Deliver) and it.run.sender == self.machine.process]
         for delivery in mine[-1:]:
             self.consumed(delivery)
         self.changed.notify_all()
@@ -285,7 +285,7 @@ class Stay:
                     self._waiting_size -= sum(map(len, run.payloads))
                 case Deliver():
                     if self._receive:
-                        self._handover.tail.append(effect)
+                        self._queue.tail.append(effect)
                     if not self._receive or (self.leaving and effect.run.sender == self.machine.process):
                         done.append(effect)
                 case Installed() | Suspected():
@@ -294,7 +294,7 @@ class Stay:
                 case Quorum(_, has):
                     self.detached = not has
                     self._notice(effect)
-                case Settled():
+                case DoubtSettled():
                     self._notice(effect)
                 case Skip() if self._receive:
                     self._notice(effect)
@@ -310,9 +310,9 @@ class Stay:
                     self._node.ask_registry(self, request)
                 case AskSequencer(question):
                     self._node.ask_sequencer(self, question)
-                case TakeState() | AwaitState() | SetState() | StateLost() | MergeState():
+                case TakeState() | AwaitState() | SetState() | StateUnavailable() | MergeState():
                     done += self._on_state(effect)
-                case DeliverUnicast() | Undelivered() | Serve() | Answered() | GroupCallOver():
+                case DeliverUnicast() | UnicastLost() | Serve() | Answered() | GroupCallOver():
                     follows += self._on_mail(effect)
                 case _:
                     assert_never(effect)
@@ -336,10 +336,10 @@ class Stay:
         """What came of unicasts and group calls; returns what the machine is to be told of it."""
         match effect:
             case DeliverUnicast() if self._receive:
-                self._handover.put(effect)
+                self._queue.put(effect)
             case DeliverUnicast(sender):
                 return [events.UnicastRead(sender)]
-            case Undelivered():
+            case UnicastLost():
                 self._notice(effect)
             case Serve() if self.state_awaited:
                 self._early.append(effect)
@@ -362,18 +362,18 @@ class Stay:
         match effect:
             case AwaitState():
                 self.state_awaited = True
-            case StateLost():
+            case StateUnavailable():
                 self.state_awaited, self.state_lost = False, True
             case MergeState(_, sender, data):
-                awaiting = not self._handover.is_open
-                self.membership.bringing.merged(self.machine.process, sender, data, awaiting=awaiting)
+                awaiting = not self._queue.is_open
+                self.membership.reconciliation.merged(self.machine.process, sender, data, awaiting=awaiting)
             case SetState():
-                self.membership.bringing.given()
+                self.membership.reconciliation.given()
             case TakeState():
                 pass
             case _:
                 assert_never(effect)
-        return self._handover.put(effect)
+        return self._queue.put(effect)
 
     def on_state_set(self) -> None:
         """The application has its state. Holds the lock."""
@@ -401,8 +401,8 @@ class Stay:
         """What the application is told beside messages; who reads none of very many cannot stay."""
         if not self._receive:
             return
-        self._notices = self._notices + 1 if self._handover.tail else 1
-        self._handover.put(notice)
+        self._notices = self._notices + 1 if self._queue.tail else 1
+        self._queue.put(notice)
 
     def consumed(self, done: Deliver | Skip | DeliverUnicast) -> None:
         """The application is done with a run or a unicast, or knows of a loss. Holds the lock."""

@@ -10,7 +10,7 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
-from gcom.core.delivery_queue import Handed, Handover
+from gcom.core.delivery_queue import DeliveryQueue, Handed
 from gcom.core.messages import events
 from gcom.core.messages.effects import (
     AwaitState,
@@ -22,10 +22,10 @@ from gcom.core.messages.effects import (
     OfMail,
     SetState,
     Skip,
-    StateLost,
+    StateUnavailable,
     TakeState,
 )
-from gcom.core.state_transfer.reconciliation import Bringing
+from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.sim.checks.state import State
 from gcom.sim.letters import Correspondent
 from gcom.sim.trouble import Fault
@@ -54,20 +54,20 @@ class Application:
         self._stay = stay
         self._world = stay.world
         self._rng = rng
-        self._handover: Handover[Ended] = Handover()
+        self._queue: DeliveryQueue[Ended] = DeliveryQueue()
         self._state = State()
-        self._lost: StateLost | None = None  # told, and its barrier not reached
+        self._lost: StateUnavailable | None = None  # told, and its barrier not reached
         self._view = 0  # installed, but not reached by the reader
         self._reading = False
         self._composed = 0
-        self._mail = Correspondent(stay, Random(f"mail {rng.random()}"), lambda: self.has_state)
+        self._endpoint = Correspondent(stay, Random(f"mail {rng.random()}"), lambda: self.has_state)
         self._entered = False
-        self._bringing = Bringing()
+        self._bringing = StateReconciliation()
         self._had: tuple[str, bytes] | None = None  # the instance of its former stay, and its state there
 
     def go_on_from(self, former: Application) -> None:
         """The process image goes on, with what it had; it had time to read all that was handed over."""
-        for arrival in former._handover.arrivals:
+        for arrival in former._queue.arrivals:
             former._take_in(arrival)
         self._state, self._bringing = former._state, former._bringing
         if self._keeps and self._world.plan.definition.netsplit is Netsplit.PARTITIONABLE:
@@ -109,7 +109,7 @@ class Application:
             if count:
                 self.submit(count)
         if not self._world.silent:
-            self._mail.write()
+            self._endpoint.write()
         self._later(self._rng.randint(5, 150), self._write)
 
     def _burst(self) -> int:
@@ -126,7 +126,7 @@ class Application:
     @property
     def has_state(self) -> bool:
         """Whether no state is on its way here."""
-        return self._handover.is_open
+        return self._queue.is_open
 
     @property
     def _keeps(self) -> bool:
@@ -137,28 +137,28 @@ class Application:
         if isinstance(effect, DeliverUnicast):
             self.arrived(effect)
         else:
-            self._mail.arrived(effect)
+            self._endpoint.arrived(effect)
 
     def arrived(self, arrival: Handed | AwaitState) -> None:
         match arrival:
             case Installed(view):
                 self._enter(view)
-                if self._keeps and view.number == 1 and self.has_state and not self._handover.arrivals:  # and no loss
+                if self._keeps and view.number == 1 and self.has_state and not self._queue.arrivals:  # and no loss
                     self._stay.checker.states.on_given(self._stay.process, 0)
                 self._view = view.number
             case SetState():
                 self._stay.checker.states.on_given(self._stay.process, self._view)
                 self._bringing.given()
-            case StateLost():
+            case StateUnavailable():
                 self._bring(self._bringing.lost())
             case MergeState(_, sender, data):
-                awaiting = not self._handover.is_open
+                awaiting = not self._queue.is_open
                 self._bringing.merged(self._stay.process, sender, data, awaiting=awaiting)
             case _:
                 pass
-        for covered in self._handover.put(arrival):
+        for covered in self._queue.put(arrival):
             self._later(0, partial(self._credit, covered))
-        if self._handover.arrivals and not self._reading:
+        if self._queue.arrivals and not self._reading:
             self._reading = True
             self._later(self._patience_ms(), self._read)
 
@@ -188,7 +188,7 @@ class Application:
     @property
     def has_read(self) -> bool:
         """Whether it has dealt with all that is here."""
-        return not self._handover.arrivals
+        return not self._queue.arrivals
 
     @property
     def state(self) -> State | None:
@@ -214,7 +214,7 @@ class Application:
         if slow == "stalls":
             self._later(STALL_POLL_MS, self._read)
             return
-        arrivals = self._handover.arrivals
+        arrivals = self._queue.arrivals
         for _ in range(1 if slow else len(arrivals)):
             self._consume(arrivals.popleft())
             if self._stay.is_over:
@@ -237,8 +237,8 @@ class Application:
             case TakeState(view):
                 self._give(view)
             case DeliverUnicast():
-                self._mail.read(arrival)
-            case StateLost():
+                self._endpoint.read(arrival)
+            case StateUnavailable():
                 self._take_in(arrival)
                 self._lost = arrival
             case _:
@@ -253,7 +253,7 @@ class Application:
                 given = State.load(data)
                 self._world.continuity.on_given(self._stay.process, self._state, given)
                 self._state = given
-            case StateLost(view):
+            case StateUnavailable(view):
                 self._state = State(view)
             case MergeState(_, _, data) if self._keeps:
                 self._state = self._state.merged(State.load(data))

@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from gcom.core.messages import events
-from gcom.core.messages.effects import Answered, DeliverUnicast, Ended, GroupCallOver, OfMail, Serve, Undelivered
+from gcom.core.messages.effects import Answered, DeliverUnicast, Ended, GroupCallOver, OfMail, Serve, UnicastLost
 
 if TYPE_CHECKING:
     from gcom.sim.stay import Stay
@@ -47,7 +47,7 @@ class Correspondent:
         view = self._stay.machine.view
         if self._stay.is_member and view and (target not in view.members or self._stay.machine.has_room_for(target)):
             self._stay.checker.letters.post(self._stay.process, target, text)
-            self._stay.handle(events.Unicast(target, text))
+            self._stay.handle(events.SendUnicast(target, text))
 
     def _call(self, targets: tuple[str, ...], text: str) -> None:
         call, time_ms = self._made, self._rng.choice(CALL_MS)
@@ -69,7 +69,7 @@ class Correspondent:
                 del self._open[call]
             case Ended():
                 self._stay.checker.letters.end(self._stay.process)
-            case DeliverUnicast() | Undelivered():
+            case DeliverUnicast() | UnicastLost():
                 pass
 
     def _later(self, request: Serve) -> None:

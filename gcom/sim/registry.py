@@ -16,9 +16,9 @@ from gcom.core.codec.registry import (
     encode_request,
     encode_row,
 )
-from gcom.core.directory.rows import Dissolved, Row, Store
+from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.table import Directory
-from gcom.core.directory.witness import Record, Witness
+from gcom.core.directory.witness import Witness, WitnessRecord
 from gcom.core.messages.orders import Orders
 from gcom.core.messages.registry import Answer, Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
@@ -41,12 +41,12 @@ class _Disk(Store):
 
     def __init__(self) -> None:
         self._rows: dict[str, bytes] = {}
-        self._gone: dict[str, Dissolved] = {}
+        self._gone: dict[str, DissolvedInstance] = {}
 
     def rows(self) -> Iterable[Row]:
         return map(decode_row, self._rows.values())
 
-    def dissolved(self) -> Iterable[Dissolved]:
+    def dissolved(self) -> Iterable[DissolvedInstance]:
         return self._gone.values()
 
     def save(self, row: Row) -> None:
@@ -55,7 +55,7 @@ class _Disk(Store):
     def drop(self, group: str) -> None:
         del self._rows[group]
 
-    def bury(self, gone: Dissolved) -> None:
+    def bury(self, gone: DissolvedInstance) -> None:
         self._gone[gone.group] = gone
 
     def forget(self, group: str) -> None:
@@ -71,7 +71,7 @@ class Registry:
         self._down = ""  # how it is out of reach; empty while it is not
         self._downs = 0
         self._outage = False
-        self._disk: dict[str, Record] = {}
+        self._disk: dict[str, WitnessRecord] = {}
         self._store = _Disk()
         self._doomed: list[Event] = []  # restarts that wait for an answer of a kind
         self._queued: list[Callable[[], None]] = []  # what a registry that is stopped finds when it runs again
@@ -79,7 +79,7 @@ class Registry:
         self._tick()
 
     def _live(self, grace_ms: int) -> None:
-        def save(record: Record) -> None:
+        def save(record: WitnessRecord) -> None:
             self._disk[record.instance] = record
 
         witness = Witness(self._disk.values(), save)

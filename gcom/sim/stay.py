@@ -28,10 +28,10 @@ from gcom.core.messages.effects import (
     Serve,
     SetState,
     Skip,
-    StateLost,
+    StateUnavailable,
     Suspected,
     TakeState,
-    Undelivered,
+    UnicastLost,
 )
 from gcom.core.messages.frames import Frame
 from gcom.core.messages.registry import Answer, Request
@@ -151,10 +151,17 @@ class Stay:
             case AskSequencer(question):
                 self._ask_sequencer(question)
             case (
-                Deliver() | Skip() | Installed() | TakeState() | AwaitState() | SetState() | StateLost() | MergeState()
+                Deliver()
+                | Skip()
+                | Installed()
+                | TakeState()
+                | AwaitState()
+                | SetState()
+                | StateUnavailable()
+                | MergeState()
             ):
                 self.application.arrived(effect)
-            case DeliverUnicast() | Undelivered() | Serve() | Answered() | GroupCallOver():
+            case DeliverUnicast() | UnicastLost() | Serve() | Answered() | GroupCallOver():
                 self.application.posted(effect)
             case EntryFailed(error, final):
                 self.failure = error

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from gcom.core.delivery_queue import Handed, Handover
+from gcom.core.delivery_queue import DeliveryQueue, Handed
 from gcom.core.machine import GroupMachine
 from gcom.core.messages import events
 from gcom.core.messages.effects import (
@@ -21,10 +21,10 @@ from gcom.core.messages.effects import (
     MergeState,
     SetState,
     Skip,
-    StateLost,
+    StateUnavailable,
     TakeState,
 )
-from gcom.core.state_transfer.reconciliation import Bringing
+from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
 from gcom.values.run import Brought
@@ -39,7 +39,7 @@ def merged(mine: bytes, theirs: bytes) -> bytes:
 @dataclass
 class Application:
     texts: set[str] = field(default_factory=set)
-    bringing: Bringing = field(default_factory=Bringing)
+    reconciliation: StateReconciliation = field(default_factory=StateReconciliation)
     merges: list[tuple[str, int, Process]] = field(default_factory=list)  # instance, view, who brought it
 
     def state(self) -> bytes:
@@ -57,7 +57,7 @@ class Islands(Network):
         self.returning = True
         self.applications: dict[str, Application] = {}
         self.stalled: set[Process] = set()  # their applications read nothing
-        self.handovers: dict[Process, Handover[Ended]] = {}
+        self.handovers: dict[Process, DeliveryQueue[Ended]] = {}
         self._entered: set[Process] = set()
         self._at: dict[tuple[str, int], tuple[Process, bytes]] = {}
 
@@ -72,29 +72,29 @@ class Islands(Network):
         return self.application(who).texts
 
     def hand_over(self, who: Process, effect: Effect) -> None:
-        handover = self.handovers.setdefault(who, Handover())
+        queue = self.handovers.setdefault(who, DeliveryQueue())
         if isinstance(effect, Ended):
-            handover.end(effect)
+            queue.end(effect)
         elif isinstance(
-            effect, Deliver | Skip | Installed | TakeState | AwaitState | SetState | StateLost | MergeState
+            effect, Deliver | Skip | Installed | TakeState | AwaitState | SetState | StateUnavailable | MergeState
         ):
             if isinstance(effect, Installed) and who not in self._entered:
                 self._entered.add(who)
-                brought = self.application(who).bringing.enter(
+                brought = self.application(who).reconciliation.enter(
                     self.machines[who].instance, effect.view.members == (who,)
                 )
                 self._bring(who, brought)
-            bringing = self.application(who).bringing
+            reconciliation = self.application(who).reconciliation
             match effect:
                 case MergeState(_, sender, data):
-                    bringing.merged(who, sender, data, awaiting=not handover.is_open)
+                    reconciliation.merged(who, sender, data, awaiting=not queue.is_open)
                 case SetState():
-                    bringing.given()
-                case StateLost():
-                    self._bring(who, bringing.lost())
+                    reconciliation.given()
+                case StateUnavailable():
+                    self._bring(who, reconciliation.lost())
                 case _:
                     pass
-            for covered in handover.put(effect):
+            for covered in queue.put(effect):
                 self._done(who, covered)
 
     def _bring(self, who: Process, brought: Brought | None) -> None:
@@ -110,9 +110,9 @@ class Islands(Network):
 
     def step(self) -> None:
         super().step()
-        for who, handover in list(self.handovers.items()):
-            while handover.arrivals and self.alive(who) and who not in self.stalled:
-                self._read(who, self.application(who), handover.arrivals.popleft())
+        for who, queue in list(self.handovers.items()):
+            while queue.arrivals and self.alive(who) and who not in self.stalled:
+                self._read(who, self.application(who), queue.arrivals.popleft())
 
     def _read(self, who: Process, application: Application, arrival: Handed | Ended) -> None:
         machine = self.machines[who]
@@ -126,7 +126,7 @@ class Islands(Network):
                 self.later(who, events.StateTaken(view, application.state()))
             case SetState(_, data):
                 application.set(data)
-            case StateLost():
+            case StateUnavailable():
                 application.texts.clear()
             case MergeState(view, sender, data):
                 application.set(merged(application.state(), data))
@@ -135,6 +135,6 @@ class Islands(Network):
                 other, state = self._at.setdefault((machine.instance, view_now.number), (who, application.state()))
                 assert application.state() == state, f"{who} {application.texts} and {other} {state!r} in {view_now}"
             case Ended():
-                application.bringing.leave(machine.instance, application.state(), merged)
+                application.reconciliation.leave(machine.instance, application.state(), merged)
             case _:
                 pass

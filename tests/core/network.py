@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from gcom.core.codec import frames as codec
-from gcom.core.directory.rows import Dissolved, Row, Store
+from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.table import Directory
-from gcom.core.directory.witness import Record, Witness
+from gcom.core.directory.witness import Witness, WitnessRecord
 from gcom.core.machine import RETURNS, GroupMachine, Stage
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import (
@@ -51,12 +51,12 @@ class Disk(Store):
 
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
-        self._gone: dict[str, Dissolved] = {}
+        self._gone: dict[str, DissolvedInstance] = {}
 
     def rows(self) -> Iterable[Row]:
         return [replace(row, renewed_ms=None, forked_ms=None) for row in self._rows.values()]
 
-    def dissolved(self) -> Iterable[Dissolved]:
+    def dissolved(self) -> Iterable[DissolvedInstance]:
         return self._gone.values()
 
     def save(self, row: Row) -> None:
@@ -65,7 +65,7 @@ class Disk(Store):
     def drop(self, group: str) -> None:
         del self._rows[group]
 
-    def bury(self, gone: Dissolved) -> None:
+    def bury(self, gone: DissolvedInstance) -> None:
         self._gone[gone.group] = gone
 
     def forget(self, group: str) -> None:
@@ -102,7 +102,7 @@ class Network:
         self._checkers: dict[str, Checker] = {}
         self._minted = 0
         self._todo: list[tuple[Process, events.Event]] = []
-        self.votes: dict[str, Record] = {}  # on the registry's disk
+        self.votes: dict[str, WitnessRecord] = {}  # on the registry's disk
         self.disk = Disk()
         self.answers_lost: Callable[[Process, Request], bool] = lambda who, request: False  # of the registry
         self.start_registry()
@@ -119,7 +119,7 @@ class Network:
         """From now on it answers nobody."""
         self.registry_up = False
 
-    def _save(self, record: Record) -> None:
+    def _save(self, record: WitnessRecord) -> None:
         self.votes[record.instance] = record
 
     def _mint(self) -> str:

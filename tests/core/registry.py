@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from gcom.core.codec import registry as codec
-from gcom.core.directory.rows import Dissolved, Row, Store
+from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import (
@@ -34,13 +34,13 @@ class Disk(Store):
 
     def __init__(self) -> None:
         self.written: dict[str, bytes] = {}
-        self.buried: dict[str, Dissolved] = {}
+        self.buried: dict[str, DissolvedInstance] = {}
         self.writes = 0
 
     def rows(self) -> list[Row]:
         return [codec.decode_row(data) for data in self.written.values()]
 
-    def dissolved(self) -> list[Dissolved]:
+    def dissolved(self) -> list[DissolvedInstance]:
         return list(self.buried.values())
 
     def save(self, row: Row) -> None:
@@ -50,7 +50,7 @@ class Disk(Store):
     def drop(self, group: str) -> None:
         del self.written[group]
 
-    def bury(self, gone: Dissolved) -> None:
+    def bury(self, gone: DissolvedInstance) -> None:
         self.buried[gone.group] = gone
 
     def forget(self, group: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from gcom.core.delivery_queue import Handed, Handover
+from gcom.core.delivery_queue import DeliveryQueue, Handed
 from gcom.core.machine import GroupMachine
 from gcom.core.messages import events
 from gcom.core.messages.effects import (
@@ -20,7 +20,7 @@ from gcom.core.messages.effects import (
     Installed,
     SetState,
     Skip,
-    StateLost,
+    StateUnavailable,
     TakeState,
 )
 from gcom.core.messages.frames import StateChunk
@@ -36,7 +36,7 @@ Origin = tuple[int, str]  # the view at which a history begins, and why there
 class Application:
     """`origin` says of which history this is a part; `starts` where its own reading began."""
 
-    handover: Handover[Ended] = field(default_factory=Handover)
+    queue: DeliveryQueue[Ended] = field(default_factory=DeliveryQueue)
     origin: Origin = (0, "")
     history: History = field(default_factory=list)
     events: list[Handed | Ended] = field(default_factory=list)  # all that was handed over but deliveries
@@ -78,9 +78,9 @@ class Replicas(Network):
     def hand_over(self, who: Process, effect: Effect) -> None:
         application = self.applications[who]
         if isinstance(effect, Ended):
-            application.handover.end(effect)
-        elif isinstance(effect, Deliver | Skip | Installed | TakeState | AwaitState | SetState | StateLost):
-            for covered in application.handover.put(effect):
+            application.queue.end(effect)
+        elif isinstance(effect, Deliver | Skip | Installed | TakeState | AwaitState | SetState | StateUnavailable):
+            for covered in application.queue.put(effect):
                 self._consumed(who, covered)
 
     def _consumed(self, who: Process, done: Deliver | Skip) -> None:
@@ -98,7 +98,7 @@ class Replicas(Network):
 
     def read(self, who: Process, count: int = 1_000_000) -> None:
         """An application reads what is there, so many things at most."""
-        arrivals = self.applications[who].handover.arrivals
+        arrivals = self.applications[who].queue.arrivals
         while arrivals and count:
             count -= 1
             self._read(who, self.applications[who], arrivals.popleft())
@@ -119,7 +119,7 @@ class Replicas(Network):
                 self.later(who, events.StateTaken(view, None if error else application.state(), error))
             case SetState(_, data):
                 application.set(data)
-            case StateLost(view, reason):
+            case StateUnavailable(view, reason):
                 self._check_loss(who, view, reason)
                 application.origin, application.history = (view, "lost"), []
             case Installed():
@@ -171,5 +171,5 @@ class Replicas(Network):
 
     def same(self, *members: Process) -> bool:
         """Whether these have the same state now, and nothing waits for any."""
-        waits = any(self.applications[who].handover.tail for who in members)
+        waits = any(self.applications[who].queue.tail for who in members)
         return not waits and all(self.seen(who) == self.seen(members[0]) for who in members)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcom.core.state_transfer.reconciliation import Bringing
+from gcom.core.state_transfer.reconciliation import StateReconciliation
 
 ME, OTHER = "a#2", "b#1"
 
@@ -11,26 +11,26 @@ def joined(mine: bytes, theirs: bytes) -> bytes:
     return bytes(sorted({*mine, *theirs}))
 
 
-def left(state: bytes = b"x") -> Bringing:
-    bringing = Bringing()
-    bringing.leave("i1", state, joined)
-    return bringing
+def left(state: bytes = b"x") -> StateReconciliation:
+    reconciliation = StateReconciliation()
+    reconciliation.leave("i1", state, joined)
+    return reconciliation
 
 
 def test_what_it_had_is_brought_to_another_instance_until_it_is_merged() -> None:
-    bringing = left()
-    assert bringing.enter("i2", first=False) == b"x"
-    assert not bringing.done
-    bringing.merged(ME, OTHER, b"y", awaiting=False)
-    assert not bringing.done
-    bringing.merged(ME, ME, b"x", awaiting=False)
-    assert bringing.done
+    reconciliation = left()
+    assert reconciliation.enter("i2", first=False) == b"x"
+    assert not reconciliation.done
+    reconciliation.merged(ME, OTHER, b"y", awaiting=False)
+    assert not reconciliation.done
+    reconciliation.merged(ME, ME, b"x", awaiting=False)
+    assert reconciliation.done
 
 
 def test_another_that_brings_the_same_saves_it_the_way() -> None:
-    bringing = left()
-    bringing.merged(ME, OTHER, b"x", awaiting=False)
-    assert bringing.done
+    reconciliation = left()
+    reconciliation.merged(ME, OTHER, b"x", awaiting=False)
+    assert reconciliation.done
 
 
 def test_who_comes_back_or_begins_an_instance_brings_nothing() -> None:
@@ -40,42 +40,42 @@ def test_who_comes_back_or_begins_an_instance_brings_nothing() -> None:
 
 def test_what_could_not_be_brought_goes_along_to_the_next_be_it_the_same_again() -> None:
     for instance in ("i2", "i3"):
-        bringing = left(b"x")
-        assert bringing.enter("i2", first=False) == b"x"
-        bringing.leave("i2", b"y", joined)
-        assert bringing.enter(instance, first=False) == b"xy"
+        reconciliation = left(b"x")
+        assert reconciliation.enter("i2", first=False) == b"x"
+        reconciliation.leave("i2", b"y", joined)
+        assert reconciliation.enter(instance, first=False) == b"xy"
 
 
 def test_what_was_merged_before_a_state_that_is_awaited_depends_on_that_state() -> None:
     for given in (True, False):
-        bringing = left()
-        bringing.enter("i2", first=False)
-        bringing.merged(ME, ME, b"x", awaiting=True)
-        assert not bringing.done
+        reconciliation = left()
+        reconciliation.enter("i2", first=False)
+        reconciliation.merged(ME, ME, b"x", awaiting=True)
+        assert not reconciliation.done
         if given:
-            bringing.given()
-            assert bringing.done
-        assert bringing.lost() == (None if given else b"x")
-        assert bringing.lost() is None
-        assert bringing.done is given
-    bringing = left()
-    bringing.enter("i2", first=False)
-    bringing.given()
-    assert bringing.lost() is None
-    assert not bringing.done
+            reconciliation.given()
+            assert reconciliation.done
+        assert reconciliation.lost() == (None if given else b"x")
+        assert reconciliation.lost() is None
+        assert reconciliation.done is given
+    reconciliation = left()
+    reconciliation.enter("i2", first=False)
+    reconciliation.given()
+    assert reconciliation.lost() is None
+    assert not reconciliation.done
 
 
 def test_what_is_given_up_is_told_where_the_application_has_it_no_more() -> None:
     assert left().give_up() is None  # nothing has taken its place
-    bringing = left()
-    bringing.enter("i2", first=False)
-    assert bringing.give_up() == b"x"
-    assert bringing.done
-    bringing = left()
-    bringing.enter("i2", first=False)
-    bringing.leave("i2", b"y", joined)
-    assert bringing.give_up() == b"xy"  # of which the application has y alone
-    bringing = left()
-    bringing.enter("i2", first=False)
-    bringing.merged(ME, ME, b"x", awaiting=False)
-    assert bringing.give_up() is None
+    reconciliation = left()
+    reconciliation.enter("i2", first=False)
+    assert reconciliation.give_up() == b"x"
+    assert reconciliation.done
+    reconciliation = left()
+    reconciliation.enter("i2", first=False)
+    reconciliation.leave("i2", b"y", joined)
+    assert reconciliation.give_up() == b"xy"  # of which the application has y alone
+    reconciliation = left()
+    reconciliation.enter("i2", first=False)
+    reconciliation.merged(ME, ME, b"x", awaiting=False)
+    assert reconciliation.give_up() is None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core.messages.effects import Deliver, Skip
-from gcom.core.ordering.orders import Causal
+from gcom.core.ordering.causal import Causal
 from gcom.values.clock import VectorClock
 from gcom.values.names import Process
 from gcom.values.run import Run

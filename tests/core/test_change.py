@@ -12,12 +12,12 @@ from gcom.core.membership.consensus import (
     HOLDERS_TOLD,
     TRANSITIONS,
     AskWitness,
-    Freeze,
-    Obtain,
+    Consensus,
+    ConsensusState,
     Out,
     Say,
-    State,
-    ViewChange,
+    StartFlush,
+    Wedge,
 )
 from gcom.core.messages.frames import NO_BALLOT, Ballot, Cut, CutOk, Decision, Nack, Prepare, Promise
 from gcom.core.messages.witness import WitnessPromised
@@ -34,15 +34,15 @@ FROM_B: Ballot = (3, 1)  # higher: of equal attempts the younger rank wins
 LATER: Ballot = (4, 0)
 
 
-def member(state: State = State.NORMAL, who: Process = C) -> ViewChange:
+def member(state: ConsensusState = ConsensusState.NORMAL, who: Process = C) -> Consensus:
     """A member that stands in `state`, in the ballot of A, with VALUE if it has one."""
-    change = ViewChange(who)
+    change = Consensus(who)
     change.install(VIEW)
-    if state is not State.NORMAL:
+    if state is not ConsensusState.NORMAL:
         change.on_prepare(A, FROM_A, True, HELD)
-    if state in (State.CUTTING, State.ACCEPTED):
+    if state in (ConsensusState.CUTTING, ConsensusState.ACCEPTED):
         change.on_cut(A, cut())
-    if state is State.ACCEPTED:
+    if state is ConsensusState.ACCEPTED:
         change.complete()
     assert change.state is state
     return change
@@ -57,11 +57,11 @@ def promise(ballot: Ballot, accepted: Decision | None = None, at: Ballot = NO_BA
 
 
 def promised(ballot: Ballot, accepted: Decision | None = None, at: Ballot = NO_BALLOT) -> list[Out]:
-    return [Freeze(), Say(VIEW.members[ballot[1]], promise(ballot, accepted, at))]
+    return [Wedge(), Say(VIEW.members[ballot[1]], promise(ballot, accepted, at))]
 
 
-N, P, K, Q = State.NORMAL, State.PROMISED, State.CUTTING, State.ACCEPTED
-Event = Callable[[ViewChange], list[Out]]
+N, P, K, Q = ConsensusState.NORMAL, ConsensusState.PROMISED, ConsensusState.CUTTING, ConsensusState.ACCEPTED
+Event = Callable[[Consensus], list[Out]]
 EVENTS: dict[str, Event] = {
     "lower prepare": lambda it: it.on_prepare(A, (1, 0), True, HELD),
     "equal prepare": lambda it: it.on_prepare(A, FROM_A, True, HELD),
@@ -73,11 +73,11 @@ EVENTS: dict[str, Event] = {
     "lower cut": lambda it: it.on_cut(A, cut((1, 0))),
     "cut that was not promised": lambda it: it.on_cut(B, cut(FROM_B)),
 }
-OBTAIN: list[Out] = [Obtain(VALUE, {})]
+OBTAIN: list[Out] = [StartFlush(VALUE, {})]
 REFUSED: list[Out] = [Say(A, Nack(1, FROM_A))]
 AGAIN: list[Out] = [Say(A, CutOk(1, FROM_A))]
 # (event, state before): state after, what is done. What is not listed changes and does nothing.
-TABLE: dict[tuple[str, State], tuple[State, list[Out]]] = {
+TABLE: dict[tuple[str, ConsensusState], tuple[ConsensusState, list[Out]]] = {
     ("lower prepare", N): (P, promised((1, 0))),
     ("lower prepare", P): (P, REFUSED),
     ("lower prepare", K): (K, REFUSED),
@@ -98,31 +98,34 @@ TABLE: dict[tuple[str, State], tuple[State, list[Out]]] = {
 
 
 def test_the_table_of_transitions_lists_every_state() -> None:
-    assert set(TRANSITIONS) == set(State)
-    assert all(State.NORMAL in following and State.PROMISED in following for following in TRANSITIONS.values())
+    assert set(TRANSITIONS) == set(ConsensusState)
+    assert all(
+        ConsensusState.NORMAL in following and ConsensusState.PROMISED in following
+        for following in TRANSITIONS.values()
+    )
 
 
-@pytest.mark.parametrize("state", list(State), ids=lambda state: state.value)
+@pytest.mark.parametrize("state", list(ConsensusState), ids=lambda state: state.value)
 @pytest.mark.parametrize("event", EVENTS)
-def test_what_a_member_does(event: str, state: State) -> None:
+def test_what_a_member_does(event: str, state: ConsensusState) -> None:
     change = member(state)
     after, outs = TABLE.get((event, state), (state, []))
     assert (EVENTS[event](change), change.state) == (outs, after)
 
 
-@pytest.mark.parametrize("state", list(State), ids=lambda state: state.value)
-def test_the_next_view_begins_anew_from_every_state(state: State) -> None:
+@pytest.mark.parametrize("state", list(ConsensusState), ids=lambda state: state.value)
+def test_the_next_view_begins_anew_from_every_state(state: ConsensusState) -> None:
     change = member(state)
     change.install(VALUE.view)
-    assert (change.state, change.promised, change.proposing) == (State.NORMAL, NO_BALLOT, False)
+    assert (change.state, change.promised, change.proposing) == (ConsensusState.NORMAL, NO_BALLOT, False)
 
 
 @pytest.mark.parametrize(("state", "allowed"), [(N, False), (P, False), (K, True), (Q, False)])
-def test_only_who_gathers_a_cut_accepts_it(state: State, allowed: bool) -> None:
+def test_only_who_gathers_a_cut_accepts_it(state: ConsensusState, allowed: bool) -> None:
     change = member(state)
     if allowed:
         assert change.complete() == AGAIN
-        assert change.state is State.ACCEPTED
+        assert change.state is ConsensusState.ACCEPTED
     else:
         with pytest.raises(AssertionError):
             change.complete()
@@ -142,7 +145,7 @@ def test_a_promise_never_goes_back(steps: list[tuple[tuple[Process, int, bool], 
             outs = change.on_prepare(source, ballot, permitted, HELD)
         elif what == "cut" and source != C:
             outs = change.on_cut(source, cut(ballot))
-        elif what == "complete" and change.state is State.CUTTING and not change.proposing:
+        elif what == "complete" and change.state is ConsensusState.CUTTING and not change.proposing:
             change.complete()
             accepted = change.promised
         elif what == "propose":
@@ -154,7 +157,7 @@ def test_a_promise_never_goes_back(steps: list[tuple[tuple[Process, int, bool], 
                 assert out.item.accepted_ballot == accepted
 
 
-def proposer(ask: tuple[Process, ...] = (B, C, D, E)) -> tuple[ViewChange, Ballot]:
+def proposer(ask: tuple[Process, ...] = (B, C, D, E)) -> tuple[Consensus, Ballot]:
     change = member(who=A)
     change.propose(HELD, ask, 0)
     return change, change.promised
@@ -168,7 +171,7 @@ def test_a_proposal_begins_above_every_ballot_seen() -> None:
     change = member()
     change.on_prepare(B, (7, 1), True, HELD)
     outs = change.propose(HELD, (A, B), 0)
-    assert outs == [Freeze(), Say(A, Prepare(1, (8, 2))), Say(B, Prepare(1, (8, 2)))]
+    assert outs == [Wedge(), Say(A, Prepare(1, (8, 2))), Say(B, Prepare(1, (8, 2)))]
     assert change.on_nack((11, 4))
     assert not change.proposing
     change.propose(HELD, (), 0)
@@ -226,17 +229,17 @@ def test_a_value_that_somebody_accepted_is_proposed_again_verbatim() -> None:
 
 
 def test_a_proposer_reports_its_own_accepted_value_to_itself() -> None:
-    change = member(State.ACCEPTED, A)  # its first attempt was decided nowhere else
+    change = member(ConsensusState.ACCEPTED, A)  # its first attempt was decided nowhere else
     change.propose(HELD, (B, C), 0)
     for peer in (B, C):
         change.on_promise(peer, promise(change.promised))
     assert change.promises(all_of(A, B, C))
     outs = change.decide(OTHER)
-    assert Obtain(VALUE, dict.fromkeys(VALUE.cut, ())) not in outs
-    assert [out.decision for out in outs if isinstance(out, Obtain)] == [VALUE]
+    assert StartFlush(VALUE, dict.fromkeys(VALUE.cut, ())) not in outs
+    assert [out.decision for out in outs if isinstance(out, StartFlush)] == [VALUE]
 
 
-def deciding(live: set[Process]) -> tuple[ViewChange, Ballot]:
+def deciding(live: set[Process]) -> tuple[Consensus, Ballot]:
     change, ballot = proposer()
     for peer in sorted(live - {A}):
         change.on_promise(peer, promise(ballot))
@@ -301,7 +304,7 @@ def test_a_cut_names_some_holders_of_each_stream_the_sender_first() -> None:
         change.on_promise(peer, Promise(1, ballot, {A: 5, D: 7 if peer != B else 6}))
     change.promises(set(VIEW.members))
     value = decision(VIEW, *VIEW.members, cut={A: 5, D: 7})
-    (obtain,) = [out for out in change.decide(value) if isinstance(out, Obtain)]
+    (obtain,) = [out for out in change.decide(value) if isinstance(out, StartFlush)]
     assert obtain.holders == {A: (B, C, D), D: (D, C, E)}
     assert len(obtain.holders[A]) == HOLDERS_TOLD
 
@@ -312,14 +315,14 @@ F = "f#1"
 LEFT = all_of(D, E)
 
 
-def succeeding(*survivors: Process) -> tuple[ViewChange, Ballot]:
+def succeeding(*survivors: Process) -> tuple[Consensus, Ballot]:
     """D proposes a succession to the other survivors."""
     change = member(who=D)
     change.survivors = frozenset(survivors or LEFT)
     outs = change.propose(HELD, sorted(change.survivors - {D}), 0)
     ballot = change.promised
     prepares: list[Out] = [Say(peer, Prepare(1, ballot, True)) for peer in sorted(change.survivors - {D})]
-    assert outs == [Freeze(), *prepares]
+    assert outs == [Wedge(), *prepares]
     return change, ballot
 
 
@@ -351,7 +354,7 @@ def test_a_survivor_that_is_suspected_is_waited_for() -> None:
     assert set(change.promises(all_of(C, D, E)) or ()) == {C, D, E}
 
 
-def accepting() -> tuple[ViewChange, Ballot]:
+def accepting() -> tuple[Consensus, Ballot]:
     change, ballot = succeeding()
     change.on_promise(E, promise(ballot, VALUE, (2, 1)))
     change.on_witness(WitnessPromised(1, ballot))

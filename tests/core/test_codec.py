@@ -99,13 +99,13 @@ KINDS: dict[type[Control], st.SearchStrategy[Control]] = {
     frames.StateChunk: st.integers(1, limits.STATE_CHUNKS_MAX).flatmap(chunks_of),
     frames.StateRefused: st.builds(frames.StateRefused, numbers, texts),
     frames.Probe: st.builds(frames.Probe, numbers, process_lists),
-    frames.Vouch: st.builds(frames.Vouch, numbers, process_lists),
+    frames.IndirectAck: st.builds(frames.IndirectAck, numbers, process_lists),
     frames.GiveWay: st.builds(frames.GiveWay, processes, addresses),
     frames.Reach: st.dictionaries(processes, addresses, max_size=5).map(
         lambda seats: frames.Reach(tuple(seats), tuple(seats.values()))
     ),
-    frames.Hail: st.builds(frames.Hail, numbers, numbers, addresses),
-    frames.Presence: st.builds(frames.Presence, numbers, numbers, processes, addresses),
+    frames.DiscoverRequest: st.builds(frames.DiscoverRequest, numbers, numbers, addresses),
+    frames.DiscoverReply: st.builds(frames.DiscoverReply, numbers, numbers, processes, addresses),
 }
 receipts = st.builds(Receipt, numbers, numbers, numbers)
 flags = st.booleans()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core.detector.suspicion import CUT_OFF, Detector
-from gcom.core.membership.triggers import Grounds
+from gcom.core.membership.triggers import Triggers
 from gcom.core.messages.frames import Decision
 from gcom.core.quorum import is_quorum
 from gcom.values import limits
@@ -462,12 +462,12 @@ def test_a_proof_of_one_that_is_suspected_is_no_news_and_stays_with_the_next_vie
 def test_only_where_no_quorum_can_be_again_those_who_are_left_succeed(
     dead: tuple[Process, ...], netsplit: str, survivors: set[Process] | None
 ) -> None:
-    grounds = Grounds(A, Definition.parse("g", netsplit=netsplit), "i", view(A, B, C, D, E))
-    grounds.install(Decision(view(A, B, C, D, E), (), {}, {}), START)
+    triggers = Triggers(A, Definition.parse("g", netsplit=netsplit), "i", view(A, B, C, D, E))
+    triggers.install(Decision(view(A, B, C, D, E), (), {}, {}), START)
     for peer in (B, C, D, E):
-        grounds.detector.suspect(peer, "silence")
-    assert grounds.survivors is None
+        triggers.detector.suspect(peer, "silence")
+    assert triggers.survivors is None
     for peer in dead:
-        grounds.detector.proven(peer, "dead")
-    assert grounds.survivors == survivors
-    assert grounds.may_decide is (survivors == {A})  # the others are silent, and must agree
+        triggers.detector.proven(peer, "dead")
+    assert triggers.survivors == survivors
+    assert triggers.may_decide is (survivors == {A})  # the others are silent, and must agree

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gcom import errors
-from gcom.core.joining.entry import Entering, error_of
-from gcom.core.joining.steps import Approach, Ask, Failed, First, Former, Out, Vow
+from gcom.core.joining.attempt import JoinAttempt, error_of
+from gcom.core.joining.steps import Approach, Ask, Failed, First, Out, PreviousSession, Vow
 from gcom.core.messages.frames import JoinRefused, Redirect
 from gcom.core.messages.registry import Claim, Create, Done, Entry, Lookup, Refusal
 from gcom.errors import Dissolved, NameTaken, NotInvited, PeerError, RegistryUnavailable
@@ -24,13 +24,13 @@ def entry(*members: str, view: int = 3, alive: bool = True, definition: Definiti
     return Entry(definition, "i1", view if members else 0, members, tuple(map(address, members)), alive)
 
 
-def entering(create: Definition | None = None) -> Entering:
-    machine = Entering("news", ME, HERE, create)
+def entering(create: Definition | None = None) -> JoinAttempt:
+    machine = JoinAttempt("news", ME, HERE, create)
     machine.start(0)
     return machine
 
 
-def looked_up(*members: str, alive: bool = True) -> Entering:
+def looked_up(*members: str, alive: bool = True) -> JoinAttempt:
     machine = entering()
     machine.on_answer(Lookup("news"), entry(*members, alive=alive), 0)
     return machine
@@ -45,8 +45,8 @@ BACK: list[Out] = [Ask(Lookup("news", "i1"))]  # one that was in asks whether th
 
 
 def test_it_begins_with_a_look_or_a_create() -> None:
-    assert Entering("news", ME, HERE, None).start(0) == LOOK
-    assert Entering("news", ME, HERE, NEWS).start(0) == [Ask(Create(NEWS))]
+    assert JoinAttempt("news", ME, HERE, None).start(0) == LOOK
+    assert JoinAttempt("news", ME, HERE, NEWS).start(0) == [Ask(Create(NEWS))]
 
 
 def test_no_registry_is_the_end() -> None:
@@ -247,13 +247,13 @@ def test_a_name_that_is_no_exception_of_ours_is_a_peers_fault() -> None:
 # a process that returns
 
 
-def former(*members: str, view: int = 3) -> Former:
+def former(*members: str, view: int = 3) -> PreviousSession:
     """It was `me#6`, in the last view of which were also these."""
-    return Former("me#6", entry("me#6", *members, view=view, alive=False))
+    return PreviousSession("me#6", entry("me#6", *members, view=view, alive=False))
 
 
-def returning(*members: str) -> Entering:
-    machine = Entering("news", ME, HERE, None, former(*members))
+def returning(*members: str) -> JoinAttempt:
+    machine = JoinAttempt("news", ME, HERE, None, former(*members))
     assert machine.start(0) == BACK
     return machine
 

@@ -8,7 +8,7 @@ import pytest
 
 from gcom.core.machine import STAGES, Stage
 from gcom.core.messages import events, frames
-from gcom.core.messages.effects import Deliver, Ended, Quorum, Settled
+from gcom.core.messages.effects import Deliver, DoubtSettled, Ended, Quorum
 from gcom.core.messages.frames import Control, Frame, Refused
 from gcom.errors import NameTaken, NotInvited, Unavailable
 from gcom.values import limits
@@ -539,7 +539,7 @@ def test_an_expelled_process_is_told_and_ends() -> None:
     net.cut_off.clear()
     net.until(lambda: net.machines[C].stage is Stage.ENDED)
     assert net.end(C) == Ended(3, "expelled", arrived=0)
-    assert net.of(C, Settled) == [Settled(1, 1, arrived=False)]
+    assert net.of(C, DoubtSettled) == [DoubtSettled(1, 1, arrived=False)]
     assert net.delivered(A) == net.delivered(B) == []
 
 
@@ -559,7 +559,7 @@ def test_who_hears_no_quorum_for_long_is_detached_and_stays_a_member() -> None:
     net.heal()
     net.until(lambda: not any(net.machines[who].detached for who in (A, B, C)))
     net.until(lambda: all(net.delivered(who) == ["in doubt"] for who in (A, B, C)))
-    net.until(lambda: net.of(C, Settled) == [Settled(1, 1, arrived=True)])
+    net.until(lambda: net.of(C, DoubtSettled) == [DoubtSettled(1, 1, arrived=True)])
     assert [it.has for it in net.of(C, Quorum)] == [False, True]
     assert net.machines[C].instance == "i0001"
     assert [net.end(who) for who in (A, B, C)] == [None] * 3

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.unicast.channel import Inbox, Letters, Outbox, Unread
+from gcom.core.unicast.channel import Channels, Inbox, Outbox, Unread
 from gcom.values import limits
 from gcom.values.letter import Kind, Letter, Receipt
 from gcom.values.names import Process
@@ -48,7 +48,7 @@ class Two:
     """Two members' letters, the calls between them, and the twin: what each has posted."""
 
     def __init__(self) -> None:
-        self.letters = {who: Letters(who, (A, B)) for who in (A, B)}
+        self.letters = {who: Channels(who, (A, B)) for who in (A, B)}
         self.seen = {who: Seen() for who in (A, B)}
         self.posted: dict[Process, list[Payload]] = {A: [], B: []}
         self.asked: Counter[Process] = Counter()
@@ -279,7 +279,7 @@ def test_reading_more_than_there_is_changes_nothing() -> None:
 
 
 def test_a_view_reports_what_those_who_went_are_not_known_to_hold() -> None:
-    letters = Letters(A, (A, B))
+    letters = Channels(A, (A, B))
     letters.outboxes[B].add_unicast("held")
     letters.outboxes[B].take(BUDGET)
     letters.outboxes[B].on_receipt(Receipt(1), 1)
@@ -293,7 +293,7 @@ def test_a_view_reports_what_those_who_went_are_not_known_to_hold() -> None:
 
 
 def test_letters_to_oneself_need_no_call_but_credit() -> None:
-    letters = Letters(A, (A,))
+    letters = Channels(A, (A,))
     for index in range(limits.UNICASTS_UNREAD_MAX + 2):
         letters.outboxes[A].add_unicast(f"{index}")
     assert len(letters.to_self()) == limits.UNICASTS_UNREAD_MAX

@@ -156,7 +156,7 @@ class Liar:
             frames.StateRefused(self._rng.choice([self._view, 1]), "a lie"),
             frames.GiveWay(who, address(who)),
             frames.Probe(view, tuple(self._pool)),
-            frames.Vouch(view, tuple(self._pool)),
+            frames.IndirectAck(view, tuple(self._pool)),
         ]
         return self._rng.choice(items)
 
@@ -244,7 +244,7 @@ class Victim:
         self.process = rng.choice(self.members)
         self.machine = net.machines[self.process]
         for peer in self.members:
-            net.handle(self.process, events.Unicast(peer, "hello"))
+            net.handle(self.process, events.SendUnicast(peer, "hello"))
         net.handle(self.process, events.GroupCall(1, tuple(self.members), "?", net.now_ms + 200))
         net.handle(self.process, events.GroupCall(2, tuple(self.members[1:]), "?"))
         self._rng = rng
@@ -507,7 +507,7 @@ def test_whom_a_liar_leaves_no_higher_ballot_ends_its_stay_and_says_nothing_malf
     net.lose = lambda frame: any(isinstance(item, frames.Prepare) for item in frame.control)
     net.leave(d)
     machine = net.machines[a]
-    net.until(lambda: machine._status(b).frozen)
+    net.until(lambda: machine._status(b).wedged)
     lie = Frame("g", machine.instance, c, a, Status(4), (frames.Nack(4, (limits.ATTEMPT_MAX, 2)),))
     machine.receive(codec.decode(codec.encode(lie)), net.now_ms)
     effects: list[Effect] = []

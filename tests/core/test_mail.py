@@ -9,9 +9,9 @@ from random import Random
 import pytest
 
 from gcom.core.messages import events, frames
-from gcom.core.messages.effects import Answered, DeliverUnicast, Effect, GroupCallOver, Serve, Undelivered
+from gcom.core.messages.effects import Answered, DeliverUnicast, Effect, GroupCallOver, Serve, UnicastLost
 from gcom.core.messages.frames import Frame
-from gcom.core.unicast.endpoint import Mail
+from gcom.core.unicast.endpoint import UnicastEndpoint
 from gcom.values import limits
 from gcom.values.answers import Outcome, Wait, enough
 from gcom.values.letter import Kind, Letter
@@ -49,27 +49,27 @@ class TestEnough:
 
 class TestAlone:
     def test_a_process_can_write_to_and_ask_itself(self) -> None:
-        mail = Mail(A, (A,))
-        assert mail.handle(events.Unicast(A, "x")) == [DeliverUnicast(A, "x")]
+        mail = UnicastEndpoint(A, (A,))
+        assert mail.handle(events.SendUnicast(A, "x")) == [DeliverUnicast(A, "x")]
         assert mail.handle(events.GroupCall(1, (A,), "?")) == [Serve(A, 1, "?")]
         assert mail.handle(events.Served(A, 1, "!")) == [Answered(1, A, VALUE, "!")]
         assert mail.handle(events.Served(A, 1, "!")) == []
 
     def test_who_is_not_in_the_view_is_said_to_be_gone(self) -> None:
-        mail = Mail(A, (A,))
-        assert mail.handle(events.Unicast(B, "x")) == [Undelivered(B, ("x",))]
+        mail = UnicastEndpoint(A, (A,))
+        assert mail.handle(events.SendUnicast(B, "x")) == [UnicastLost(B, ("x",))]
         assert mail.handle(events.GroupCall(1, (B,), "?")) == [Answered(1, B, DEPARTED)]
         assert mail.handle(events.Served(B, 1, "!")) == []
 
     def test_only_who_was_asked_can_answer_and_once(self) -> None:
-        mail = Mail(A, (A, B, C))
+        mail = UnicastEndpoint(A, (A, B, C))
         mail.handle(events.GroupCall(1, (B,), "?"))
         answer = [Letter(1, Kind.ANSWER, 1, "!"), Letter(2, Kind.ERROR, 1, "?"), Letter(3, Kind.ANSWER, 2, "!")]
         assert mail.receive(C, answer) == []
         assert mail.receive(B, answer) == [Answered(1, B, VALUE, "!")]
 
     def test_a_call_ends_at_its_time(self) -> None:
-        mail = Mail(A, (A, B))
+        mail = UnicastEndpoint(A, (A, B))
         mail.handle(events.GroupCall(1, (B,), "?", 100))
         mail.handle(events.GroupCall(2, (B,), "?"))
         assert mail.tick(99) == []
@@ -79,7 +79,7 @@ class TestAlone:
         assert mail.install((A,)) == [Answered(2, B, DEPARTED)]
 
     def test_a_call_that_nobody_waits_for_is_withdrawn(self) -> None:
-        mail = Mail(A, (A, B))
+        mail = UnicastEndpoint(A, (A, B))
         mail.handle(events.GroupCall(1, (B,), "?"))
         assert mail.has_for(B)
         mail.handle(events.EndGroupCall(1))
@@ -150,7 +150,7 @@ class TestUnicast:
     def test_to_one_and_to_nobody_else_in_order(self, net: Network, app: Application) -> None:
         a, b, c = net.form("a", "b", "c")
         for index in range(2_000):
-            net.handle(a, events.Unicast(b, f"{index}"))
+            net.handle(a, events.SendUnicast(b, f"{index}"))
         app.until(lambda: len(app.unicasts(b)) == 2_000)
         assert app.unicasts(b) == [(a, f"{index}") for index in range(2_000)]
         assert app.unicasts(a) == app.unicasts(c) == []
@@ -158,7 +158,7 @@ class TestUnicast:
 
     def test_it_takes_one_round_trip(self, net: Network, app: Application) -> None:
         a, b = net.form("a", "b")
-        net.handle(a, events.Unicast(b, "now"))
+        net.handle(a, events.SendUnicast(b, "now"))
         net.step()
         assert app.unicasts(b) == [(a, "now")]
 
@@ -168,8 +168,8 @@ class TestUnicast:
         rng = Random(every)
         net.lose = lambda frame: rng.random() * every < 1
         for index in range(100):
-            net.handle(a, events.Unicast(b, f"{index}"))
-            net.handle(b, events.Unicast(a, f"{index}"))
+            net.handle(a, events.SendUnicast(b, f"{index}"))
+            net.handle(b, events.SendUnicast(a, f"{index}"))
             net.step()
         app.until(lambda: len(app.unicasts(a)) == len(app.unicasts(b)) == 100)
         assert app.unicasts(b) == [(a, f"{index}") for index in range(100)]
@@ -179,7 +179,7 @@ class TestUnicast:
         net.lose = lambda frame: frame.target == b and any(isinstance(it, frames.Install) for it in frame.control)
         c = net.start("c")
         net.until(lambda: net.members(c) == {a, b, c})
-        net.handle(c, events.Unicast(b, "hello"))
+        net.handle(c, events.SendUnicast(b, "hello"))
         net.pass_ms(100)
         frames_before = len(net.carried)
         net.pass_ms(250)
@@ -194,7 +194,7 @@ class TestUnicast:
         net.cut_off.add(c)
         sent = 0
         while net.members(a) != {a, b}:
-            net.handle(a, events.Unicast(b, f"{sent}"))
+            net.handle(a, events.SendUnicast(b, f"{sent}"))
             sent += 1
             app.step()
             assert len(app.unicasts(b)) >= sent - 1  # a step more while a Cut fills the frame
@@ -202,25 +202,25 @@ class TestUnicast:
 
     def test_what_a_departed_member_is_not_known_to_hold_is_reported(self, net: Network, app: Application) -> None:
         a, b, c = net.form("a", "b", "c")
-        net.handle(a, events.Unicast(c, "arrives"))
+        net.handle(a, events.SendUnicast(c, "arrives"))
         app.until(lambda: app.unicasts(c) == [(a, "arrives")])
         net.pass_ms(20)
         net.kill(c)
-        net.handle(a, events.Unicast(c, "one"))
-        net.handle(a, events.Unicast(c, "two"))
+        net.handle(a, events.SendUnicast(c, "one"))
+        net.handle(a, events.SendUnicast(c, "two"))
         net.until_view(a, b)
-        assert net.of(a, Undelivered) == [Undelivered(c, ("one", "two"))]
-        assert net.of(b, Undelivered) == []
+        assert net.of(a, UnicastLost) == [UnicastLost(c, ("one", "two"))]
+        assert net.of(b, UnicastLost) == []
 
     def test_who_reads_nothing_holds_up_its_unicasts_only(self, net: Network, app: Application) -> None:
         a, b, c = net.form("a", "b", "c")
         net.slow.add(b)
         for index in range(limits.UNICASTS_UNREAD_MAX + 100):
-            net.handle(a, events.Unicast(b, f"{index}"))
+            net.handle(a, events.SendUnicast(b, f"{index}"))
         net.pass_ms(500)
         assert len(app.unicasts(b)) == limits.UNICASTS_UNREAD_MAX
         call = app.call(a, b, c)
-        net.handle(a, events.Unicast(c, "past it"))
+        net.handle(a, events.SendUnicast(c, "past it"))
         net.send(c, "multicast")
         app.until(lambda: len(app.results(a, call)) == 2)
         assert app.unicasts(c) == [(a, "past it")]
@@ -235,7 +235,7 @@ class TestUnicast:
         a, b = net.form("a", "b")
         for _ in range(20):
             net.send(a, *[b"r" * 100_000] * 2)
-            net.handle(a, events.Unicast(b, b"u" * limits.LETTER_BYTES_MAX))
+            net.handle(a, events.SendUnicast(b, b"u" * limits.LETTER_BYTES_MAX))
         first = len(net.carried)
         app.until(lambda: len(app.unicasts(b)) == 20 and len(net.delivered(b)) == 40)
         loads = [frame for frame in net.carried[first:] if frame.source == a and (frame.runs or frame.letters)]
@@ -353,7 +353,7 @@ def test_a_frame_never_outgrows_its_bound(net: Network, app: Application) -> Non
     """Letters and runs of the largest size together; the codec would refuse what is over."""
     a, b = net.form("a", "b")
     for size in (limits.LETTER_BYTES_MAX, 70_000, 1):
-        net.handle(a, events.Unicast(b, b"x" * size))
+        net.handle(a, events.SendUnicast(b, b"x" * size))
         app.call(a, b, payload=b"y" * size)
         net.send(a, b"z" * size)
     app.until(lambda: len(app.unicasts(b)) == len(net.of(a, Answered)) == len(net.delivered(b)) == 3)
@@ -376,7 +376,7 @@ def test_letters_to_one_that_installs_late_go_though_its_calls_are_the_links_hea
     b = net.start("b")
     net.lose = lambda frame: frame.target == b and any(isinstance(item, frames.Install) for item in frame.control)
     net.until(lambda: net.members(a) == {a, b})
-    net.handle(a, events.Unicast(b, "x"))
+    net.handle(a, events.SendUnicast(b, "x"))
     net.pass_ms(600)
     net.lose = lambda frame: False
     net.until_view(a, b)
@@ -403,7 +403,7 @@ class Chance:
             target = self.rng.choice(view.members)
             posted = self.posted.setdefault((who, target), [])
             posted.append(f"{who} {target} {len(posted)}")
-            self.net.handle(who, events.Unicast(target, posted[-1]))
+            self.net.handle(who, events.SendUnicast(target, posted[-1]))
         else:
             targets = tuple(self.rng.sample(view.members, self.rng.randint(1, len(view.members))))
             self.asked[who, self.app.call(who, *targets)] = targets
@@ -442,7 +442,7 @@ class Chance:
         for (who, target), posted in self.posted.items():
             got = [payload for sender, payload in self.app.unicasts(target) if sender == who]
             assert got == posted[: len(got)], "in order, once, and nothing that was not sent"
-            lost = [it for effect in self.net.of(who, Undelivered) if effect.target == target for it in effect.payloads]
+            lost = [it for effect in self.net.of(who, UnicastLost) if effect.target == target for it in effect.payloads]
             if who in here and target in here:
                 assert (got, lost) == (posted, [])
             elif who in here:

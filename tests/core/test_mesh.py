@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.core.detector.connectivity import EXACT_MAX, Mesh, Pair, to_drop
-from gcom.core.membership.triggers import Grounds
+from gcom.core.detector.connectivity import EXACT_MAX, Connectivity, Pair, to_drop
+from gcom.core.membership.triggers import Triggers
 from gcom.core.messages.frames import Decision
 from gcom.core.quorum import is_quorum
 from gcom.values import limits
@@ -98,7 +98,7 @@ def test_half_of_the_view_goes_on_if_it_has_the_leader() -> None:
 
 
 def test_a_conflict_counts_once_it_has_lasted() -> None:
-    mesh = Mesh()
+    mesh = Connectivity()
     mesh.look({2: 0b10}, 1_000)
     mesh.look({1: 0b100, 2: 0}, 1_500)
     assert mesh.dropped(anything, 1_000 + limits.CUT_MS - 1) == ()
@@ -110,7 +110,7 @@ def test_a_conflict_counts_once_it_has_lasted() -> None:
 
 
 def test_a_conflict_waits_for_newer_ones_for_a_while() -> None:
-    mesh = Mesh()
+    mesh = Connectivity()
     mesh.look({0: 0b10}, 1_000)
     mesh.look({0: 0b10, 2: 0b1}, 1_000 + limits.CUT_MS)
     assert mesh.dropped(anything, 1_000 + limits.CUT_MS) == ()
@@ -125,7 +125,7 @@ def test_all_know_which_of_two_sides_goes_that_one_member_alone_hears_both_of() 
     members = tuple(f"m{rank:02}#1" for rank in range(40))
     left, right, between = set(members[:19]), set(members[19:39]), members[39]
     hears = {who: {*(left if who in left else right), between} - {who} for who in members} | {between: left | right}
-    sees = {who: Grounds(who, Definition.parse("g"), "i", view(*members)) for who in members}
+    sees = {who: Triggers(who, Definition.parse("g"), "i", view(*members)) for who in members}
     for each in sees.values():
         each.install(Decision(view(*members), (), {}, {}), 0)
     for now_ms in range(250, 8_000, 250):

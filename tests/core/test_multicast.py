@@ -168,7 +168,7 @@ def test_a_run_of_another_view_or_of_a_stranger_is_not_stored() -> None:
 def test_after_a_promise_nothing_is_stored_or_acknowledged_but_what_the_cut_has() -> None:
     multicast = reliable()
     multicast.receive(run(B, 1, 2), 0)
-    multicast.freeze()
+    multicast.wedge()
     assert multicast.receive(run(B, 3, 1), 0) == []
     assert multicast.holdings()[B] == 2
     cut = {A: 0, B: 3, C: 0}
@@ -181,16 +181,16 @@ def test_after_a_promise_nothing_is_stored_or_acknowledged_but_what_the_cut_has(
 
 def test_a_promise_to_a_higher_ballot_shuts_what_the_last_cut_had_opened() -> None:
     multicast = reliable()
-    multicast.freeze()
+    multicast.wedge()
     multicast.missing({B: 3}, 0)
-    multicast.freeze()
+    multicast.wedge()
     multicast.receive(run(B, 1, 3), 0)
     assert multicast.holdings()[B] == 0
 
 
 def test_what_is_held_beyond_the_cut_is_thrown_away() -> None:
     multicast = reliable()
-    multicast.freeze()
+    multicast.wedge()
     multicast.missing({B: 4}, 0)
     multicast.receive(run(B, 1, 2), 0)
     multicast.receive(run(B, 3, 2), 0)
@@ -248,8 +248,8 @@ def test_a_message_is_lacked_by_those_that_did_not_say_to_hold_it_in_this_view()
     assert multicast.lacking(1) == [B, C]
     multicast.on_status(C, Status(1, held=1))
     assert (multicast.lacking(1), multicast.lacking(2)) == ([B], [B, C])
-    multicast.on_status(B, Status(1, held=2, frozen=True))
-    multicast.freeze()
+    multicast.on_status(B, Status(1, held=2, wedged=True))
+    multicast.wedge()
     multicast.on_status(C, Status(1, held=2))  # what is said of a view that ends does not count any more
     assert multicast.lacking(2) == [C]
     multicast.install(view(A, B, "d#1", number=2), {A: 2})
@@ -261,7 +261,7 @@ def test_a_message_is_lacked_by_those_that_did_not_say_to_hold_it_in_this_view()
     assert multicast.lacking(2) == []  # who comes begins after it
 
 
-@pytest.mark.parametrize("status", [Status(0), Status(2), Status(1, frozen=True)])
+@pytest.mark.parametrize("status", [Status(0), Status(2), Status(1, wedged=True)])
 def test_a_peer_in_another_view_or_promised_to_a_change_gets_no_data(status: Status) -> None:
     multicast = reliable()
     multicast.submit(run(A, 1, 1))
@@ -297,7 +297,7 @@ def test_a_run_may_fill_a_part_of_a_gap() -> None:
 def test_the_end_of_a_view_gives_up_all_gaps() -> None:
     multicast = basic()
     multicast.receive(run(B, 3, 1), 0)
-    multicast.freeze()
+    multicast.wedge()
     assert multicast.missing({A: 0, B: 5, C: 1}, 1) == [Range(B, 1, 2), Range(B, 4, 5), Range(C, 1, 1)]
     assert multicast.close({A: 0, B: 5, C: 1}) == ([], [Range(B, 1, 2), Range(B, 4, 5), Range(C, 1, 1)])
 
@@ -306,7 +306,7 @@ def test_the_end_of_a_view_gives_up_all_gaps() -> None:
 def test_what_comes_after_the_promise_goes_up_with_the_cut_or_never(when: str) -> None:
     multicast = basic()
     multicast.receive(run(B, 3, 1), 0)
-    multicast.freeze()
+    multicast.wedge()
     cut = {A: 0, B: 5, C: 0}
     if when == "after":
         multicast.missing(cut, 1)
@@ -321,11 +321,11 @@ def test_what_comes_after_the_promise_goes_up_with_the_cut_or_never(when: str) -
 
 def test_what_is_beyond_the_cut_of_a_change_that_failed_may_be_in_the_next_one() -> None:
     multicast = basic()
-    multicast.freeze()
+    multicast.wedge()
     multicast.receive(run(B, 1, 2), 0)
     multicast.receive(run(B, 3, 2), 0)
     assert multicast.missing({B: 2}, 0) == []
-    multicast.freeze()
+    multicast.wedge()
     assert multicast.holdings() == {A: 0, B: 2, C: 0}  # a promise has nothing that came after the last
     assert multicast.missing({B: 4}, 0) == []
     assert numbers(multicast.close({B: 4})[0]) == [1, 2, 3, 4]
@@ -339,7 +339,7 @@ def test_a_dead_senders_late_run_beyond_the_cut_is_neither_delivered_nor_given_u
     """The view ends at the cut in every order alike: before it each number is delivered or given up, beyond it none."""
     data = data_path(B, Definition("g", ordering, Multicast.BASIC), FIRST, at_registry=False)
     data.receive(run(A, 1, 1), 0)
-    data.freeze()
+    data.wedge()
     change = decision(FIRST, B, C, cut={A: 4, B: 0, C: 0})
     late = [effect for first in (2, 5, 7) for effect in data.receive(run(A, first, 1), 1)]
     late += data.on_sent(A, 9, 1)
@@ -380,7 +380,7 @@ def test_the_clock_of_a_run_says_what_was_delivered_since_the_last() -> None:
 
 def test_the_view_ends_with_the_cut_delivered_and_the_next_begins_where_it_ended() -> None:
     data = data_path(A, Definition.parse("g"), FIRST)
-    data.multicast.freeze()
+    data.multicast.wedge()
     change = decision(FIRST, A, C, "d#1", cut={A: 0, B: 2, C: 0})
     data.multicast.missing(change.cut, 0)
     data.receive(run(B, 1, 2), 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcom.core.membership.flush import Obtaining
+from gcom.core.membership.flush import Flush
 from gcom.core.messages.frames import Decision
 from gcom.core.multicast.reliable import Range
 from gcom.values import limits
@@ -17,7 +17,7 @@ def test_a_holder_that_is_suspected_is_asked_after_the_others() -> None:
     mended; b's CUT says that c alone holds c's last messages. 3. If a asked only whom it does not suspect, it would
     never have them, and b would wait for it for ever.
     """
-    obtaining = Obtaining()
+    obtaining = Flush()
     obtaining.want(DECISION, {"c#1": ("c#1",)}, decided=False)
     asked = []
     for turn in range(4):
@@ -27,7 +27,7 @@ def test_a_holder_that_is_suspected_is_asked_after_the_others() -> None:
 
 
 def test_who_holds_it_is_asked_first() -> None:
-    obtaining = Obtaining()
+    obtaining = Flush()
     obtaining.want(DECISION, {"c#1": ("b#1", "c#1")}, decided=False)
     asked = [obtaining.ask([GAP], 1, ["b#1", "c#1", "d#1"], n * limits.FETCH_RETRY_MS)[0].to for n in range(3)]
     assert asked == ["c#1", "b#1", "d#1"]

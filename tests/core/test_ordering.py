@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core.messages.effects import Deliver, Skip
-from gcom.core.ordering.orders import Fifo, NonOrdered, orderer
+from gcom.core.ordering.fifo import Fifo
+from gcom.core.ordering.orderer import orderer
+from gcom.core.ordering.unordered import NonOrdered
 from gcom.values.definition import Ordering
 from gcom.values.names import Process
 from tests.core.making import A, B, C, delivered, run, skipped

@@ -214,7 +214,7 @@ def test_after_a_promise_only_pieces_of_the_cut_are_taken_and_nothing_is_acknowl
     multicast = reliable()
     pieces = cut(large(B, 1))
     multicast.assemble(pieces[0], 0)
-    multicast.freeze()
+    multicast.wedge()
     multicast.assemble(pieces[1], 0)
     assert multicast.partial(B) == 0
     assert multicast.missing({B: 1}, 0) == [Range(B, 1, 1, at_byte=pieces[1].at_byte)]

@@ -179,7 +179,7 @@ def test_one_that_was_in_and_out_again_before_it_knew_needs_another_identity() -
     net.lose = lambda frame: False
     leader = net.machines[A]._member
     assert leader
-    leader._passage.farewells._gone[C] = 0  # as one that saw it install
+    leader._view_change.tombstones._gone[C] = 0  # as one that saw it install
     net.until(lambda: net.machines[C].stage is Stage.ENDED)
     assert isinstance(net.error(C), Detached)
 

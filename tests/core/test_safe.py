@@ -128,7 +128,7 @@ def test_after_a_promise_nothing_becomes_safe_and_the_cut_delivers_it() -> None:
     made = safe(first=view(A, B, C))
     made.submit(run(A, 1, 2))
     made.receive(run(B, 1, 1), 0)
-    made.freeze()
+    made.wedge()
     made.on_status(B, Status(1, held=2, safe=1))
     assert made.rise() == []
     cut = {A: 2, B: 2, C: 0}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gcom.core.messages.frames import ORDER, Decision, Status
 from gcom.core.messages.orders import Orders, Span
 from gcom.core.messages.sequencer import Open, Opened, SequencerAnswer, Unknown, Want
-from gcom.core.ordering.agreement import PIECE_SPANS, SERVICES, Serials, Service
+from gcom.core.ordering.agreement import PIECE_SPANS, SERVICES, OrderAgreement, Service
 from gcom.core.ordering.order_log import OrderLog
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.values import limits
@@ -21,8 +21,8 @@ FIRST = view(A, B, C)
 FIVE = view(A, B, C, D, E)
 
 
-def serials(process: Process = A, first: View = FIRST, at_registry: bool = True, serial: int = 0) -> Serials:
-    made = Serials(process, "g", "i")
+def serials(process: Process = A, first: View = FIRST, at_registry: bool = True, serial: int = 0) -> OrderAgreement:
+    made = OrderAgreement(process, "g", "i")
     made.install(opening(first, at_registry), serial)
     return made
 
@@ -87,7 +87,7 @@ def test_all_that_every_member_holds_the_sequencer_may_forget() -> None:
     assert made.due(5, 0) == [Want("g", "i", 1, B, 5, 4, 2)]
 
 
-def unanswered(made: Serials, *times_ms: int, refused: bool = False, number: int = 1) -> None:
+def unanswered(made: OrderAgreement, *times_ms: int, refused: bool = False, number: int = 1) -> None:
     """What is asked at these times is not answered."""
     for now_ms in times_ms:
         (request,) = made.due(number, now_ms)
@@ -346,7 +346,7 @@ def test_what_all_hold_is_kept_no_longer_than_it_is_passed_on() -> None:
 def test_after_a_promise_nothing_is_held_ordered_asked_or_agreed_that_was_not_before() -> None:
     made = serials(at_registry=False)
     made.extend(piece((A, 1, 2)))
-    made.freeze()
+    made.wedge()
     assert not made.extend(piece((B, 1, 1), after=2))
     assert not made.sequence(A, 3)
     made.on_status(B, holds(2))
@@ -359,7 +359,7 @@ def test_after_a_promise_nothing_is_held_ordered_asked_or_agreed_that_was_not_be
 def test_only_the_rest_of_the_cut_is_taken_and_promised_to_nobody() -> None:
     made = serials()
     made.extend(piece((A, 1, 1)))
-    made.freeze()
+    made.wedge()
     assert made.missing(4) == (2, 4)
     assert made.extend(piece((A, 1, 1), (B, 1, 5)))
     assert made.log.between(0, 99) == [(A, 1, 1), (B, 1, 3)]
@@ -373,7 +373,7 @@ def test_what_came_with_the_cut_is_agreed_only_by_the_install() -> None:
     made.extend(piece((A, 1, 1)))
     made.on_status(B, holds(3))
     assert made.advance() == [(A, 1, 1)]
-    made.freeze()
+    made.wedge()
     made.missing(3)
     made.extend(piece((B, 1, 2), after=1))
     assert made.advance() == []  # two hold it now, and one of them promised when it did not
@@ -381,9 +381,9 @@ def test_what_came_with_the_cut_is_agreed_only_by_the_install() -> None:
 
 def test_a_promise_to_a_higher_ballot_shuts_what_the_last_cut_had_opened() -> None:
     made = serials()
-    made.freeze()
+    made.wedge()
     made.missing(4)
-    made.freeze()
+    made.wedge()
     assert not made.extend(piece((A, 1, 4)))
 
 
@@ -423,7 +423,7 @@ def test_a_cut_that_leaves_out_what_was_passed_on_is_not_ours() -> None:
 
 
 @st.composite
-def endings(draw: st.DrawFn) -> tuple[list[Serials], Decision]:
+def endings(draw: st.DrawFn) -> tuple[list[OrderAgreement], Decision]:
     """Three members that hold as much of one log as they like, and the union of what they say."""
     whole = OrderLog(5, dict.fromkeys(FIRST.members, 0))
     for who, count in draw(st.lists(st.tuples(st.sampled_from(FIRST.members), st.integers(1, 3)), max_size=8)):
@@ -438,14 +438,14 @@ def endings(draw: st.DrawFn) -> tuple[list[Serials], Decision]:
             if other is not made and draw(st.booleans()):
                 made.on_status(other.process, holds(other.log.end))
         made.advance()
-        made.freeze()
+        made.wedge()
     ends = {who: draw(st.integers(0, 12)) for who in FIRST.members}
     end = max(made.log.end for made in members)
     return members, decision(FIRST, A, B, C, cut={**ends, ORDER: end})
 
 
 @given(endings())
-def test_all_end_a_view_with_the_same_serials(drawn: tuple[list[Serials], Decision]) -> None:
+def test_all_end_a_view_with_the_same_serials(drawn: tuple[list[OrderAgreement], Decision]) -> None:
     members, ending = drawn
     lines = []
     for made in members:
@@ -472,7 +472,7 @@ def test_the_next_view_goes_on_where_the_last_one_ended() -> None:
     ending = decision(FIRST, A, B, cut=cut(a=2, b=1, order=2), at_registry=False)
     made.close(ending)
     made.install(ending, 3)
-    assert (made.log.end, made.agreed, made.held, made.frozen) == (3, 3, 3, False)
+    assert (made.log.end, made.agreed, made.held, made.wedged) == (3, 3, 3, False)
     assert made.sequence(B, 2)
     assert made.log.between(3, 9) == [(B, 2, 2)]
 

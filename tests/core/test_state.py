@@ -12,7 +12,7 @@ import pytest
 
 from gcom.core.machine import Stage
 from gcom.core.messages import frames
-from gcom.core.messages.effects import Ended, Installed, SetState, StateLost, TakeState
+from gcom.core.messages.effects import Ended, Installed, SetState, StateUnavailable, TakeState
 from gcom.values import limits
 from gcom.values.definition import Definition, Ordering
 from gcom.values.names import Process
@@ -151,9 +151,9 @@ def test_23_where_every_donor_fails_the_state_is_lost_for_the_joiner_and_it_says
     flood(net, A, B, rounds=5)
     net.broken = {A: "its get_state raised ValueError: no", B: "its get_state raised KeyError: 'x'"}
     net.start("c")
-    net.until(lambda: bool(net.told(C, StateLost)))
-    (lost,) = net.told(C, StateLost)
-    assert isinstance(lost, StateLost)
+    net.until(lambda: bool(net.told(C, StateUnavailable)))
+    (lost,) = net.told(C, StateUnavailable)
+    assert isinstance(lost, StateUnavailable)
     assert lost.reason == f"{A}: its get_state raised ValueError: no; {B}: its get_state raised KeyError: 'x'"
     net.send(A, "later")
     net.until(lambda: net.applications[C].history[-1:] == [(A, 16)])
@@ -170,9 +170,9 @@ def test_one_that_lost_the_state_gives_none_while_another_has_it() -> None:
     net.form("a", "b")
     net.broken = {A: "no", B: "no"}
     net.start("c")
-    net.until(lambda: bool(net.told(C, StateLost)))
+    net.until(lambda: bool(net.told(C, StateUnavailable)))
     net.start("d")
-    net.until(lambda: bool(net.told(D, StateLost)))
+    net.until(lambda: bool(net.told(D, StateUnavailable)))
     assert not net.of(C, TakeState)
 
 
@@ -214,8 +214,8 @@ def test_12_where_all_who_had_the_state_die_the_rest_begin_anew_together() -> No
     net.send("z#1", "held back, and lost")
     net.pass_ms(300)
     net.kill(A)
-    net.until(lambda: bool(net.told(B, StateLost) and net.told(C, StateLost)))
-    assert net.told(B, StateLost) == net.told(C, StateLost) == [StateLost(5, "no member has it")]
+    net.until(lambda: bool(net.told(B, StateUnavailable) and net.told(C, StateUnavailable)))
+    assert net.told(B, StateUnavailable) == net.told(C, StateUnavailable) == [StateUnavailable(5, "no member has it")]
     net.send("z#1", "first of the new history")
     net.until(lambda: net.applications[B].history == net.applications[C].history == [("z#1", 2)])
     net.start("d")
@@ -230,7 +230,7 @@ def test_one_that_wants_state_where_nobody_keeps_any_is_told_at_once() -> None:
     net.start("c")
     net.until(lambda: net.members(C) == {A, B, C})
     net.step()
-    assert net.applications[C].events[0] == StateLost(3, "no member has it")
+    assert net.applications[C].events[0] == StateUnavailable(3, "no member has it")
     assert isinstance(net.applications[C].events[1], Installed)
 
 
@@ -305,7 +305,7 @@ def test_a_joiner_that_waits_fills_the_windows_and_no_more(monkeypatch: pytest.M
     net.send(B, *["x"] * 100)
     net.pass_ms(1_000)
     assert net.machines[B].pending == 70
-    assert len(net.applications[C].handover.tail) < 40
+    assert len(net.applications[C].queue.tail) < 40
     net.slow.clear()
     net.until(lambda: net.same(A, B, C) and net.machines[B].pending == 0)
 
@@ -330,9 +330,9 @@ def test_a_state_over_the_limit_is_refused_in_words(monkeypatch: pytest.MonkeyPa
     net.form("a")
     flood(net, A, rounds=10)
     net.start("b")
-    net.until(lambda: bool(net.told(B, StateLost)))
-    (lost,) = net.told(B, StateLost)
-    assert isinstance(lost, StateLost)
+    net.until(lambda: bool(net.told(B, StateUnavailable)))
+    (lost,) = net.told(B, StateUnavailable)
+    assert isinstance(lost, StateUnavailable)
     assert "over the limit of 100" in lost.reason
 
 
@@ -405,7 +405,7 @@ class Chance:
         net.until(lambda: all(net.members(who) == set(self.alive) for who in self.alive))
         for who in self.alive:
             net.send(who, "marker")
-        net.until(lambda: all(net.applications[who].handover.is_open for who in self.alive))
+        net.until(lambda: all(net.applications[who].queue.is_open for who in self.alive))
         net.until(lambda: all(net.same(*keepers) for keepers in self._by_origin()))
 
     def _by_origin(self) -> list[list[Process]]:

@@ -6,7 +6,7 @@ import pytest
 
 from gcom.core.machine import Stage
 from gcom.core.messages import frames
-from gcom.core.messages.effects import Deliver, Effect, Ended, Installed, Quorum, Settled
+from gcom.core.messages.effects import Deliver, DoubtSettled, Effect, Ended, Installed, Quorum
 from gcom.core.messages.frames import Frame
 from gcom.core.messages.registry import Entry, Fork, Lookup, Note
 from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
@@ -111,7 +111,7 @@ def test_what_a_survivor_alone_held_and_had_in_doubt_is_settled() -> None:
     kill(net, A, B)
     until_succeeded(net, C)
     assert [quorum.in_doubt for quorum in net.of(C, Quorum)] in ([(1, 1)], [])  # detached first, or at once succeeded
-    assert net.of(C, Settled) == [Settled(1, 1, arrived=True)]
+    assert net.of(C, DoubtSettled) == [DoubtSettled(1, 1, arrived=True)]
 
 
 def test_what_has_no_agreed_place_in_the_order_is_given_up() -> None:
@@ -133,7 +133,7 @@ def test_what_all_held_and_had_no_place_in_the_order_is_settled_too() -> None:
     kill(net, A, B)
     until_succeeded(net, C)
     assert net.skipped(C) == 1
-    assert net.of(C, Settled) == [Settled(1, 1, arrived=False)]
+    assert net.of(C, DoubtSettled) == [DoubtSettled(1, 1, arrived=False)]
 
 
 @pytest.mark.parametrize("loses", ["answer", "registry", "self"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.core.delivery_queue import Handed, Handover
+from gcom.core.delivery_queue import DeliveryQueue, Handed
 from gcom.core.messages.effects import (
     AwaitState,
     Deliver,
@@ -13,7 +13,7 @@ from gcom.core.messages.effects import (
     Installed,
     SetState,
     Skip,
-    StateLost,
+    StateUnavailable,
     TakeState,
 )
 from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk, StateRefused
@@ -92,11 +92,11 @@ def test_one_that_has_promised_does_not_complete_before_the_install() -> None:
     """1. C holds all but a chunk, promises that it waits; A dies. 2. The chunk comes. 3. The value calls C lost."""
     going_on, lost = waiting(), waiting()
     for transfer in (going_on, lost):
-        transfer.freeze()
+        transfer.wedge()
         assert transfer.on_chunk(A, StateChunk(2, 1, 1, b"s"), 0) == []
         assert transfer.standing == awaited((A, 2))
     assert going_on.install(decision(3, {C: (A, 2)}), 0) == [SetState(2, b"s", A)]
-    assert lost.install(decision(3, {C: (C, 3)}, B, C), 0) == [StateLost(3, "no member has it")]
+    assert lost.install(decision(3, {C: (C, 3)}, B, C), 0) == [StateUnavailable(3, "no member has it")]
     assert lost.keeping is Keeping.LATER
 
 
@@ -203,7 +203,7 @@ def test_one_that_founds_a_group_anew_without_ever_having_got_the_state_says_tha
     assert transfer.lacking
     transfer.end()
     again = Transfer("c#2", gives=True, takes=True, lacking=transfer.lacking)
-    assert again.found() == [StateLost(1, "no member has it")]
+    assert again.found() == [StateUnavailable(1, "no member has it")]
     assert again.standing == LATER
     back = Transfer("a#2", gives=True, takes=True, lacking=creator().lacking)
     assert back.found() == []
@@ -224,61 +224,61 @@ def test_what_is_over_gives_and_awaits_nothing() -> None:
 
 class TestHandover:
     def test_it_is_closed_until_the_state_and_what_the_state_covers_is_dropped(self) -> None:
-        handover: Handover[Ended] = Handover()
+        queue: DeliveryQueue[Ended] = DeliveryQueue()
         old, lost, new = Deliver(run(A, 1, 3), 4), Skip(B, 1, 2, 4), Deliver(run(A, 4, 1, view=5), 5)
         barrier = Installed(view(A, B, number=5), (), {})
         for effect in (AwaitState(), Installed(view(A, B, number=4), (B,), {}), old, lost, barrier, new):
-            assert handover.put(effect) == []
-            assert not handover.arrivals
+            assert queue.put(effect) == []
+            assert not queue.arrivals
         state = SetState(5, b"")
-        assert handover.put(state) == [old, lost]
-        assert handover.is_open
-        assert list(handover.arrivals) == [state, barrier, new]
+        assert queue.put(state) == [old, lost]
+        assert queue.is_open
+        assert list(queue.arrivals) == [state, barrier, new]
 
     def test_a_loss_at_the_barrier_that_follows_drops_all_that_waits(self) -> None:
-        handover: Handover[Ended] = Handover()
+        queue: DeliveryQueue[Ended] = DeliveryQueue()
         old = Deliver(run(A, 1, 3), 4)
         for effect in (AwaitState(), Installed(view(A, number=4), (B,), {}), old):
-            handover.put(effect)
-        loss, barrier = StateLost(5, "no"), Installed(view(A, number=5), (), {})
-        assert handover.put(loss) == [old]
-        handover.put(barrier)
-        assert list(handover.arrivals) == [loss, barrier]
+            queue.put(effect)
+        loss, barrier = StateUnavailable(5, "no"), Installed(view(A, number=5), (), {})
+        assert queue.put(loss) == [old]
+        queue.put(barrier)
+        assert list(queue.arrivals) == [loss, barrier]
 
     def test_the_end_comes_without_the_rest_where_the_state_never_came(self) -> None:
-        handover: Handover[Ended] = Handover()
+        queue: DeliveryQueue[Ended] = DeliveryQueue()
         end = Ended(4, "expelled")
         for effect in (AwaitState(), Deliver(run(A, 1, 3), 4)):
-            handover.put(effect)
-        handover.end(end)
-        assert list(handover.arrivals) == [end]
+            queue.put(effect)
+        queue.end(end)
+        assert list(queue.arrivals) == [end]
 
     def test_a_unicast_is_no_part_of_the_state(self) -> None:
-        handover: Handover[Ended] = Handover()
+        queue: DeliveryQueue[Ended] = DeliveryQueue()
         unicast, barrier = DeliverUnicast(A, "only you"), Installed(view(A, B, number=5), (), {})
         for effect in (AwaitState(), Installed(view(A, B, number=4), (B,), {}), unicast, barrier):
-            handover.put(effect)
+            queue.put(effect)
         state = SetState(5, b"")
-        handover.put(state)
-        assert list(handover.arrivals) == [state, barrier, unicast]
+        queue.put(state)
+        assert list(queue.arrivals) == [state, barrier, unicast]
 
     def test_one_that_is_shut_hands_over_the_end_only(self) -> None:
-        handover: Handover[Ended] = Handover()
-        handover.put(Deliver(run(A, 1, 3), 4))
-        handover.shut()
-        handover.put(Deliver(run(A, 4, 3), 4))
-        assert not handover.arrivals
+        queue: DeliveryQueue[Ended] = DeliveryQueue()
+        queue.put(Deliver(run(A, 1, 3), 4))
+        queue.shut()
+        queue.put(Deliver(run(A, 4, 3), 4))
+        assert not queue.arrivals
         end = Ended(4, "request")
-        handover.end(end)
-        assert list(handover.arrivals) == [end]
+        queue.end(end)
+        assert list(queue.arrivals) == [end]
 
     def test_an_open_one_keeps_everything_in_order(self) -> None:
-        handover: Handover[Ended] = Handover()
+        queue: DeliveryQueue[Ended] = DeliveryQueue()
         effects: list[Handed] = [
             Deliver(run(A, 1, 3), 4),
             TakeState(5),
             Installed(view(A, number=5), (), {}),
         ]
         for effect in effects:
-            assert handover.put(effect) == []
-        assert list(handover.arrivals) == effects
+            assert queue.put(effect) == []
+        assert list(queue.arrivals) == effects

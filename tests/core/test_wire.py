@@ -75,10 +75,10 @@ CONTROL: tuple[Control, ...] = (
     frames.StateRefused(6, "no"),
     frames.GiveWay(B, "b:2"),
     frames.Probe(6, (C,)),
-    frames.Vouch(6, (C,)),
+    frames.IndirectAck(6, (C,)),
     frames.Reach((A, B), ("a:1", "b:2")),
-    frames.Hail(6, 1, "c:3"),
-    frames.Presence(6, 2, A, "a:1"),
+    frames.DiscoverRequest(6, 1, "c:3"),
+    frames.DiscoverReply(6, 2, A, "a:1"),
 )
 STATUS = Status(
     6, 1, 2, 3, 4, 5, 6, 7, True, False, True, "merge", (C,), 8, Receipt(9, 10, 11), 12, True, {0: 0b110, 1: 0b1}

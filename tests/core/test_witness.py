@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gcom.core.codec import registry as directory_codec
 from gcom.core.directory.table import Directory
-from gcom.core.directory.witness import Record, Witness
+from gcom.core.directory.witness import Witness, WitnessRecord
 from gcom.core.messages.effects import Ended
 from gcom.core.messages.frames import Ballot
 from gcom.core.messages.registry import Create, Refusal
@@ -38,10 +38,10 @@ class Disk:
     """What was saved, by instance; `full`: it takes nothing."""
 
     def __init__(self) -> None:
-        self.records: dict[str, Record] = {}
+        self.records: dict[str, WitnessRecord] = {}
         self.full = False
 
-    def save(self, record: Record) -> None:
+    def save(self, record: WitnessRecord) -> None:
         if self.full:
             raise Unavailable("disk full")
         self.records[record.instance] = record

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import gcom
-from gcom.core.directory.rows import Dissolved, Row
-from gcom.core.directory.witness import Record
+from gcom.core.directory.rows import DissolvedInstance, Row
+from gcom.core.directory.witness import WitnessRecord
 from gcom.core.messages.registry import Claim, Create, Entry, Lookup, Refusal, Register, Request, Unregister
 from gcom.errors import BadValue, Unavailable
 from gcom.shell.directory import DirectoryClient
@@ -20,7 +20,7 @@ from registry.server import RegistryServer
 from registry.storage import FILE, Disk
 from tests.core.making import A, B, C, address, decision, view
 
-RECORDS = [Record("i1", 3, (2, 1)), Record("i2", 7, (1, 0), decision(view(A, B, number=7), A))]
+RECORDS = [WitnessRecord("i1", 3, (2, 1)), WitnessRecord("i2", 7, (1, 0), decision(view(A, B, number=7), A))]
 NEWS = Definition.parse("news")
 ROW = Row(
     NEWS,
@@ -46,7 +46,7 @@ def again(disk: Disk, tmp_path: Path) -> Disk:
 
 
 def test_votes_are_there_again_the_latest_of_each_instance(disk: Disk, tmp_path: Path) -> None:
-    for record in [Record("i2", 1, (1, 1)), *RECORDS]:
+    for record in [WitnessRecord("i2", 1, (1, 1)), *RECORDS]:
         disk.save_vote(record)
     with closing(again(disk, tmp_path)) as found:
         assert list(found.votes()) == RECORDS
@@ -64,12 +64,12 @@ def test_rows_are_there_again_but_for_what_time_has_made_of_them(disk: Disk, tmp
 
 
 def test_which_groups_all_have_left_is_there_again_in_order(disk: Disk, tmp_path: Path) -> None:
-    for gone in (Dissolved("b", "k1", 1), Dissolved("a", "k2", 2), Dissolved("b", "k3", 3)):
+    for gone in (DissolvedInstance("b", "k1", 1), DissolvedInstance("a", "k2", 2), DissolvedInstance("b", "k3", 3)):
         disk.bury(gone)
     with closing(again(disk, tmp_path)) as found:
-        assert list(found.dissolved()) == [Dissolved("a", "k2", 2), Dissolved("b", "k3", 3)]
+        assert list(found.dissolved()) == [DissolvedInstance("a", "k2", 2), DissolvedInstance("b", "k3", 3)]
         found.forget("a")
-        assert list(found.dissolved()) == [Dissolved("b", "k3", 3)]
+        assert list(found.dissolved()) == [DissolvedInstance("b", "k3", 3)]
 
 
 def test_a_folder_says_that_nobody_had_a_name_when_its_last_registry_ended(disk: Disk, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_folder_that_cannot_be_is_refused(tmp_path: Path) -> None:
         lambda disk: disk.save_vote(RECORDS[0]),
         lambda disk: disk.save(ROW),
         lambda disk: disk.drop("news"),
-        lambda disk: disk.bury(Dissolved("news", "k1", 1)),
+        lambda disk: disk.bury(DissolvedInstance("news", "k1", 1)),
         lambda disk: disk.forget("news"),
     ],
     ids=["vote", "save", "drop", "bury", "forget"],

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gcom.core.messages.effects import Answered, DeliverUnicast, GroupCallOver, Installed, Serve, Undelivered
+from gcom.core.messages.effects import Answered, DeliverUnicast, GroupCallOver, Installed, Serve, UnicastLost
 from gcom.sim.checks.letters import Letters
 from gcom.sim.checks.record import Record, Violation
 from gcom.values.answers import Outcome
@@ -36,8 +36,8 @@ BROKEN: dict[str, tuple[Telling, str, object, int]] = {
     "a letter is left out": (two_posted, B, DeliverUnicast(A, "2"), 0),
     "a letter that nobody wrote": (two_posted, B, DeliverUnicast(A, "3"), 0),
     "another's letter": (two_posted, C, DeliverUnicast(A, "1"), 0),
-    "a member that is there is said to be gone": (two_posted, A, Undelivered(B, ("1", "2")), 0),
-    "not all that went astray is reported": (lambda mail: mail.post(A, C, "1"), A, Undelivered(C, ()), 0),
+    "a member that is there is said to be gone": (two_posted, A, UnicastLost(B, ("1", "2")), 0),
+    "not all that went astray is reported": (lambda mail: mail.post(A, C, "1"), A, UnicastLost(C, ()), 0),
     "a question that nobody put": (called, C, Serve(A, 8, "how many?"), 0),
     "another question": (called, C, Serve(A, 7, "how few?"), 0),
     "another answer than was given": (called, A, Answered(7, B, Outcome.VALUE, "three"), 0),
@@ -78,7 +78,7 @@ def test_what_is_reported_may_come_all_the_same_and_what_is_not_is_missed() -> N
     for text in "12":
         mail.post(A, B, text)
     assert [*mail.waiting({A})] == [f"{A} is not told that {B} has 0 of 2 letters"]
-    mail.see(A, Undelivered(B, ("1", "2")), 0)
+    mail.see(A, UnicastLost(B, ("1", "2")), 0)
     assert [*mail.waiting({A})] == []
     mail.see(B, DeliverUnicast(A, "1"), 0)
     with pytest.raises(Violation, match=r"^LETTER"):

@@ -59,7 +59,7 @@ def encode(frame: Reply) -> bytes:
     receipt = (s.receipt.held, s.receipt.read, s.receipt.served)
     counts = (s.view, s.held, s.consumed, s.stable, s.sent, s.safe, s.ordered, s.agreed, s.partial, s.state)
     unheard = b"".join(bytes([one]) + others.to_bytes(checked.MISSED_BYTES) for one, others in s.unheard.items())
-    status = (counts, (s.cut_off, s.reaches, s.frozen, s.seeking), s.leaving, s.suspects, receipt, unheard)
+    status = (counts, (s.cut_off, s.reaches, s.wedged, s.seeking), s.leaving, s.suspects, receipt, unheard)
     control = [_encode_control(item) for item in frame.control]
     runs = [run.encoded for run in frame.runs]
     pieces = [(it.sender, it.view, it.first, it.at_byte, it.total, it.data) for it in frame.pieces]
@@ -133,10 +133,10 @@ def _frame(fields: list[Any]) -> Frame:
 def _status(fields: list[Any]) -> Status:
     counts, flags, leaving, suspects, receipt, unheard = fields
     view, held, consumed, stable, sent, safe, ordered, agreed, partial, state = map(checked.number, counts)
-    cut_off, reaches, frozen, seeking = map(checked.flag, flags)
+    cut_off, reaches, wedged, seeking = map(checked.flag, flags)
     marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
     told = (checked.processes(suspects), partial, _receipt(receipt), state, seeking, checked.unheard(unheard))
-    return Status(*marks, cut_off, reaches, frozen, checked.leaving(leaving), *told)
+    return Status(*marks, cut_off, reaches, wedged, checked.leaving(leaving), *told)
 
 
 def decode_orders(fields: Any) -> Orders:
@@ -293,9 +293,9 @@ _DECODERS: dict[int, Callable[[list[Any]], Control]] = {
     13: _reach,
     20: lambda f: frames.GiveWay(checked.process(f[0]), names.address(f[1])),
     21: lambda f: frames.Probe(checked.number(f[0]), checked.processes(f[1])),
-    22: lambda f: frames.Vouch(checked.number(f[0]), checked.processes(f[1])),
-    23: lambda f: frames.Hail(checked.number(f[0]), checked.number(f[1]), names.address(f[2])),
-    24: lambda f: frames.Presence(
+    22: lambda f: frames.IndirectAck(checked.number(f[0]), checked.processes(f[1])),
+    23: lambda f: frames.DiscoverRequest(checked.number(f[0]), checked.number(f[1]), names.address(f[2])),
+    24: lambda f: frames.DiscoverReply(
         checked.number(f[0]), checked.number(f[1]), checked.process(f[2]), names.address(f[3])
     ),
 }
@@ -338,13 +338,13 @@ def _encode_control(item: Control) -> tuple[Any, ...]:
             return (12, view, text[:1000])
         case frames.GiveWay(process, address):
             return (20, process, address)
-        case frames.Hail(view, rank, address):
+        case frames.DiscoverRequest(view, rank, address):
             return (23, view, rank, address)
-        case frames.Presence(view, members, process, address):
+        case frames.DiscoverReply(view, members, process, address):
             return (24, view, members, process, address)
         case frames.Probe(view, silent):
             return (21, view, silent)
-        case frames.Vouch(view, heard):
+        case frames.IndirectAck(view, heard):
             return (22, view, heard)
 
 

@@ -24,7 +24,7 @@ class Meaning(Enum):
     SILENT = "silent"
 
 
-class Silence:
+class AdaptiveTimeout:
     """The signs of life of one peer. Times are of this process's own running time."""
 
     __slots__ = ("_asked_ms", "_deviation_4", "_longest_ms", "_mean_8", "_vouched_ms", "_window_ms", "heard_ms")

@@ -57,7 +57,7 @@ def _cover(foes: Misses, gone: int) -> int:
     return next(each for each in sets if all(each >> who & 1 or not rest[who] & ~each for who in rest))
 
 
-class Mesh:
+class Connectivity:
     """The conflicts that one member sees, and since when."""
 
     def __init__(self) -> None:

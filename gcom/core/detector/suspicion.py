@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from gcom.core.detector.adaptive_timeout import Meaning, Silence
+from gcom.core.detector.adaptive_timeout import AdaptiveTimeout, Meaning
 from gcom.core.detector.connectivity import as_bits
 from gcom.core.messages.frames import Misses
 from gcom.core.quorum import is_quorum
@@ -46,7 +46,7 @@ TRUSTS: dict[Trust, tuple[Trust, ...]] = {
 
 @dataclass(slots=True)
 class _Watch:
-    silence: Silence
+    silence: AdaptiveTimeout
     trust: Trust = Trust.HEARD
     spoke_ms: int = -1  # when it was last heard, as it was
     failures: int = 0  # refused connections in a row
@@ -86,7 +86,7 @@ class Detector:
     def install(self, view: View, now_ms: int) -> None:
         """Watch the members of `view`; what was known of those who stay is kept, suspicions too."""
         others = [member for member in view.members if member != self._process]
-        self._watched = {peer: self._watched.get(peer) or _Watch(Silence(now_ms)) for peer in others}
+        self._watched = {peer: self._watched.get(peer) or _Watch(AdaptiveTimeout(now_ms)) for peer in others}
         self._view = view
         self.sticky = False
         self._review()

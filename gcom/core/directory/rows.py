@@ -77,7 +77,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Dissolved:
+class DissolvedInstance:
     """All members of an instance have left it, the last one out of this view."""
 
     group: str
@@ -91,7 +91,7 @@ class Store:
     def rows(self) -> Iterable[Row]:
         return ()
 
-    def dissolved(self) -> Iterable[Dissolved]:
+    def dissolved(self) -> Iterable[DissolvedInstance]:
         return ()
 
     def save(self, row: Row) -> None:
@@ -100,7 +100,7 @@ class Store:
     def drop(self, group: str) -> None:
         """Forget a name's row."""
 
-    def bury(self, gone: Dissolved) -> None:
+    def bury(self, gone: DissolvedInstance) -> None:
         """Keep that all have left."""
 
     def forget(self, group: str) -> None:

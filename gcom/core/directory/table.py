@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from gcom.core.directory.refusals import NO_WITNESS, members, other_definition, stale, unknown
-from gcom.core.directory.rows import Dissolved, Row, Store
+from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import (
     Answer,
@@ -282,7 +282,7 @@ class Directory:
         if row and (row.instance != request.instance or row.number > request.view):
             return stale(row, f"not instance {request.instance} in view {request.view}: it is its members' to forget")
         self._drop(request.group)
-        gone = Dissolved(request.group, request.instance, request.view)
+        gone = DissolvedInstance(request.group, request.instance, request.view)
         self._dissolved.pop(request.group, None)
         self._dissolved[request.group] = gone
         self._store.bury(gone)

@@ -47,7 +47,7 @@ VOTES: dict[Vote, tuple[Vote, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class WitnessRecord:
     """What the witness has said about the latest view of an instance that it was asked about."""
 
     instance: str
@@ -63,7 +63,7 @@ class Record:
 class Witness:
     """`save` makes a record durable in place of the instance's earlier one, or raises; then nothing was answered."""
 
-    def __init__(self, records: Iterable[Record], save: Callable[[Record], None]) -> None:
+    def __init__(self, records: Iterable[WitnessRecord], save: Callable[[WitnessRecord], None]) -> None:
         self._records = {record.instance: record for record in records}
         self._save = save
 
@@ -90,13 +90,13 @@ class Witness:
             case _:
                 assert_never(request)
 
-    def _on_prepare(self, record: Record | None, request: WitnessPrepare) -> WitnessAnswer:
+    def _on_prepare(self, record: WitnessRecord | None, request: WitnessPrepare) -> WitnessAnswer:
         if record and record.view == request.view and request.ballot < record.promised:
             return WitnessNack(record.view, record.promised)
-        self._become(Vote.PROMISED, Record(request.instance, request.view, request.ballot))
+        self._become(Vote.PROMISED, WitnessRecord(request.instance, request.view, request.ballot))
         return WitnessPromised(request.view, request.ballot)
 
-    def _on_accept(self, record: Record | None, request: WitnessAccept) -> WitnessAnswer:
+    def _on_accept(self, record: WitnessRecord | None, request: WitnessAccept) -> WitnessAnswer:
         """As a member, it accepts only the very ballot that it promised."""
         if record is None or record.view != request.view or record.promised != request.ballot:
             promised = record.promised if record and record.view == request.view else request.ballot
@@ -104,7 +104,7 @@ class Witness:
         self._become(Vote.DECIDED, replace(record, decided=request.decision))
         return WitnessDecided(request.view, request.decision, request.ballot)
 
-    def _become(self, vote: Vote, record: Record) -> None:
+    def _become(self, vote: Vote, record: WitnessRecord) -> None:
         """Make a word durable before it is said; said again, it is there already."""
         known = self._records.get(record.instance)
         before = known.vote if known and known.view == record.view else Vote.NONE

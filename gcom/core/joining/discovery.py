@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gcom.core.messages.frames import Hail, Presence
+from gcom.core.messages.frames import DiscoverReply, DiscoverRequest
 from gcom.core.messages.registry import Entry
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -29,13 +29,13 @@ class _Seat:
     process: Process
     address: Address
     heard_ms: int = 0
-    said: tuple[Process, str, Hail | Presence] | None = None  # who, of which instance, what
+    said: tuple[Process, str, DiscoverRequest | DiscoverReply] | None = None  # who, of which instance, what
 
 
-class Seeking:
+class Discovery:
     """One process's search. `hail` is what it says of itself."""
 
-    def __init__(self, process: Process, definition: Definition, hail: Hail) -> None:
+    def __init__(self, process: Process, definition: Definition, hail: DiscoverRequest) -> None:
         self.hail = hail
         self._process = process
         self._definition = definition
@@ -70,7 +70,7 @@ class Seeking:
         if seat:
             seat.heard_ms, seat.said = now_ms, None
 
-    def found(self, source: Process, instance: str, item: Hail | Presence, now_ms: int) -> None:
+    def found(self, source: Process, instance: str, item: DiscoverRequest | DiscoverReply, now_ms: int) -> None:
         """Somebody says what it is in, or that it looks, too."""
         seat = self._seats.get(name_of(source))
         if seat:
@@ -89,7 +89,7 @@ class Seeking:
         found = [
             (precedence_by_size(item.members, item.view, instance), item, instance)
             for _, instance, item in self._said(now_ms)
-            if isinstance(item, Presence)
+            if isinstance(item, DiscoverReply)
         ]
         if not found:
             return None
@@ -103,7 +103,9 @@ class Seeking:
         heard = [seat for seat in self._seats.values() if self._is_fresh(seat, now_ms)]
         others = [seat.said for seat in heard if seat.said is not None]
         mine = (-self.hail.view, self.hail.rank, self._process)
-        first = all(isinstance(item, Hail) and mine < (-item.view, item.rank, source) for source, _, item in others)
+        first = all(
+            isinstance(item, DiscoverRequest) and mine < (-item.view, item.rank, source) for source, _, item in others
+        )
         return len(others) == len(heard) and first
 
     def begun(self) -> Entry:
@@ -113,7 +115,7 @@ class Seeking:
         instance = f"{len(letters):x}{letters}{incarnation}"
         return Entry(self._definition, instance, 0, (), (), alive=False)
 
-    def _said(self, now_ms: int) -> list[tuple[Process, str, Hail | Presence]]:
+    def _said(self, now_ms: int) -> list[tuple[Process, str, DiscoverRequest | DiscoverReply]]:
         return [seat.said for seat in self._seats.values() if seat.said and self._is_fresh(seat, now_ms)]
 
     def _is_fresh(self, seat: _Seat, now_ms: int) -> bool:

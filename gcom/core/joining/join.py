@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gcom.core.joining.entry import Entering
-from gcom.core.joining.steps import Approach, Ask, Failed, First, Former, Look, Vow
+from gcom.core.joining.attempt import JoinAttempt
+from gcom.core.joining.steps import Approach, Ask, Failed, First, PreviousSession, ProbePeers, Vow
 from gcom.core.joining.steps import Out as EntryOut
 from gcom.core.links import Links
 from gcom.core.membership.triggers import is_started
@@ -23,7 +23,7 @@ from gcom.values.view import View
 _LAST = (limits.ATTEMPT_MAX, limits.MEMBERS_MAX - 1)
 
 
-class Arrival:
+class Joining:
     """One process on its way in. `entered` made its view, if it is the first of its instance; `failed`: it gives up."""
 
     def __init__(
@@ -32,7 +32,7 @@ class Arrival:
         process: Process,
         address: Address,
         create: Definition | None,
-        former: Former | None,
+        former: PreviousSession | None,
         transfer: Transfer,
         links: Links,
     ) -> None:
@@ -43,7 +43,7 @@ class Arrival:
         self._process = process
         self._address = address
         self._found: Entry | None = None
-        self._entering = Entering(group, process, address, create, former)
+        self._entering = JoinAttempt(group, process, address, create, former)
         self._reached: dict[Process, int] = {}  # when each of those whom it was asked to reach answered last
         self._asked: dict[Process, Address] = {}
         self._told: set[Process] = set()  # whom it said that it reached, when it last called all of them at once
@@ -64,7 +64,7 @@ class Arrival:
         return self._found
 
     @property
-    def hail(self) -> frames.Hail | None:
+    def hail(self) -> frames.DiscoverRequest | None:
         """What it says to others who look for an instance; None: it does not look."""
         return self._entering.hail
 
@@ -116,7 +116,9 @@ class Arrival:
         self._found, self.instance, self.succeeds = entry, entry.instance, succeeds
         self.entered = install
 
-    def on_hail(self, source: Process, instance: str, item: frames.Hail | frames.Presence, now_ms: int) -> None:
+    def on_hail(
+        self, source: Process, instance: str, item: frames.DiscoverRequest | frames.DiscoverReply, now_ms: int
+    ) -> None:
         """Somebody calls that looks for an instance too, or leads one."""
         self._follow(self._entering.on_found(source, instance, item, now_ms), now_ms)
 
@@ -164,7 +166,7 @@ class Arrival:
                     self.on_prepare(instance, prepare)  # it vows, too
                     self.instance = instance
                     self._call(process, address, prepare, now_ms)
-                case Look(process, address, hail):
+                case ProbePeers(process, address, hail):
                     self._call(process, address, hail, now_ms)
                 case First(entry, started):
                     self._begin(entry, started)
@@ -208,7 +210,7 @@ class Arrival:
                 self._entering.on_vowed(peer)
             elif isinstance(item, frames.Reach):
                 self._on_reach(peer, item, now_ms)
-            elif isinstance(item, frames.Hail | frames.Presence):
+            elif isinstance(item, frames.DiscoverRequest | frames.DiscoverReply):
                 self.on_hail(reply.source, reply.instance, item, now_ms)
         if peer in self._links:  # the leader may die with the Join: every heartbeat repeats it
             self._links.say_later(peer, self._entering.hail_for(peer) or self._join(now_ms))

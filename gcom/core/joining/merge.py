@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from gcom.core.links import Links
-from gcom.core.messages.frames import Decision, GiveWay, Presence, Refused, Reply
+from gcom.core.messages.frames import Decision, DiscoverReply, GiveWay, Refused, Reply
 from gcom.core.messages.registry import Entry
 from gcom.values import limits
 from gcom.values.definition import Netsplit
@@ -21,7 +21,7 @@ from gcom.values.names import Address, Process, name_of
 from gcom.values.view import View
 
 
-class Merging:
+class Merge:
     """One member's part. `rival` is the other instance's leader, once this process knows of one."""
 
     def __init__(
@@ -67,9 +67,9 @@ class Merging:
 
     # hails
 
-    def presence(self, view: View) -> Presence:
+    def presence(self, view: View) -> DiscoverReply:
         """What this process says of its instance to others of the group."""
-        return Presence(view.number, len(view.members), view.leader, view.address(view.leader))
+        return DiscoverReply(view.number, len(view.members), view.leader, view.address(view.leader))
 
     def hail(self, view: View, leavers: Container[Process], now_ms: int) -> None:
         """As the leader, call those who are away, now and then; not the leavers that may still wait for their cut."""
@@ -80,7 +80,7 @@ class Merging:
             self._links.open(process, address, now_ms)
             self._links.say(process, self.presence(view))
 
-    def on_presence(self, instance: str, other: Presence, view: View, now_ms: int) -> bool:
+    def on_presence(self, instance: str, other: DiscoverReply, view: View, now_ms: int) -> bool:
         """Another instance's member says where it is; whether to leave now."""
         if not self._partitionable or instance == self._instance or view.leader != self._process:
             return False
@@ -107,11 +107,11 @@ class Merging:
         """Whether who says this is in another instance: it may also have left, or wait to get in."""
         if isinstance(reply, Refused):
             return reply.code in ("elsewhere", "expelled")
-        return isinstance(reply.hail, Presence) and reply.instance != self._instance
+        return isinstance(reply.hail, DiscoverReply) and reply.instance != self._instance
 
     def _on_answer(self, peer: Process, instance: str, hail: object, view: View, now_ms: int) -> bool:
         self._links.close(peer)
-        return isinstance(hail, Presence) and self.on_presence(instance, hail, view, now_ms)
+        return isinstance(hail, DiscoverReply) and self.on_presence(instance, hail, view, now_ms)
 
     def on_failed(self, peer: Process, refused: bool) -> None:
         """A call to a process that is no member failed."""

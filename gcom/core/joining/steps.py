@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gcom.core.messages.frames import Hail
+from gcom.core.messages.frames import DiscoverRequest
 from gcom.core.messages.registry import Entry, Request
 from gcom.errors import GComError
 from gcom.values.names import Address, Process
 
 
 @dataclass(frozen=True, slots=True)
-class Former:
+class PreviousSession:
     """What a process that enters again knows of its last stay: who it was, and the group as it was then.
 
     `started` is of the last view; `away` were in the group, and may be in another instance.
@@ -44,12 +44,12 @@ class Approach:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ProbePeers:
     """Call this process, and everybody else who was known, for an instance to enter."""
 
     process: Process
     address: Address
-    hail: Hail
+    hail: DiscoverRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,4 +76,4 @@ class Failed:
     final: bool = False  # another incarnation would not get in either
 
 
-Out = Ask | Approach | Look | Vow | First | Failed
+Out = Ask | Approach | ProbePeers | Vow | First | Failed

@@ -34,7 +34,7 @@ def _cut_off(left: Mapping[Process, str]) -> set[str]:
     return {names.name_of(who) for who, why in left.items() if why in _MAY_LIVE}
 
 
-class Flaps:
+class FlapDamping:
     """The names that went lately though others heard them: how often, and when last."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Admission:
         self._noting: tuple[Process, ...] = ()  # the registry is asked to note these
         self._note_at_ms = 0  # when it may be asked
         self._cut_off: dict[str, None] = {}  # names, in order; the oldest are forgotten at the bound
-        self._flaps = Flaps()
+        self._flaps = FlapDamping()
 
     def install(self, view: View, left: Mapping[Process, str], now_ms: int) -> None:
         """A view begins: forget who is in now, and keep who left because some could not reach them, or they some."""

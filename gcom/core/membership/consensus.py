@@ -32,7 +32,7 @@ from gcom.values.view import View
 HOLDERS_TOLD = 3  # of each stream, in a CUT; when they fail, any live member is asked
 
 
-class State(Enum):
+class ConsensusState(Enum):
     """Where a member stands in the change out of its view."""
 
     NORMAL = "normal"  # data flows
@@ -42,11 +42,16 @@ class State(Enum):
 
 
 # Every state and what may follow it. A higher ballot takes any state back to PROMISED, an INSTALL to NORMAL.
-TRANSITIONS: dict[State, tuple[State, ...]] = {
-    State.NORMAL: (State.NORMAL, State.PROMISED),
-    State.PROMISED: (State.NORMAL, State.PROMISED, State.CUTTING),
-    State.CUTTING: (State.NORMAL, State.PROMISED, State.CUTTING, State.ACCEPTED),
-    State.ACCEPTED: (State.NORMAL, State.PROMISED),
+TRANSITIONS: dict[ConsensusState, tuple[ConsensusState, ...]] = {
+    ConsensusState.NORMAL: (ConsensusState.NORMAL, ConsensusState.PROMISED),
+    ConsensusState.PROMISED: (ConsensusState.NORMAL, ConsensusState.PROMISED, ConsensusState.CUTTING),
+    ConsensusState.CUTTING: (
+        ConsensusState.NORMAL,
+        ConsensusState.PROMISED,
+        ConsensusState.CUTTING,
+        ConsensusState.ACCEPTED,
+    ),
+    ConsensusState.ACCEPTED: (ConsensusState.NORMAL, ConsensusState.PROMISED),
 }
 
 
@@ -59,12 +64,12 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
-class Freeze:
+class Wedge:
     """A promise was made: store nothing new of the view."""
 
 
 @dataclass(frozen=True, slots=True)
-class Obtain:
+class StartFlush:
     """A value is recorded: get its cut's payloads, then call `complete`."""
 
     decision: Decision
@@ -80,7 +85,7 @@ class AskWitness:
     succession: bool = False
 
 
-Out = Say | Freeze | Obtain | AskWitness
+Out = Say | Wedge | StartFlush | AskWitness
 
 
 @dataclass(slots=True)
@@ -96,13 +101,13 @@ class _Proposal:
     noted: dict[Process, Address] = field(default_factory=dict)  # may be in a later view, and have not promised yet
 
 
-class ViewChange:
+class Consensus:
     """One member's part, and the proposer's when it is one. `promised` only grows within a view."""
 
     def __init__(self, process: Process, tie_breaker: TieBreaker = TieBreaker.LEADER) -> None:
         self.process = process
         self._tie_breaker = tie_breaker
-        self.state = State.NORMAL
+        self.state = ConsensusState.NORMAL
         self.promised: Ballot = NO_BALLOT
         self._view: View | None = None
         self._accepted: tuple[Ballot, Decision | None] = (NO_BALLOT, None)
@@ -138,9 +143,9 @@ class ViewChange:
         self.promised, self._accepted = NO_BALLOT, (NO_BALLOT, None)
         self._recorded, self._proposal, self._attempt_seen = None, None, 0
         self.survivors, self.fence = None, NO_BALLOT
-        self._become(State.NORMAL)
+        self._become(ConsensusState.NORMAL)
 
-    def _become(self, state: State) -> None:
+    def _become(self, state: ConsensusState) -> None:
         assert state in TRANSITIONS[self.state], f"{self.state} to {state}"
         self.state = state
 
@@ -159,7 +164,7 @@ class ViewChange:
         ballot, succession = (self._attempt_seen, self.view.rank(self.process)), self.survivors is not None
         mine = self._promise(ballot, held, standing, agreed, succession)
         self._proposal = _Proposal(ballot, {self.process: mine}, succession, asked_ms=now_ms)
-        return [Freeze(), *[Say(peer, frames.Prepare(self.view.number, ballot, succession)) for peer in ask]]
+        return [Wedge(), *[Say(peer, frames.Prepare(self.view.number, ballot, succession)) for peer in ask]]
 
     def on_promise(self, source: Process, promise: frames.Promise) -> None:
         proposal = self._proposal
@@ -204,7 +209,7 @@ class ViewChange:
         cut = self._cut(proposal, proposal.decision)
         self._record(cut)
         others = [peer for peer in proposal.promises if peer != self.process]
-        return [*[Say(peer, cut) for peer in others], Obtain(cut.decision, cut.holders)]
+        return [*[Say(peer, cut) for peer in others], StartFlush(cut.decision, cut.holders)]
 
     def _cut(self, proposal: _Proposal, decision: Decision) -> frames.Cut:
         holders = {sender: self._holders(proposal, sender, last) for sender, last in decision.cut.items()}
@@ -358,10 +363,10 @@ class ViewChange:
             return [Say(source, frames.Nack(self.view.number, self.promised))]
         if not permitted:
             return []
-        if ballot == self.promised and self.state is not State.PROMISED:
+        if ballot == self.promised and self.state is not ConsensusState.PROMISED:
             return []  # already past the promise in this very ballot
         self._give_way(ballot)
-        return [Freeze(), Say(source, self._promise(ballot, held, standing, agreed, succession))]
+        return [Wedge(), Say(source, self._promise(ballot, held, standing, agreed, succession))]
 
     def on_cut(self, source: Process, cut: frames.Cut) -> list[Out]:
         """Record the value of the very ballot that was promised.
@@ -371,17 +376,17 @@ class ViewChange:
         """
         if cut.ballot < self.promised and cut.ballot[1] == self.view.rank(source):
             return [Say(source, frames.Nack(self.view.number, self.promised))]
-        if self.state is State.NORMAL or cut.ballot != self.promised or source != self.proposer:
+        if self.state is ConsensusState.NORMAL or cut.ballot != self.promised or source != self.proposer:
             return []
-        if self.state is State.ACCEPTED:
+        if self.state is ConsensusState.ACCEPTED:
             return [Say(source, frames.CutOk(self.view.number, cut.ballot))]
         self._record(cut)
-        return [Obtain(cut.decision, cut.holders)]
+        return [StartFlush(cut.decision, cut.holders)]
 
     def complete(self) -> list[Out]:
         """Every payload of the recorded cut is here: accept."""
         assert self._recorded is not None, "only a recorded value is accepted"
-        self._become(State.ACCEPTED)
+        self._become(ConsensusState.ACCEPTED)
         self._accepted = (self.promised, self._recorded)
         if self._proposal and self._proposal.ballot == self.promised:
             self._proposal.accepted_by.add(self.process)
@@ -396,7 +401,7 @@ class ViewChange:
         if succession:
             self.fence = ballot
         self._recorded = None
-        self._become(State.PROMISED)
+        self._become(ConsensusState.PROMISED)
         return frames.Promise(self.view.number, ballot, held, *self._accepted, standing, agreed)
 
     def _give_way(self, ballot: Ballot) -> None:
@@ -407,4 +412,4 @@ class ViewChange:
     def _record(self, cut: frames.Cut) -> None:
         assert cut.ballot == self.promised, "only what was promised is recorded"
         self._recorded = cut.decision
-        self._become(State.CUTTING)
+        self._become(ConsensusState.CUTTING)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from gcom.core.links import Relay
 from gcom.core.membership.consensus import Say
 from gcom.core.messages.frames import ORDER, Decision, Fetch
-from gcom.core.multicast.reliable import Multicast, Range
+from gcom.core.multicast.reliable import MulticastProtocol, Range
 from gcom.core.multicast.window import Load
 from gcom.values import limits
 from gcom.values.names import Process
 
 
-class Obtaining:
+class Flush:
     """The decision whose cut is wanted, if any; `decided`: it is installed once the cut is here."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Obtaining:
         return candidates[tries % len(candidates)]
 
 
-def relay(asked: dict[Process, Relay], multicast: Multicast, bytes_max: int) -> Load:
+def relay(asked: dict[Process, Relay], multicast: MulticastProtocol, bytes_max: int) -> Load:
     """What goes next to a peer that fetches; what is served in full, or cannot be, is struck off `asked`."""
     for sender in [sender for sender in asked if sender != ORDER]:
         wanted = asked[sender]

@@ -6,12 +6,12 @@ can send the content of the latter again, and makes no doubles.
 
 from __future__ import annotations
 
-from gcom.core.messages.effects import Settled, Skip
+from gcom.core.messages.effects import DoubtSettled, Skip
 
 Span = tuple[int, int]  # first and last number
 
 
-class Doubt:
+class InDoubt:
     """What of this process's own stream is in doubt; methods return what is settled."""
 
     def __init__(self) -> None:
@@ -22,23 +22,23 @@ class Doubt:
         if unconfirmed:
             self._span = (min(unconfirmed[0], self._span[0]) if self._span else unconfirmed[0], unconfirmed[1])
 
-    def confirm(self, unconfirmed: Span | None) -> list[Settled]:
+    def confirm(self, unconfirmed: Span | None) -> list[DoubtSettled]:
         """All is settled once what is not known to be held by all begins behind it."""
         if self._span is None or (unconfirmed and unconfirmed[0] <= self._span[1]):
             return []
         return self.settle(self._span, [])
 
-    def settle(self, span: Span | None, never: list[Skip]) -> list[Settled]:
+    def settle(self, span: Span | None, never: list[Skip]) -> list[DoubtSettled]:
         """The view ended: of these messages those in `never` will not be delivered, and all others have arrived."""
         self._span = None
         spans = [*([span] if span else []), *[(skip.first, skip.first + skip.count - 1) for skip in never]]
         if not spans:
             return []
-        settled: list[Settled] = []
+        settled: list[DoubtSettled] = []
         following, last = min(first for first, _ in spans), max(last for _, last in spans)
         for skip in sorted(never, key=lambda skip: skip.first):
             if following < skip.first:
-                settled.append(Settled(following, skip.first - 1, arrived=True))
+                settled.append(DoubtSettled(following, skip.first - 1, arrived=True))
             following = max(following, skip.first + skip.count)
-            settled.append(Settled(skip.first, following - 1, arrived=False))
-        return settled + ([Settled(following, last, arrived=True)] if following <= last else [])
+            settled.append(DoubtSettled(skip.first, following - 1, arrived=False))
+        return settled + ([DoubtSettled(following, last, arrived=True)] if following <= last else [])

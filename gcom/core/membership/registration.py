@@ -27,7 +27,7 @@ class Verdict(Enum):
     EXPELLED = "expelled"  # a later view, or a successor, goes on without it
 
 
-class Registering:
+class Registration:
     """One member's dealings with the table of groups."""
 
     def __init__(self, process: Process, definition: Definition, instance: str) -> None:

@@ -11,7 +11,7 @@ from gcom.values import limits
 from gcom.values.names import Process
 
 
-class Farewells:
+class Tombstones:
     """For each leaver the decision that it waits for, until LINGER_MS after it was installed here."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from gcom.core.detector.connectivity import Mesh, as_bits
+from gcom.core.detector.connectivity import Connectivity, as_bits
 from gcom.core.detector.suspicion import CUT_OFF, Detector
 from gcom.core.membership.admission import Admission
 from gcom.core.messages.frames import ORDER, Decision, Misses, Promise, Succession
@@ -22,7 +22,7 @@ def is_started(definition: Definition, members: tuple[Process, ...], before: boo
     return before or set(definition.static) <= {names.name_of(member) for member in members}
 
 
-class Grounds:
+class Triggers:
     """What speaks for a change of the view, as far as this process knows: suspects, leavers, joiners, frozen members,
     who waits for state that its donor cannot give, and states that were brought.
 
@@ -32,7 +32,7 @@ class Grounds:
     def __init__(self, process: Process, definition: Definition, instance: str, view: View) -> None:
         self.instance = instance
         self.detector = Detector(process, definition.tie_breaker)
-        self._mesh = Mesh()
+        self._connectivity = Connectivity()
         self.unheard: Misses = {}  # who does not hear whom, as this process can say
         self.dropped: tuple[Process, ...] = ()  # without whom no two are left that do not reach each other
         self._beyond: set[Process] = set()  # of them, whom this process does not reach, though it may hear them
@@ -40,7 +40,7 @@ class Grounds:
         self.admission = Admission(definition, process)
         self.leavers: dict[Process, str] = {}  # and what for, in the order in which they were heard
         self.seekers: dict[Process, None] = {}
-        self.frozen = False
+        self.wedged = False
         self.brought = False  # a state waits for the next view's barrier, to be merged
         self.given_up: set[Process] = set()  # whom an operator gave up, though nothing proves that they are dead
         self.at_registry = True  # the view's sequencer
@@ -55,11 +55,11 @@ class Grounds:
         view = self._view = decision.view
         self.at_registry = decision.at_registry
         self.unserved, self._reaching = {}, {}
-        self.frozen = False
+        self.wedged = False
         self.seekers = {}
         self.given_up = set()
         self.dropped = self._dropped_patiently = ()
-        self._mesh, self._beyond, self.unheard = Mesh(), set(), {}
+        self._connectivity, self._beyond, self.unheard = Connectivity(), set(), {}
         self.leavers = {member: why for member, why in self.leavers.items() if member in view.members}
         self.detector.install(view, now_ms)
         self.admission.install(view, decision.left, now_ms)
@@ -74,11 +74,11 @@ class Grounds:
             return self._is_quorum(sound.difference(self._named(dropped)))
 
         self.unheard = self.detector.unheard(now_ms)
-        self._mesh.look(self.detector.contradicted(now_ms), now_ms)
+        self._connectivity.look(self.detector.contradicted(now_ms), now_ms)
         self.dropped, self._dropped_patiently = (
-            self._named(self._mesh.dropped(suffice, now_ms, patient, gone)) for patient in (False, True)
+            self._named(self._connectivity.dropped(suffice, now_ms, patient, gone)) for patient in (False, True)
         )
-        beyond = self._mesh.beyond(self._view.rank(self._process), now_ms)
+        beyond = self._connectivity.beyond(self._view.rank(self._process), now_ms)
         self._beyond = {*self._named(beyond)}.intersection(self.dropped)
 
     def _named(self, ranks: Iterable[int]) -> tuple[Process, ...]:
@@ -104,7 +104,7 @@ class Grounds:
         Half of a view is one with the registry's vote, and where links fail one by one it needs time to know whom it
         goes on without. In a split nobody contradicts anybody, and a half that has no vote by then gets none.
         """
-        patient = self._mesh.any and not self.partitionable
+        patient = self._connectivity.any and not self.partitionable
         return not self.detector.heard_quorum(now_ms, patient)
 
     @property
@@ -150,7 +150,7 @@ class Grounds:
     @property
     def urgent(self) -> bool:
         """Whether a change is wanted for more than joins."""
-        asked = self.frozen or self.leavers or self.unserved or self._may_return or self.survivors
+        asked = self.wedged or self.leavers or self.unserved or self._may_return or self.survivors
         return bool(asked or self.seekers or self.brought or self._failed or self.detector.accused or self._drops)
 
     @property

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import assert_never
 
 from gcom.core.links import Links
-from gcom.core.membership.consensus import AskWitness, Freeze, Obtain, Out, Say, State, ViewChange
-from gcom.core.membership.flush import Obtaining
-from gcom.core.membership.in_doubt import Doubt
-from gcom.core.membership.tombstones import Farewells
-from gcom.core.membership.triggers import Grounds
+from gcom.core.membership.consensus import AskWitness, Consensus, ConsensusState, Out, Say, StartFlush, Wedge
+from gcom.core.membership.flush import Flush
+from gcom.core.membership.in_doubt import InDoubt
+from gcom.core.membership.tombstones import Tombstones
+from gcom.core.membership.triggers import Triggers
 from gcom.core.messages import frames
 from gcom.core.messages.effects import AskRegistry, Effect, Ended, Installed, MergeState, Quorum, Skip, Suspected
 from gcom.core.messages.frames import LEAVES_FOR, Ballot, Decision, Install, OfChange
@@ -33,7 +33,7 @@ from gcom.values.names import Process
 from gcom.values.view import View
 
 
-class Passage:
+class ViewChanger:
     """One member's way through its views. `ended` is set when its stay is over; nothing is to be called after that."""
 
     def __init__(
@@ -51,32 +51,32 @@ class Passage:
         self.ended: Ended | None = None
         self.leaves_for = ""  # why this process leaves, if it does
         self.effects: list[Effect] = []
-        self.grounds = Grounds(process, found.definition, found.instance, entry.decision.view)
-        self.farewells = Farewells()
+        self.triggers = Triggers(process, found.definition, found.instance, entry.decision.view)
+        self.tombstones = Tombstones()
         self.passed: list[tuple[View, Decision]] = []  # views that were left, and how, since the member asked last
         self._entry = entry  # that made the view
         self._group, self._instance = found.definition.group, found.instance
         self.succeeded: Install | None = None  # how this instance ended, if another one succeeds it
         self._detached = False
-        self._doubt = Doubt()
+        self._doubt = InDoubt()
         self._decided_by = entry.ballot  # the ballot of what is decided and not yet installed
         self._links = links
         self._streams = streams
         self._transfer = transfer
-        self._change = ViewChange(process, found.definition.tie_breaker)
-        self._obtaining = Obtaining()
+        self._change = Consensus(process, found.definition.tie_breaker)
+        self._flush = Flush()
         self._promised_ms = 0
         self._begin_view(entry, now_ms)
 
     @property
     def busy(self) -> bool:
         """Whether a change is under way or wanted."""
-        return self._change.state is not State.NORMAL or self.grounds.any
+        return self._change.state is not ConsensusState.NORMAL or self.triggers.any
 
     @property
     def live_others(self) -> list[Process]:
         """By rank; a set would not do, since hash order would decide who is called first."""
-        return [member for member in self.others if member in self.grounds.live]
+        return [member for member in self.others if member in self.triggers.live]
 
     def tell(self, peer: Process) -> None:
         """A peer has not installed this view."""
@@ -84,53 +84,53 @@ class Passage:
 
     def heard(self, sender: Process, now_ms: int) -> None:
         """A run of a sender came, or a piece of one."""
-        self._obtaining.heard(sender, now_ms)
+        self._flush.heard(sender, now_ms)
 
     def suspect(self, peer: Process, reason: str) -> None:
         """There is evidence against a peer."""
-        if self.grounds.detector.suspect(peer, reason):
+        if self.triggers.detector.suspect(peer, reason):
             self._say_suspected([peer])
 
     def on_failed(self, peer: Process, refused: bool, now_ms: int) -> None:
         """A call to a peer failed."""
-        if self.grounds.detector.failed(peer, refused, now_ms):
+        if self.triggers.detector.failed(peer, refused, now_ms):
             self._say_suspected([peer])
 
     def gone(self, peer: Process) -> None:
         """Whoever answers where a peer was does not know it."""
-        if self.grounds.detector.gone(peer, "gone"):
+        if self.triggers.detector.gone(peer, "gone"):
             self._say_suspected([peer])
 
     def proven(self, peer: Process, proof: str) -> None:
         """There is proof that a process will never vote again: a member, or one that may be in a later view."""
         self._change.strike_off(peer)
-        if self.grounds.detector.proven(peer, proof):
+        if self.triggers.detector.proven(peer, proof):
             self._say_suspected([peer])
 
     def _say_suspected(self, peers: list[Process]) -> None:
         """The detector began to suspect these: tell the application and the others."""
-        suspects = self.grounds.detector.suspects
+        suspects = self.triggers.detector.suspects
         self.effects += [Suspected(peer, self.view.number, suspects[peer]) for peer in peers]
         if peers:
             self._links.owe_status(self.live_others)
 
     def on_probe(self, source: Process, probe: frames.Probe, now_ms: int) -> None:
         """A member asks whether others are heard here."""
-        heard = self.grounds.detector.vouches_for(probe.silent, now_ms)
+        heard = self.triggers.detector.vouches_for(probe.silent, now_ms)
         if heard and probe.view == self.view.number:
-            self._links.say(source, frames.Vouch(self.view.number, heard))
+            self._links.say(source, frames.IndirectAck(self.view.number, heard))
 
     def installed_by(self, peer: Process) -> None:
         """A peer is in this view."""
         self._behind.discard(peer)
-        self.grounds.detector.caught_up(peer)
+        self.triggers.detector.caught_up(peer)
         if not self._behind:  # be it suspected: it may be the one without whom there is no quorum
             self._streams.release_previous()
 
     def seek(self, member: Process) -> None:
         """A member, this one perhaps, waits for state that its donor cannot give."""
-        if member not in self.grounds.seekers:
-            self.grounds.seekers[member] = None
+        if member not in self.triggers.seekers:
+            self.triggers.seekers[member] = None
             if member == self.process:
                 self._links.owe_status(self.live_others)
 
@@ -143,7 +143,7 @@ class Passage:
         match item:
             case frames.Prepare(_, ballot, succession):
                 stands = (self._streams.holdings(), self._transfer.standing, self._streams.agreed, succession)
-                permitted = self.grounds.permits(source)
+                permitted = self.triggers.permits(source)
                 self._carry_out(self._change.on_prepare(source, ballot, permitted, *stands), now_ms)
             case frames.Promise():
                 self._change.on_promise(source, item)
@@ -163,7 +163,7 @@ class Passage:
         installed it, and they go on otherwise. Who says so and lives is in that view, so there will be no succession.
         """
         late = ballot < self._change.fence and decision.succession is None
-        if late and (source in self.grounds.detector.dead or source in self._change.gone):
+        if late and (source in self.triggers.detector.dead or source in self._change.gone):
             return
         if decision.view.number != self.view.number + 1:
             if self.process in decision.joined and decision.view.number > self.view.number:
@@ -174,8 +174,8 @@ class Passage:
             self.expel(decision.cut.get(self.process))
             return
         self._decided_by = ballot
-        self._carry_out([Freeze()], now_ms)
-        self._obtaining.want(decision, dict.fromkeys(decision.cut, self.others), decided=True)
+        self._carry_out([Wedge()], now_ms)
+        self._flush.want(decision, dict.fromkeys(decision.cut, self.others), decided=True)
         self._obtain(now_ms)
 
     def on_witness(self, answer: Answer | None, now_ms: int) -> None:
@@ -225,27 +225,27 @@ class Passage:
 
     def advance(self, now_ms: int) -> None:
         """Whatever this process can do as a proposer by now."""
-        self.grounds.brought = bool(self._streams.brought)
-        self._change.survivors = self.grounds.survivors
+        self.triggers.brought = bool(self._streams.brought)
+        self._change.survivors = self.triggers.survivors
         view = self.view
         while not self.ended and self.view is view and self._step(now_ms):
             pass
 
     def _step(self, now_ms: int) -> bool:
         """One step of this process as a proposer; whether there may be another in this view."""
-        if not (self._change.proposing or self.grounds.any):
+        if not (self._change.proposing or self.triggers.any):
             return False
-        live, spared = self.grounds.live, self._spared(now_ms)
+        live, spared = self.triggers.live, self._spared(now_ms)
         promises = self._change.promises(live, spared)
         if promises is not None:
-            self._carry_out(self._change.decide(self.grounds.fresh(promises)), now_ms)
+            self._carry_out(self._change.decide(self.triggers.fresh(promises)), now_ms)
             return True
         decision = self._change.decided(live)
         if decision is not None:
             self._install_everywhere(decision, self._change.ballot, now_ms)
             return False
         self._carry_out(self._change.ask_witness(live, now_ms, spared), now_ms)
-        stale = self._change.is_stale(live) and self.grounds.may_decide
+        stale = self._change.is_stale(live) and self.triggers.may_decide
         if stale or (not self._change.proposing and self._should_propose(now_ms)):
             if self._change.spent:
                 self.end("expelled")  # no honest member drives a ballot so high
@@ -257,15 +257,15 @@ class Passage:
 
     def _spared(self, now_ms: int) -> set[Process]:
         """Whose promise is not waited for any longer: who is to go may not know that this process may propose."""
-        return set(self.grounds.dropped) if now_ms - self._promised_ms >= limits.STALL_MS else set()
+        return set(self.triggers.dropped) if now_ms - self._promised_ms >= limits.STALL_MS else set()
 
     def _should_propose(self, now_ms: int) -> bool:
         """The oldest whom a quorum does not suspect proposes, once all who live are in the view that is left."""
-        if not self.grounds.any or now_ms < self._retry_ms or self._behind & self.grounds.live:
+        if not self.triggers.any or now_ms < self._retry_ms or self._behind & self.triggers.live:
             return False
-        if self._change.state is not State.NORMAL and not self._may_supersede(now_ms):
+        if self._change.state is not ConsensusState.NORMAL and not self._may_supersede(now_ms):
             return False
-        return self.grounds.may_propose(now_ms)
+        return self.triggers.may_propose(now_ms)
 
     def _may_supersede(self, now_ms: int) -> bool:
         """Whether a promise that this process made needs not be waited for.
@@ -274,7 +274,7 @@ class Passage:
         its suspicion back before B's PREPARE comes. 3. A does not promise, and B stays frozen. So who may propose does
         so when a change has stalled; the higher ballot takes the frozen ones along.
         """
-        gone = self._change.proposer not in self.grounds.live - {self.process}
+        gone = self._change.proposer not in self.triggers.live - {self.process}
         return gone or now_ms - self._promised_ms >= limits.STALL_MS * (1 + self._rank)
 
     def _carry_out(self, outs: list[Out], now_ms: int) -> None:
@@ -282,39 +282,39 @@ class Passage:
             match out:
                 case Say(to, item):
                     self._links.say(to, item)
-                case Freeze():
-                    self._streams.freeze()
-                    self._transfer.freeze()
-                    self.grounds.detector.sticky = True
+                case Wedge():
+                    self._streams.wedge()
+                    self._transfer.wedge()
+                    self.triggers.detector.sticky = True
                     self._promised_ms = now_ms
-                    if not self._obtaining.decided:
-                        self._obtaining.clear()
+                    if not self._flush.decided:
+                        self._flush.clear()
                 case AskWitness(ballot, decision, succession):
                     where = (self._instance, self.view.number, ballot)
                     group = self._group if succession else ""
                     request = WitnessAccept(*where, decision, group) if decision else WitnessPrepare(*where, group)
                     self.effects.append(AskRegistry(request))
-                case Obtain(decision, holders):
-                    self._obtaining.want(decision, holders, decided=False)
+                case StartFlush(decision, holders):
+                    self._flush.want(decision, holders, decided=False)
                     self._obtain(now_ms)
                 case _:
                     assert_never(out)
 
     def _obtain(self, now_ms: int) -> None:
         """Ask for what the wanted cut still misses; once it misses nothing, accept or install."""
-        wanted = self._obtaining.wanted
+        wanted = self._flush.wanted
         if wanted is None or self.ended:
             return
         missing = self._streams.missing(wanted.cut, now_ms)
         if missing:
-            for say in self._obtaining.ask(missing, self.view.number, self.live_others, now_ms):
+            for say in self._flush.ask(missing, self.view.number, self.live_others, now_ms):
                 self._links.say(say.to, say.item)
         elif not self._streams.can_end(wanted):
             self.end("expelled")  # no honest proposer cuts a run, or runs out of serials
-        elif self._obtaining.decided:
+        elif self._flush.decided:
             self._install(wanted, now_ms)
         else:
-            self._obtaining.clear()
+            self._flush.clear()
             self._carry_out(self._change.complete(), now_ms)
 
     def _install_everywhere(self, decision: Decision, ballot: Ballot, now_ms: int) -> None:
@@ -353,7 +353,7 @@ class Passage:
         number = decision.view.number
         self.passed.append((self.view, decision))
         self.effects += [MergeState(number, sender, state) for sender, state in self._streams.take_brought()]
-        self.farewells.left_view(decision, self._behind)
+        self.tombstones.left_view(decision, self._behind)
         self._streams.install(decision, serial)
         self.effects += self._transfer.install(decision, now_ms)
         self._begin_view(install, now_ms)
@@ -363,16 +363,16 @@ class Passage:
         decision = entry.decision
         view = self.view = decision.view
         self._entry = entry
-        self._obtaining.clear()
+        self._flush.clear()
         self._change.install(view)
-        self.grounds.install(decision, now_ms)
+        self.triggers.install(decision, now_ms)
         self._rank, self._retry_ms = view.rank(self.process), now_ms
         self.others = tuple(member for member in view.members if member != self.process)
         self._behind = set(self.others)
         self._installed_ms = now_ms
-        self.farewells.install(decision, now_ms)
+        self.tombstones.install(decision, now_ms)
         members = {peer: view.address(peer) for peer in self.others}
-        self._links.rewire(members, self.farewells.leavers, now_ms)
+        self._links.rewire(members, self.tombstones.leavers, now_ms)
         self.installed_by(self.process)
 
     # the end, and time
@@ -403,7 +403,7 @@ class Passage:
 
     def _look_for_quorum(self, now_ms: int) -> None:
         """Become detached, or attached again."""
-        detached = self.grounds.is_detached(now_ms)
+        detached = self.triggers.is_detached(now_ms)
         unconfirmed = self._streams.unconfirmed
         if detached or self._detached:
             self._doubt.add(unconfirmed)
@@ -418,23 +418,23 @@ class Passage:
 
     def tick(self, now_ms: int) -> None:
         """Suspect who is silent, see whether a quorum is heard, ask again what was not answered."""
-        suspected, asked = self.grounds.detector.tick(now_ms)
+        suspected, asked = self.triggers.detector.tick(now_ms)
         self._say_suspected(suspected)
         for helper, silent in asked.items():
             self._links.say(helper, frames.Probe(self.view.number, silent))
-        self.grounds.look(now_ms)
-        self.grounds.admission.tick(now_ms)
+        self.triggers.look(now_ms)
+        self.triggers.admission.tick(now_ms)
         self._transfer.tick(now_ms)
         if self._transfer.seeking:
             self.seek(self.process)
-        if self.grounds.partitionable and (self.grounds.is_detached(now_ms) or self.grounds.detector.alone):
+        if self.triggers.partitionable and (self.triggers.is_detached(now_ms) or self.triggers.detector.alone):
             self.end("fork")  # this side begins anew (docs/protocols/netsplit.md)
             return
         self._look_for_quorum(now_ms)
         if now_ms - self._installed_ms >= 2 * limits.SILENCE_MS:
             for peer in sorted(self._behind):
                 self.suspect(peer, "stuck")
-        for leaver in self.farewells.forget(now_ms):
+        for leaver in self.tombstones.forget(now_ms):
             self._links.close(leaver)
         self._carry_out(self._change.ask_again(self.live_others, now_ms), now_ms)
         self._obtain(now_ms)

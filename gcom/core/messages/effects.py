@@ -94,7 +94,7 @@ class Quorum:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class DoubtSettled:
     """What became of messages first … last of this process, which were in doubt.
 
     `arrived`: every member that goes on has them; else none of them will ever be delivered.
@@ -179,7 +179,7 @@ class SetState:
 
 
 @dataclass(frozen=True, slots=True)
-class StateLost:
+class StateUnavailable:
     """Nobody can give the state: the application goes on without, from the barrier of `view`."""
 
     view: int
@@ -204,7 +204,7 @@ class DeliverUnicast:
 
 
 @dataclass(frozen=True, slots=True)
-class Undelivered:
+class UnicastLost:
     """Unicasts to a process that departed, oldest first; none is known to have arrived, the first ones may have."""
 
     target: Process
@@ -237,8 +237,11 @@ class GroupCallOver:
     call: int
 
 
-OfState = TakeState | AwaitState | SetState | StateLost | MergeState
-OfMail = DeliverUnicast | Undelivered | Serve | Answered | GroupCallOver
+OfState = TakeState | AwaitState | SetState | StateUnavailable | MergeState
+OfMail = DeliverUnicast | UnicastLost | Serve | Answered | GroupCallOver
 Asked = AskRegistry | AskSequencer
-OfQuorum = Quorum | Settled
+OfQuorum = Quorum | DoubtSettled
 Effect = Sent | Deliver | Skip | Installed | OfQuorum | Suspected | Ended | EntryFailed | Asked | OfState | OfMail
+
+
+Delivery = Deliver | Skip  # what goes to the application

@@ -91,7 +91,7 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Unicast:
+class SendUnicast:
     """A message to one member, already checked: not over LETTER_BYTES_MAX."""
 
     target: Process
@@ -132,6 +132,6 @@ class EndGroupCall:
     call: int
 
 
-OfMail = Unicast | GroupCall | Served | EndGroupCall
+OfMail = SendUnicast | GroupCall | Served | EndGroupCall
 OfServices = RegistryAnswered | SequencerAnswered | StateTaken
 Event = Start | Submit | Consumed | Leave | Exit | Replied | CallFailed | OfServices | Tick | OfMail | UnicastRead

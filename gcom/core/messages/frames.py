@@ -46,7 +46,7 @@ class Status:
     agreed: int = 0  # of the view's order: a majority holds it up to this serial
     cut_off: bool = False  # the registry's sequencer does not serve the source
     reaches: bool = False  # the registry has answered the source for RETURN_MS
-    frozen: bool = False  # promised to a view change: takes no data of the old view
+    wedged: bool = False  # promised to a view change: takes no data of the old view
     leaving: str = ""  # what it wants to go for, if it does: LEAVES_FOR
     suspects: tuple[Process, ...] = ()
     partial: int = 0  # of the target's stream: so many bytes of the run after `held` are here
@@ -249,7 +249,7 @@ class GiveWay:
 
 
 @dataclass(frozen=True, slots=True)
-class Hail:
+class DiscoverRequest:
     """The source, at `address`, looks for an instance; it had that `rank` in view `view` of its last one.
 
     As every hail it is for whoever has the target's name now.
@@ -261,7 +261,7 @@ class Hail:
 
 
 @dataclass(frozen=True, slots=True)
-class Presence:
+class DiscoverReply:
     """The source is in the frame's instance: so many `members` in view `view`, led by `process` at `address`."""
 
     view: int
@@ -279,7 +279,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Vouch:
+class IndirectAck:
     """The source hears these."""
 
     view: int
@@ -287,10 +287,21 @@ class Vouch:
 
 
 OfState = StateChunk | StateRefused
-OfHail = Hail | Presence
+OfHail = DiscoverRequest | DiscoverReply
 OfChange = Prepare | Promise | Nack | Cut | CutOk
 Control = (
-    Join | Redirect | JoinRefused | Reach | OfChange | Install | Fetch | OfState | GiveWay | OfHail | Probe | Vouch
+    Join
+    | Redirect
+    | JoinRefused
+    | Reach
+    | OfChange
+    | Install
+    | Fetch
+    | OfState
+    | GiveWay
+    | OfHail
+    | Probe
+    | IndirectAck
 )
 
 
@@ -310,9 +321,9 @@ class Frame:
     letters: tuple[Letter, ...] = ()
 
     @property
-    def hail(self) -> Hail | Presence | None:
+    def hail(self) -> DiscoverRequest | DiscoverReply | None:
         """What makes this frame one for whoever has the target's name now, of whatever instance."""
-        return next((item for item in self.control if isinstance(item, Hail | Presence)), None)
+        return next((item for item in self.control if isinstance(item, DiscoverRequest | DiscoverReply)), None)
 
 
 @dataclass(frozen=True, slots=True)

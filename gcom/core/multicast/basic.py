@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gcom.core.messages.frames import Status
-from gcom.core.multicast.reliable import Multicast, Range
+from gcom.core.multicast.reliable import MulticastProtocol, Range
 from gcom.core.multicast.window import Load, Peer
 from gcom.values import limits
 from gcom.values.names import Process
@@ -25,7 +25,7 @@ class _Gap:
     since_ms: int
 
 
-class Basic(Multicast):
+class Basic(MulticastProtocol):
     """Each run is sent once.
 
     `_top[s]`: everything up to it arrived, is in `_gaps[s]` (by its first number), or is lost. Since the promise:
@@ -42,12 +42,12 @@ class Basic(Multicast):
     def receive(self, run: Run, now_ms: int) -> list[Run]:
         if run.sender not in self._top or run.view != self.view:
             return []
-        if self.frozen and run.first > self._top[run.sender]:
+        if self.wedged and run.first > self._top[run.sender]:
             self._late[run.sender][run.first] = run
             return []
         if not self._take(run, now_ms):
             return []
-        if self.frozen:
+        if self.wedged:
             self._rest.append(run)  # of what was promised, so the cut has it
             return []
         return [run]
@@ -79,7 +79,7 @@ class Basic(Multicast):
 
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
         """The sender says that 1…sent were put to this process."""
-        if sender in self._top and not self.frozen:
+        if sender in self._top and not self.wedged:
             self._note(sender, sent, now_ms)
 
     def on_failed(self, peer: Process) -> None:

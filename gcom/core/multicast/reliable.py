@@ -27,15 +27,15 @@ class Phase(Enum):
     """Where the streams stand in a view."""
 
     OPEN = "open"  # runs are sent, stored, acknowledged, and go up
-    FROZEN = "frozen"  # promised to a view change: nothing new is numbered, stored, acknowledged, or goes up
+    WEDGED = "frozen"  # promised to a view change: nothing new is numbered, stored, acknowledged, or goes up
     FILLING = "filling"  # the cut is known: what is missing of it, and nothing else, is stored
 
 
 # Every state and what may follow it. A higher ballot takes FILLING back to FROZEN, an install any state to OPEN.
 PHASES: dict[Phase, tuple[Phase, ...]] = {
-    Phase.OPEN: (Phase.OPEN, Phase.FROZEN),
-    Phase.FROZEN: (Phase.OPEN, Phase.FROZEN, Phase.FILLING),
-    Phase.FILLING: (Phase.OPEN, Phase.FROZEN, Phase.FILLING),
+    Phase.OPEN: (Phase.OPEN, Phase.WEDGED),
+    Phase.WEDGED: (Phase.OPEN, Phase.WEDGED, Phase.FILLING),
+    Phase.FILLING: (Phase.OPEN, Phase.WEDGED, Phase.FILLING),
 }
 
 
@@ -49,7 +49,7 @@ class Range:
     at_byte: int = 0
 
 
-class Multicast(ABC):
+class MulticastProtocol(ABC):
     """A group's streams in one view, this process's own and one a sender."""
 
     def __init__(self, process: Process) -> None:
@@ -78,13 +78,13 @@ class Multicast(ABC):
         self.phase = phase
 
     @property
-    def frozen(self) -> bool:
+    def wedged(self) -> bool:
         """From the promise to a view change until its install."""
         return self.phase is not Phase.OPEN
 
-    def freeze(self) -> None:
+    def wedge(self) -> None:
         """A promise to a view change was made."""
-        self._become(Phase.FROZEN)
+        self._become(Phase.WEDGED)
 
     def missing(self, cut: dict[Process, int], now_ms: int) -> list[Range]:
         """What of the cut is not yet here; once asked, it is waited for or must be fetched."""
@@ -121,7 +121,7 @@ class Multicast(ABC):
     def on_status(self, peer: Process, status: Status) -> None:
         """What a peer of the same view acknowledges, and how far its own stream is stable."""
         known = self.out.peers[peer]
-        known.view, known.frozen = status.view, status.frozen
+        known.view, known.wedged = status.view, status.wedged
         if status.view == self.view:
             self._on_status(peer, known, status)
             self._collect()
@@ -157,9 +157,9 @@ class Multicast(ABC):
         return load
 
     @property
-    def some_frozen(self) -> bool:
+    def some_wedged(self) -> bool:
         """Whether a peer in this view has promised to a change, by its last status."""
-        return any(peer.frozen and peer.view == self.view for peer in self.out.peers.values())
+        return any(peer.wedged and peer.view == self.view for peer in self.out.peers.values())
 
     def lacking(self, number: int) -> list[Process]:
         """Members of the view that are not known to hold 1…number of this process's stream.
@@ -242,7 +242,7 @@ class Multicast(ABC):
     def _collect(self) -> None: ...
 
 
-class Reliable(Multicast):
+class Reliable(MulticastProtocol):
     """Every run is stored by every receiver until it is stable.
 
     `_released[s]` <= `_stores[s].last`: what went up. `_marks` are the hold acks at the promise; an ack after it could
@@ -256,13 +256,13 @@ class Reliable(Multicast):
         self._marks: dict[Process, int] = {}
         self._previous: dict[Process, RunStore] = {}
 
-    def freeze(self) -> None:
-        if not self.frozen:
+    def wedge(self) -> None:
+        if not self.wedged:
             self._marks = {sender: store.last for sender, store in self._stores.items()}
-        super().freeze()
+        super().wedge()
 
     def receive(self, run: Run, now_ms: int) -> list[Run]:
-        if not self._store(run) or self.frozen:
+        if not self._store(run) or self.wedged:
             return []
         self._released[run.sender] = run.last
         return [run]
@@ -288,18 +288,18 @@ class Reliable(Multicast):
 
     def on_replied(self, peer: Process) -> None:
         known = self.out.peers.get(peer)
-        if known and known.view == self.view and not known.frozen:
+        if known and known.view == self.view and not known.wedged:
             known.go_back()
 
     def held(self, sender: Process) -> int:
-        if self.frozen:
+        if self.wedged:
             return self._marks.get(sender, 0)
         store = self._stores.get(sender)
         return store.last if store else 0
 
     def partial(self, sender: Process) -> int:
         store = self._stores.get(sender)
-        return self._assemblies.size(sender, store.last + 1) if store and not self.frozen else 0
+        return self._assemblies.size(sender, store.last + 1) if store and not self.wedged else 0
 
     def _awaits(self, piece: Piece) -> bool:
         store = self._stores.get(piece.sender)
@@ -352,7 +352,7 @@ class Reliable(Multicast):
         self._released = {sender: cut.get(sender, 0) for sender in others}
 
     def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
-        if not self.frozen:
+        if not self.wedged:
             self.out.on_status(known, status.held, status.consumed, status.partial)
             if known.cursor < known.held:
                 known.go_back()
@@ -360,7 +360,7 @@ class Reliable(Multicast):
         store.drop(min(status.stable, self._released[peer]))
 
     def _may_send(self, known: Peer) -> bool:
-        return not known.frozen and not self.frozen
+        return not known.wedged and not self.wedged
 
     def _collect(self) -> None:
         self.out.store.drop(self.out.stable)

@@ -40,7 +40,7 @@ class Safe(Reliable):
         return self.rise() if self._store(run) else []
 
     def rise(self) -> list[Run]:
-        if self.frozen:
+        if self.wedged:
             return []
         runs = self._release(self.process, self.safe)
         for sender, store in self._stores.items():
@@ -77,7 +77,7 @@ class Safe(Reliable):
 
     def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
         super()._on_status(peer, known, status)
-        if not self.frozen:
+        if not self.wedged:
             self._told[peer] = max(self._told[peer], status.safe)
 
     def _collect(self) -> None:

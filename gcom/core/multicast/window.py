@@ -111,7 +111,7 @@ class Peer:
     held: int  # acknowledged by the peer's core
     consumed: int  # behind the peer's application
     view: int = 0  # installed at the peer, by its last status
-    frozen: bool = False
+    wedged: bool = False
     at_byte: int = 0  # bytes put to the peer of the run after `cursor`
     partial: int = 0  # bytes at the peer of the run after `held`
 

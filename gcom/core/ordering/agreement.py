@@ -46,7 +46,7 @@ SERVICES: dict[Service, tuple[Service, ...]] = {
 }
 
 
-class Serials:
+class OrderAgreement:
     """`agreed` <= `log.end`; what is agreed and not yet passed on is after `_passed`."""
 
     def __init__(self, process: Process, group: str, instance: str) -> None:
@@ -58,7 +58,7 @@ class Serials:
         self._view: View | None = None
         self._passed = 0
         self._told = 0  # agreed, as others say
-        self._frozen_at: int | None = None
+        self._wedged_at: int | None = None
         self._wanted: int | None = None  # the end of the cut, once that is known
         self._held: dict[Process, int] = {}  # the log, by the other members, as they say
         self._previous: OrderLog | None = None
@@ -79,7 +79,7 @@ class Serials:
         self.log = OrderLog(serial, ordered)
         self.agreed = self._passed = self._told = serial
         self._held = {member: serial for member in view.members if member != self.process}
-        self._frozen_at = self._wanted = self._unknown_until_ms = None
+        self._wedged_at = self._wanted = self._unknown_until_ms = None
         self._asking = self._opened = False
         self._refusals = 0
         self._become(Service.OPENING if decision.at_registry else Service.AT_LEADER)
@@ -104,25 +104,25 @@ class Serials:
         return self._view
 
     @property
-    def frozen(self) -> bool:
-        return self._frozen_at is not None
+    def wedged(self) -> bool:
+        return self._wedged_at is not None
 
-    def freeze(self) -> None:
+    def wedge(self) -> None:
         """A promise was made: nothing new is held, agreed or ordered."""
-        if self._frozen_at is None:
-            self._frozen_at = self.log.end
+        if self._wedged_at is None:
+            self._wedged_at = self.log.end
         self._wanted = None
 
     @property
     def held(self) -> int:
         """How much of the log is held here, for a status: what came after a promise was promised to nobody."""
-        return self.log.end if self._frozen_at is None else self._frozen_at
+        return self.log.end if self._wedged_at is None else self._wedged_at
 
     # whence the order comes
 
     def sequence(self, sender: Process, upto: int) -> bool:
         """As the sequencer: order what came of a sender; whether that is news."""
-        if self.at_registry or self.frozen or self.view.leader != self.process:
+        if self.at_registry or self.wedged or self.view.leader != self.process:
             return False
         return self.log.append(sender, upto)
 
@@ -130,7 +130,7 @@ class Serials:
         """A piece of the order came; whether the log grew."""
         if orders.view != self.view.number:
             return False
-        if not self.frozen:
+        if not self.wedged:
             return self.log.extend(orders)
         if self._wanted is None or self.log.end >= self._wanted:
             return False
@@ -141,7 +141,7 @@ class Serials:
 
     def due(self, number: int, now_ms: int) -> list[SequencerRequest]:
         """What to ask the registry's sequencer now, one request at a time; `number` is this process's last."""
-        if self._asking or self.frozen or self.cut_off or now_ms < self._retry_ms:
+        if self._asking or self.wedged or self.cut_off or now_ms < self._retry_ms:
             return []
         request = self._due(number, now_ms)
         self._asking = request is not None
@@ -218,13 +218,13 @@ class Serials:
 
     def on_status(self, peer: Process, status: Status) -> None:
         """What a peer in the same view says it holds, and what it knows to be agreed."""
-        if not self.frozen and peer in self._held:
+        if not self.wedged and peer in self._held:
             self._held[peer] = max(self._held[peer], status.ordered)
             self._told = max(self._told, status.agreed)
 
     def advance(self) -> list[Span]:
         """The order that is agreed and not yet passed on."""
-        if self.frozen or self._passed == self.log.end:
+        if self.wedged or self._passed == self.log.end:
             return []
         known = held_by_majority(self.view, {**self._held, self.process: self.log.end})
         self.agreed = max(self.agreed, min(max(known, self._told), self.log.end))
@@ -241,7 +241,7 @@ class Serials:
     def put_to(self, peer: Process) -> Orders | None:
         """What a peer lacks, as far as it says; there is one call in flight to it, so nothing is put twice."""
         known = self._held.get(peer, self.log.end)
-        if self.frozen or known >= self.log.end:
+        if self.wedged or known >= self.log.end:
             return None
         return self.log.piece(self.view.number, known, PIECE_SPANS)
 

@@ -24,7 +24,7 @@ class _Kept:
     in_doubt: bool = False  # merged by others, and here it depends on the state that is on its way
 
 
-class Bringing:
+class StateReconciliation:
     """What one application has still to bring."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from gcom.core.messages.effects import AwaitState, SetState, StateLost, TakeState
+from gcom.core.messages.effects import AwaitState, SetState, StateUnavailable, TakeState
 from gcom.core.messages.effects import OfState as Effect
 from gcom.core.messages.frames import (
     NO_STANDING,
@@ -117,7 +117,7 @@ class Transfer:
         self.keeping = Keeping.AWAITED if takes else Keeping.LATER if gives else Keeping.NOTHING
         self._gives = gives
         self._lacking = lacking
-        self._frozen = False
+        self._wedged = False
         self._wanted: _Wanted | None = None
         self._failed: dict[Process, str] = {}  # donors, in order, and why
         self._got: tuple[Process, int] | None = None  # whose state is complete here, and its chunks
@@ -145,7 +145,7 @@ class Transfer:
     def _lose(self, view: int) -> list[Effect]:
         self._wanted = None
         self._become(Keeping.LATER if self._gives else Keeping.NOTHING)
-        return [StateLost(view, self._why_lost)]
+        return [StateUnavailable(view, self._why_lost)]
 
     def inherit(self, former: Transfer) -> None:
         """This process goes on in an instance that succeeds its own: it stands with the state as it stood there."""
@@ -163,13 +163,13 @@ class Transfer:
             return Standing(self.keeping)
         return Standing(self.keeping, self._wanted.source, tuple(self._failed))
 
-    def freeze(self) -> None:
+    def wedge(self) -> None:
         """A promise to a view change was made: what it says of the state stays so."""
-        self._frozen = True
+        self._wedged = True
 
     def install(self, decision: Decision, now_ms: int) -> list[Effect]:
         """A view begins; what is returned comes before it in the application's queue."""
-        self._frozen = False
+        self._wedged = False
         number = decision.view.number
         effects = self._install_wanted(decision.sources.get(self.process), number, now_ms)
         for view, offer in list(self._offers.items()):
@@ -255,7 +255,7 @@ class Transfer:
 
     def _complete(self) -> list[Effect]:
         wanted = self._wanted
-        if wanted is None or not wanted.complete or self._frozen:
+        if wanted is None or not wanted.complete or self._wedged:
             return []
         self._wanted, self._got = None, (wanted.donor, wanted.count)
         self._become_whole()

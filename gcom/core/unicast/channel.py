@@ -242,7 +242,7 @@ class Inbox:
         self._told, self._untold_bytes = self.unread.read, 0
 
 
-class Letters:
+class Channels:
     """This process's letters to and from each member, itself included."""
 
     def __init__(self, process: Process, members: Iterable[Process]) -> None:

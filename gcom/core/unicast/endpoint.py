@@ -10,22 +10,22 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from gcom.core.messages import events
-from gcom.core.messages.effects import Answered, DeliverUnicast, Effect, GroupCallOver, Serve, Undelivered
-from gcom.core.unicast.channel import Letters
-from gcom.core.unicast.rpc import Calls
+from gcom.core.messages.effects import Answered, DeliverUnicast, Effect, GroupCallOver, Serve, UnicastLost
+from gcom.core.unicast.channel import Channels
+from gcom.core.unicast.rpc import PendingCalls
 from gcom.values import limits
 from gcom.values.answers import Outcome
 from gcom.values.letter import Kind, Letter, Receipt
 from gcom.values.names import Process
 
 
-class Mail:
+class UnicastEndpoint:
     """One member's unicasts and calls, both ways. It is told nothing of streams, nor they of it."""
 
     def __init__(self, process: Process, members: tuple[Process, ...]) -> None:
         self.process = process
-        self.letters = Letters(process, members)
-        self._calls = Calls()
+        self.letters = Channels(process, members)
+        self._calls = PendingCalls()
 
     # the application
 
@@ -33,11 +33,11 @@ class Mail:
         """What the application wants."""
         effects: list[Effect] = []
         match event:
-            case events.Unicast(target, payload):
+            case events.SendUnicast(target, payload):
                 if target in self.letters.outboxes:
                     self.letters.outboxes[target].add_unicast(payload)
                 else:
-                    effects.append(Undelivered(target, (payload,)))
+                    effects.append(UnicastLost(target, (payload,)))
             case events.GroupCall():
                 effects += self._call(event)
             case events.Served(caller, call, payload, failed):
@@ -71,7 +71,7 @@ class Mail:
     def install(self, members: tuple[Process, ...]) -> list[Effect]:
         """A view is in force."""
         gone = [member for member in self.letters.outboxes if member not in members]
-        effects: list[Effect] = [Undelivered(*lost) for lost in self.letters.install(members)]
+        effects: list[Effect] = [UnicastLost(*lost) for lost in self.letters.install(members)]
         return effects + [Answered(call, who, Outcome.DEPARTED) for call, who in self._calls.on_departed(gone)]
 
     def receive(self, sender: Process, letters: Iterable[Letter]) -> list[Effect]:

@@ -18,7 +18,7 @@ class _Open:
     deadline_ms: int | None
 
 
-class Calls:
+class PendingCalls:
     """This process's open calls, by its own count of them."""
 
     def __init__(self) -> None:

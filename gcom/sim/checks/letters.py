@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gcom.core.messages.effects import Answered, DeliverUnicast, GroupCallOver, OfMail, Serve, Undelivered
+from gcom.core.messages.effects import Answered, DeliverUnicast, GroupCallOver, OfMail, Serve, UnicastLost
 from gcom.sim.checks.record import Record, Violation
 from gcom.values.answers import Outcome
 from gcom.values.names import Process
@@ -68,7 +68,7 @@ class Letters:
         match effect:
             case DeliverUnicast(sender, payload):
                 self._deliver(who, sender, payload)
-            case Undelivered(target, payloads):
+            case UnicastLost(target, payloads):
                 self._report(who, target, payloads)
             case Serve(caller, call, payload):
                 self._serve(who, caller, call, payload)

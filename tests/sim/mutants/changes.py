@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from gcom.core.detector.suspicion import Detector
-from gcom.core.membership.consensus import Out, State, ViewChange
-from gcom.core.membership.flush import Obtaining
-from gcom.core.membership.triggers import Grounds
-from gcom.core.membership.view_change import Passage
+from gcom.core.membership.consensus import Consensus, ConsensusState, Out
+from gcom.core.membership.flush import Flush
+from gcom.core.membership.triggers import Triggers
+from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import frames
 from gcom.core.messages.frames import NO_BALLOT, Ballot, Decision, OfChange
 from gcom.core.streams import Streams
@@ -57,124 +57,133 @@ def trace_03_whoever_is_left_decides(patch: Patch) -> None:
 @mutant(of_three)
 def trace_03_a_cut_is_installed_as_it_comes(patch: Patch) -> None:
     """Nobody waits until the value is decided."""
-    want = Obtaining.want
+    want = Flush.want
 
-    def at_once(self: Obtaining, decision: Decision, holders: Any, decided: bool) -> None:
+    def at_once(self: Flush, decision: Decision, holders: Any, decided: bool) -> None:
         want(self, decision, holders, decided=True)
 
-    patch.setattr(Obtaining, "want", at_once)
+    patch.setattr(Flush, "want", at_once)
 
 
 @mutant(of_three, aim=aims.nobody_hears_of_a_decision)
 def a_promise_forgets_the_accepted_value(patch: Patch) -> None:
-    promise = ViewChange._promise
+    promise = Consensus._promise
 
-    def forget(self: ViewChange, *given: Any) -> frames.Promise:
+    def forget(self: Consensus, *given: Any) -> frames.Promise:
         self._accepted = (NO_BALLOT, None)
         return promise(self, *given)
 
-    patch.setattr(ViewChange, "_promise", forget)
+    patch.setattr(Consensus, "_promise", forget)
 
 
 @mutant(of_three, aim=aims.nobody_hears_of_a_decision)
 def a_proposer_prefers_its_own_value_to_an_accepted_one(patch: Patch) -> None:
-    decide = ViewChange.decide
+    decide = Consensus.decide
 
-    def own(self: ViewChange, fresh: Decision) -> list[Out]:
+    def own(self: Consensus, fresh: Decision) -> list[Out]:
         proposal = self._proposal
         assert proposal is not None, "as in the original"
         bare = {who: replace(p, accepted=None, accepted_ballot=NO_BALLOT) for who, p in proposal.promises.items()}
         proposal.promises = bare
         return decide(self, fresh)
 
-    patch.setattr(ViewChange, "decide", own)
+    patch.setattr(Consensus, "decide", own)
 
 
-def _record(self: ViewChange, cut: frames.Cut) -> None:
+def _record(self: Consensus, cut: frames.Cut) -> None:
     """Without the assertion that the ballot was promised."""
     self._recorded = cut.decision
-    self.state = State.CUTTING
+    self.state = ConsensusState.CUTTING
 
 
 @mutant(of_three, of_at_most(5), aim=aims.a_cut_meets_a_rivals)
 def a_promise_does_not_bind(patch: Patch) -> None:
     """A value is accepted below the ballot that was promised."""
-    on_cut = ViewChange.on_cut
+    on_cut = Consensus.on_cut
 
-    def accept(self: ViewChange, source: Process, cut: frames.Cut) -> list[Out]:
-        if cut.ballot < self.promised and cut.ballot[1] == self.view.rank(source) and self.state is not State.NORMAL:
-            self.promised, self.state = cut.ballot, State.PROMISED
+    def accept(self: Consensus, source: Process, cut: frames.Cut) -> list[Out]:
+        if (
+            cut.ballot < self.promised
+            and cut.ballot[1] == self.view.rank(source)
+            and self.state is not ConsensusState.NORMAL
+        ):
+            self.promised, self.state = cut.ballot, ConsensusState.PROMISED
         return on_cut(self, source, cut)
 
-    patch.setattr(ViewChange, "on_cut", accept)
-    patch.setattr(ViewChange, "_record", _record)
+    patch.setattr(Consensus, "on_cut", accept)
+    patch.setattr(Consensus, "_record", _record)
 
 
 @mutant(of_three, stalls("Prepare", until=("Prepare", "Promise")))
 def trace_02_ballots_name_no_proposer(patch: Patch) -> None:
     """Two proposers of one attempt have one ballot: a promise to either is a promise to both."""
-    on_prepare, on_cut, give_way = ViewChange.on_prepare, ViewChange.on_cut, ViewChange._give_way
+    on_prepare, on_cut, give_way = Consensus.on_prepare, Consensus.on_cut, Consensus._give_way
 
-    def same(self: ViewChange, source: Process, ballot: Ballot) -> None:
+    def same(self: Consensus, source: Process, ballot: Ballot) -> None:
         owned = ballot[1] == self.view.rank(source)
-        if owned and ballot != self.promised and ballot[0] == self.promised[0] and self.state is not State.NORMAL:
-            self.promised, self.state = ballot, State.PROMISED
+        if (
+            owned
+            and ballot != self.promised
+            and ballot[0] == self.promised[0]
+            and self.state is not ConsensusState.NORMAL
+        ):
+            self.promised, self.state = ballot, ConsensusState.PROMISED
 
-    def prepare(self: ViewChange, source: Process, ballot: Ballot, *given: Any) -> Any:
+    def prepare(self: Consensus, source: Process, ballot: Ballot, *given: Any) -> Any:
         same(self, source, ballot)
         return on_prepare(self, source, ballot, *given)
 
-    def cut(self: ViewChange, source: Process, item: frames.Cut) -> list[Out]:
+    def cut(self: Consensus, source: Process, item: frames.Cut) -> list[Out]:
         same(self, source, item.ballot)
         return on_cut(self, source, item)
 
-    def yield_to(self: ViewChange, ballot: Ballot) -> None:
+    def yield_to(self: Consensus, ballot: Ballot) -> None:
         if self._proposal and ballot[0] > self._proposal.ballot[0]:
             give_way(self, ballot)
 
-    patch.setattr(ViewChange, "on_prepare", prepare)
-    patch.setattr(ViewChange, "on_cut", cut)
-    patch.setattr(ViewChange, "_give_way", yield_to)
-    patch.setattr(ViewChange, "_record", _record)
+    patch.setattr(Consensus, "on_prepare", prepare)
+    patch.setattr(Consensus, "on_cut", cut)
+    patch.setattr(Consensus, "_give_way", yield_to)
+    patch.setattr(Consensus, "_record", _record)
 
 
 @mutant()
 def a_cut_is_accepted_before_it_is_held(patch: Patch) -> None:
-    obtain = Passage._obtain
+    obtain = ViewChanger._obtain
 
-    def accept(self: Passage, now_ms: int) -> None:
-        wanted = self._obtaining.wanted
-        if wanted is None or self.ended or self._obtaining.decided:
+    def accept(self: ViewChanger, now_ms: int) -> None:
+        wanted = self._flush.wanted
+        if wanted is None or self.ended or self._flush.decided:
             obtain(self, now_ms)
             return
         self._streams.missing(wanted.cut, now_ms)
-        self._obtaining.clear()
+        self._flush.clear()
         self._carry_out(self._change.complete(), now_ms)
 
-    patch.setattr(Passage, "_obtain", accept)
+    patch.setattr(ViewChanger, "_obtain", accept)
 
 
 @mutant(reliable)
 def the_cut_is_what_all_hold(patch: Patch) -> None:
-    fresh = Grounds.fresh
+    fresh = Triggers.fresh
 
-    def least(self: Grounds, promises: dict[Process, frames.Promise]) -> Decision:
+    def least(self: Triggers, promises: dict[Process, frames.Promise]) -> Decision:
         decision = fresh(self, promises)
         cut = {sender: min(promise.held.get(sender, 0) for promise in promises.values()) for sender in decision.cut}
         return replace(decision, cut=cut)
 
-    patch.setattr(Grounds, "fresh", least)
+    patch.setattr(Triggers, "fresh", least)
 
 
 @mutant(reliable)
 def the_cut_is_what_the_proposer_holds(patch: Patch) -> None:
-    fresh = Grounds.fresh
+    fresh = Triggers.fresh
 
-    def own(self: Grounds, promises: dict[Process, frames.Promise]) -> Decision:
+    def own(self: Triggers, promises: dict[Process, frames.Promise]) -> Decision:
         decision = fresh(self, promises)
         return replace(decision, cut={s: promises[self._process].held.get(s, 0) for s in decision.cut})
 
-    patch.setattr(Grounds, "fresh", own)
+    patch.setattr(Triggers, "fresh", own)
 
 
 @mutant(reliable, stalls("Promise", whom=LEAVER))
@@ -185,20 +194,20 @@ def a_member_installs_though_the_cut_leaves_out_what_it_delivered(patch: Patch) 
 @mutant(reliable, of_five, aim=aims.an_old_cut_comes_again)
 def items_of_another_view_s_change_count(patch: Patch) -> None:
     """The fence of the change: late PREPAREs, CUTs and CUT_OKs of the last one are taken for this one's."""
-    on_item = Passage.on_item
+    on_item = ViewChanger.on_item
 
-    def take(self: Passage, source: Process, item: OfChange, now_ms: int) -> None:
+    def take(self: ViewChanger, source: Process, item: OfChange, now_ms: int) -> None:
         on_item(self, source, replace(item, view=self.view.number), now_ms)
 
-    patch.setattr(Passage, "on_item", take)
+    patch.setattr(ViewChanger, "on_item", take)
 
 
 @mutant()
 def any_install_is_the_next_one(patch: Patch) -> None:
     """The fence of the install: a decision that comes late, or early, is carried out."""
-    on_install = Passage.on_install
+    on_install = ViewChanger.on_install
 
-    def take(self: Passage, decision: Decision, *given: Any, **more: Any) -> None:
+    def take(self: ViewChanger, decision: Decision, *given: Any, **more: Any) -> None:
         number, view = self.view.number, self.view
         if self.process in decision.view.members and decision.view.number != number:
             self.view = replace(view, number=decision.view.number - 1)
@@ -206,35 +215,35 @@ def any_install_is_the_next_one(patch: Patch) -> None:
         if self.view.number == decision.view.number - 1 and self.view.members == view.members:
             self.view = view
 
-    patch.setattr(Passage, "on_install", take)
+    patch.setattr(ViewChanger, "on_install", take)
 
 
 @mutant()
 def a_stalled_change_is_never_superseded(patch: Patch) -> None:
-    patch.setattr(Passage, "_may_supersede", lambda self, now_ms: False)
+    patch.setattr(ViewChanger, "_may_supersede", lambda self, now_ms: False)
 
 
 @mutant(reliable, of_three, dies_over("Promise", last=True))
 def a_value_is_kept_though_who_held_its_cut_is_gone(patch: Patch) -> None:
-    patch.setattr(ViewChange, "is_stale", lambda self, live: False)
+    patch.setattr(Consensus, "is_stale", lambda self, live: False)
 
 
 @mutant()
 def what_was_not_answered_is_not_asked_again(patch: Patch) -> None:
-    patch.setattr(ViewChange, "ask_again", lambda self, live, now_ms: [])
+    patch.setattr(Consensus, "ask_again", lambda self, live, now_ms: [])
 
 
 @mutant()
 def trace_16_anybody_may_propose_at_any_time(patch: Patch) -> None:
     """Nobody looks at ranks, waits after a higher ballot, or lets a change run its course."""
-    patch.setattr(Grounds, "permits", lambda self, proposer: True)
-    patch.setattr(Passage, "_may_supersede", lambda self, now_ms: True)
-    patch.setattr(Passage, "_retry_ms", property(lambda self: 0, lambda self, value: None), raising=False)
+    patch.setattr(Triggers, "permits", lambda self, proposer: True)
+    patch.setattr(ViewChanger, "_may_supersede", lambda self, now_ms: True)
+    patch.setattr(ViewChanger, "_retry_ms", property(lambda self: 0, lambda self, value: None), raising=False)
 
 
 @mutant(of_three, of_at_most(4), dies_over("Install", 1))
 def who_is_behind_is_not_told(patch: Patch) -> None:
-    patch.setattr(Passage, "tell", lambda self, peer: None)
+    patch.setattr(ViewChanger, "tell", lambda self, peer: None)
 
 
 @mutant()
@@ -246,23 +255,23 @@ def a_suspicion_never_yields_in_a_change(patch: Patch) -> None:
 def a_proposer_does_not_wait_for_a_quorum_to_accept(patch: Patch) -> None:
     """It installs what it has proposed as soon as it holds the cut itself."""
 
-    def decided(self: ViewChange, live: set[Process]) -> Decision | None:
+    def decided(self: Consensus, live: set[Process]) -> Decision | None:
         proposal = self._proposal
         return proposal.decision if proposal and self.process in proposal.accepted_by else None
 
-    patch.setattr(ViewChange, "decided", decided)
+    patch.setattr(Consensus, "decided", decided)
 
 
 @mutant()
 def joiners_are_put_before_their_elders(patch: Patch) -> None:
-    fresh = Grounds.fresh
+    fresh = Triggers.fresh
 
-    def first(self: Grounds, promises: dict[Process, frames.Promise]) -> Decision:
+    def first(self: Triggers, promises: dict[Process, frames.Promise]) -> Decision:
         decision = fresh(self, promises)
         view, count = decision.view, len(decision.joined)
         return replace(decision, view=_rotated(view, count))
 
-    patch.setattr(Grounds, "fresh", first)
+    patch.setattr(Triggers, "fresh", first)
 
 
 def _rotated(view: View, count: int) -> View:

@@ -11,13 +11,13 @@ from typing import Any
 from gcom.core.detector.suspicion import Detector
 from gcom.core.directory.rows import Row
 from gcom.core.directory.table import Directory
-from gcom.core.joining.entry import Entering
+from gcom.core.joining.attempt import JoinAttempt
 from gcom.core.member import Member
 from gcom.core.membership.admission import Admission
-from gcom.core.membership.consensus import ViewChange
-from gcom.core.membership.registration import Registering, Verdict
-from gcom.core.membership.triggers import Grounds
-from gcom.core.membership.view_change import Passage
+from gcom.core.membership.consensus import Consensus
+from gcom.core.membership.registration import Registration, Verdict
+from gcom.core.membership.triggers import Triggers
+from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import frames
 from gcom.core.messages.frames import NO_BALLOT, Decision, Keeping
 from gcom.core.messages.registry import Register
@@ -35,37 +35,37 @@ from tests.sim.mutants.table import Patch, dynamic, mutant, of_at_most, of_five,
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.all_are_cut_off)
 def a_member_without_a_quorum_ends(patch: Patch) -> None:
     """Its process forgets that it was a member, and enters again."""
-    tick = Passage.tick
+    tick = ViewChanger.tick
 
-    def end(self: Passage, now_ms: int) -> None:
+    def end(self: ViewChanger, now_ms: int) -> None:
         tick(self, now_ms)
         if self.detached and not self.ended:
             self.end("expelled")
 
-    patch.setattr(Passage, "tick", end)
+    patch.setattr(ViewChanger, "tick", end)
 
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_outlives_the_view_that_put_it_out)
 def a_detached_member_does_not_register(patch: Patch) -> None:
-    due = Registering.due
+    due = Registration.due
 
-    def attached_only(self: Registering, view: Any, detached: bool, now_ms: int) -> list[Register]:
+    def attached_only(self: Registration, view: Any, detached: bool, now_ms: int) -> list[Register]:
         return [] if detached else due(self, view, detached, now_ms)
 
-    patch.setattr(Registering, "due", attached_only)
+    patch.setattr(Registration, "due", attached_only)
 
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.all_are_cut_off_in_a_change)
 def a_promise_is_forgotten_when_the_quorum_is_lost(patch: Patch) -> None:
-    look = Passage._look_for_quorum
+    look = ViewChanger._look_for_quorum
 
-    def forget(self: Passage, now_ms: int) -> None:
+    def forget(self: ViewChanger, now_ms: int) -> None:
         before = self.detached
         look(self, now_ms)
         if self.detached and not before:
             self._change.promised, self._change._accepted = NO_BALLOT, (NO_BALLOT, None)
 
-    patch.setattr(Passage, "_look_for_quorum", forget)
+    patch.setattr(ViewChanger, "_look_for_quorum", forget)
 
 
 # Proof of death
@@ -100,49 +100,49 @@ def who_is_suspected_counts_as_dead(patch: Patch) -> None:
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_and_is_needed)
 def one_survivor_need_not_promise(patch: Patch) -> None:
     """Who is left of a view, and is not heard, is not waited for."""
-    survivors = vars(Grounds)["survivors"]
+    survivors = vars(Triggers)["survivors"]
 
-    def heard(self: Grounds) -> frozenset[Process] | None:
+    def heard(self: Triggers) -> frozenset[Process] | None:
         found: frozenset[Process] | None = survivors.fget(self)
         return found if found is None else found & self.live
 
-    patch.setattr(Grounds, "survivors", property(heard))
+    patch.setattr(Triggers, "survivors", property(heard))
 
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_wakes_beside_a_newcomer)
 def who_is_noted_is_not_asked(patch: Patch) -> None:
-    on_witness = ViewChange.on_witness
+    on_witness = Consensus.on_witness
 
-    def without(self: ViewChange, promised: WitnessPromised) -> None:
+    def without(self: Consensus, promised: WitnessPromised) -> None:
         on_witness(self, replace(promised, noted=()))
 
-    patch.setattr(ViewChange, "on_witness", without)
+    patch.setattr(Consensus, "on_witness", without)
 
 
 @mutant(reliable, dynamic, of_five, aim=aims.one_accepts_what_others_decide_otherwise)
 def a_succession_puts_an_accepted_value_forward(patch: Patch) -> None:
-    decide = ViewChange.decide
+    decide = Consensus.decide
 
-    def accepted(self: ViewChange, fresh: Decision) -> Any:
+    def accepted(self: Consensus, fresh: Decision) -> Any:
         proposal = self._proposal
         assert proposal is not None, "as in the original"
         proposal.succession = False
         return decide(self, fresh)
 
-    patch.setattr(ViewChange, "decide", accepted)
+    patch.setattr(Consensus, "decide", accepted)
 
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_and_is_needed)
 def the_cut_of_a_succession_is_what_its_proposer_holds(patch: Patch) -> None:
-    fresh = Grounds.fresh
+    fresh = Triggers.fresh
 
-    def own(self: Grounds, promises: dict[Process, frames.Promise]) -> Decision:
+    def own(self: Triggers, promises: dict[Process, frames.Promise]) -> Decision:
         decision = fresh(self, promises)
         if decision.succession is None:
             return decision
         return replace(decision, cut={s: promises[self._process].held.get(s, 0) for s in decision.cut})
 
-    patch.setattr(Grounds, "fresh", own)
+    patch.setattr(Triggers, "fresh", own)
 
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
@@ -192,7 +192,7 @@ def a_renewal_forgets_who_was_noted(patch: Patch) -> None:
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.a_newcomer_meets_an_outage)
 def a_newcomer_claims_over_a_silent_owner(patch: Patch) -> None:
     unclaimable = Directory._unclaimable
-    patch.setattr(Entering, "_all_dead", property(lambda self: True))
+    patch.setattr(JoinAttempt, "_all_dead", property(lambda self: True))
     patch.setattr(
         Directory,
         "_unclaimable",
@@ -251,19 +251,19 @@ def size_decides_between_instances(patch: Patch) -> None:
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_wakes_beside_a_newcomer)
 def the_registry_has_no_vote_in_a_succession(patch: Patch) -> None:
-    decided, may_choose = ViewChange.decided, ViewChange._may_choose
+    decided, may_choose = Consensus.decided, Consensus._may_choose
 
-    def chosen(self: ViewChange, proposal: Any, given: set[Process]) -> bool:
+    def chosen(self: Consensus, proposal: Any, given: set[Process]) -> bool:
         return may_choose(self, proposal, given) if self.survivors is None else self.survivors <= given
 
-    def accepted(self: ViewChange, live: set[Process]) -> Decision | None:
+    def accepted(self: Consensus, live: set[Process]) -> Decision | None:
         proposal = self._proposal
         if self.survivors is None or proposal is None or proposal.decision is None:
             return decided(self, live)
         return proposal.decision if self.survivors <= proposal.accepted_by else None
 
-    patch.setattr(ViewChange, "_may_choose", chosen)
-    patch.setattr(ViewChange, "decided", accepted)
+    patch.setattr(Consensus, "_may_choose", chosen)
+    patch.setattr(Consensus, "decided", accepted)
 
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_wakes_beside_a_newcomer)
@@ -301,10 +301,10 @@ def who_was_cut_off_is_not_told_of_a_later_view(patch: Patch) -> None:
 
 
 def _deaf_to(patch: Patch, deaf: Verdict) -> None:
-    on_answer = Registering.on_answer
+    on_answer = Registration.on_answer
 
-    def ignore(self: Registering, *given: Any) -> Verdict:
+    def ignore(self: Registration, *given: Any) -> Verdict:
         verdict = on_answer(self, *given)
         return Verdict.GO_ON if verdict is deaf else verdict
 
-    patch.setattr(Registering, "on_answer", ignore)
+    patch.setattr(Registration, "on_answer", ignore)

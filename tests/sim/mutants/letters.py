@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from gcom.core.directory.witness import Record, Vote, Witness
+from gcom.core.directory.witness import Vote, Witness, WitnessRecord
 from gcom.core.messages import events
-from gcom.core.messages.effects import Effect, Undelivered
-from gcom.core.unicast.channel import Inbox, Letters, Outbox
-from gcom.core.unicast.endpoint import Mail
-from gcom.core.unicast.rpc import Calls
+from gcom.core.messages.effects import Effect, UnicastLost
+from gcom.core.unicast.channel import Channels, Inbox, Outbox
+from gcom.core.unicast.endpoint import UnicastEndpoint
+from gcom.core.unicast.rpc import PendingCalls
 from gcom.sim.plan import Fault
 from gcom.values.letter import Kind, Letter
 from gcom.values.names import Process
@@ -57,23 +57,23 @@ def letters_are_not_put_again(patch: Patch) -> None:
 
 @mutant(posting)
 def nobody_is_told_of_letters_to_who_departed(patch: Patch) -> None:
-    install = Letters.install
+    install = Channels.install
 
-    def quietly(self: Letters, members: tuple[Process, ...]) -> list[Any]:
+    def quietly(self: Channels, members: tuple[Process, ...]) -> list[Any]:
         install(self, members)
         return []
 
-    patch.setattr(Letters, "install", quietly)
+    patch.setattr(Channels, "install", quietly)
 
 
 @mutant(posting)
 def nobody_is_told_of_letters_that_never_reached_who_departed(patch: Patch) -> None:
-    handle = Mail.handle
+    handle = UnicastEndpoint.handle
 
-    def quietly(self: Mail, event: events.OfMail) -> list[Effect]:
-        return [effect for effect in handle(self, event) if not isinstance(effect, Undelivered)]
+    def quietly(self: UnicastEndpoint, event: events.OfMail) -> list[Effect]:
+        return [effect for effect in handle(self, event) if not isinstance(effect, UnicastLost)]
 
-    patch.setattr(Mail, "handle", quietly)
+    patch.setattr(UnicastEndpoint, "handle", quietly)
 
 
 @mutant(posting)
@@ -86,26 +86,26 @@ def letters_that_were_never_put_are_not_told_of(patch: Patch) -> None:
 
 @mutant(posting)
 def that_letters_were_read_is_never_told(patch: Patch) -> None:
-    receipt = Letters.receipt
-    patch.setattr(Letters, "receipt", lambda self, peer: replace(receipt(self, peer), read=0, served=0))
+    receipt = Channels.receipt
+    patch.setattr(Channels, "receipt", lambda self, peer: replace(receipt(self, peer), read=0, served=0))
 
 
 @mutant(posting)
 def a_call_waits_for_who_departed(patch: Patch) -> None:
-    patch.setattr(Calls, "on_departed", lambda self, gone: [])
+    patch.setattr(PendingCalls, "on_departed", lambda self, gone: [])
 
 
 @mutant(posting)
 def an_answer_counts_after_the_end_of_its_call(patch: Patch) -> None:
-    on_answer = Calls.on_answer
-    patch.setattr(Calls, "on_answer", lambda self, member, call: on_answer(self, member, call) or True)
+    on_answer = PendingCalls.on_answer
+    patch.setattr(PendingCalls, "on_answer", lambda self, member, call: on_answer(self, member, call) or True)
 
 
 @mutant(witnessed, even, of_at_most(4), aim=aims.halves_one_after_the_other)
 def trace_01_the_witness_forgets_its_votes_when_it_starts_again(patch: Patch) -> None:
     begin = Witness.__init__
 
-    def forget(self: Witness, records: Iterable[Record], save: Any) -> None:
+    def forget(self: Witness, records: Iterable[WitnessRecord], save: Any) -> None:
         begin(self, (), save)
 
     patch.setattr(Witness, "__init__", forget)
@@ -115,7 +115,7 @@ def trace_01_the_witness_forgets_its_votes_when_it_starts_again(patch: Patch) ->
 def trace_01_the_witness_votes_for_whoever_asks(patch: Patch) -> None:
     become = Witness._become
 
-    def forget(self: Witness, vote: Vote, record: Record) -> None:
+    def forget(self: Witness, vote: Vote, record: WitnessRecord) -> None:
         become(self, vote, record)
         if record.decided:
             del self._records[record.instance]

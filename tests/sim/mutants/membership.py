@@ -11,9 +11,9 @@ from gcom.core.directory.rows import Row
 from gcom.core.directory.table import Directory
 from gcom.core.member import Member
 from gcom.core.membership.admission import Admission, Joiner
-from gcom.core.membership.tombstones import Farewells
-from gcom.core.membership.triggers import Grounds
-from gcom.core.membership.view_change import Passage
+from gcom.core.membership.tombstones import Tombstones
+from gcom.core.membership.triggers import Triggers
+from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages.effects import Effect
 from gcom.core.messages.frames import Ballot, Decision
 from gcom.core.messages.registry import Claim, Entry
@@ -53,20 +53,20 @@ def silence_is_no_evidence(patch: Patch) -> None:
 @mutant()
 def who_is_slow_is_put_out_unsuspected(patch: Patch) -> None:
     """A change takes out everybody but the proposer's elders."""
-    fresh = Grounds.fresh
+    fresh = Triggers.fresh
 
-    def hasty(self: Grounds, promises: Any) -> Decision:
+    def hasty(self: Triggers, promises: Any) -> Decision:
         youngest = list(promises)[-1]
         kept = {who: promise for who, promise in promises.items() if who != youngest or who == self._process}
         return fresh(self, kept)
 
-    patch.setattr(Grounds, "fresh", hasty)
+    patch.setattr(Triggers, "fresh", hasty)
 
 
 @mutant(of_three, split_for_long)
 def trace_15_who_has_no_quorum_stays(patch: Patch) -> None:
     """It goes on for ever as if it were in the group, and its name stays taken."""
-    patch.setattr(Grounds, "is_detached", lambda self, now_ms: False)
+    patch.setattr(Triggers, "is_detached", lambda self, now_ms: False)
 
 
 @mutant(crashing)
@@ -143,26 +143,26 @@ def a_static_group_starts_with_whoever_is_there(patch: Patch) -> None:
 
 @mutant(leaving)
 def a_leaver_is_not_told(patch: Patch) -> None:
-    patch.setattr(Farewells, "install", lambda self, decision, now_ms: None)
+    patch.setattr(Tombstones, "install", lambda self, decision, now_ms: None)
 
-    def everywhere(self: Passage, decision: Decision, ballot: Ballot, now_ms: int) -> None:
+    def everywhere(self: ViewChanger, decision: Decision, ballot: Ballot, now_ms: int) -> None:
         announce(self, decision, ballot, now_ms)
         for leaver in decision.left:
             self._links.close(leaver)
 
-    announce = Passage._install_everywhere
-    patch.setattr(Passage, "_install_everywhere", everywhere)
+    announce = ViewChanger._install_everywhere
+    patch.setattr(ViewChanger, "_install_everywhere", everywhere)
 
 
 @mutant(of_three, of_at_most(6), aim=aims.one_leaves_and_sleeps)
 def a_leaver_is_forgotten_with_the_next_view(patch: Patch) -> None:
-    install = Farewells.install
+    install = Tombstones.install
 
-    def forget(self: Farewells, decision: Decision, now_ms: int) -> None:
+    def forget(self: Tombstones, decision: Decision, now_ms: int) -> None:
         self._told.clear()
         install(self, decision, now_ms)
 
-    patch.setattr(Farewells, "install", forget)
+    patch.setattr(Tombstones, "install", forget)
 
 
 @mutant(leaving, reliable)
@@ -178,15 +178,15 @@ def a_leaver_is_let_go_without_the_cut(patch: Patch) -> None:
 @mutant(leaving)
 def whoever_lags_leaves_with_the_leaver(patch: Patch) -> None:
     """A change takes a silent member for one that asked to go."""
-    fresh = Grounds.fresh
+    fresh = Triggers.fresh
 
-    def politely(self: Grounds, promises: Any) -> Decision:
+    def politely(self: Triggers, promises: Any) -> Decision:
         decision = fresh(self, promises)
         return replace(decision, left=dict.fromkeys(decision.left, "request"))
 
-    patch.setattr(Grounds, "fresh", politely)
+    patch.setattr(Triggers, "fresh", politely)
 
 
 @mutant(dynamic, of_three, of_at_most(6), aim=aims.some_come_and_go)
 def who_was_in_and_went_is_let_in_again(patch: Patch) -> None:
-    patch.setattr(Farewells, "is_gone", lambda self, process: False)
+    patch.setattr(Tombstones, "is_gone", lambda self, process: False)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from gcom.core.membership.view_change import Passage
-from gcom.core.messages.effects import Effect, Skip
+from gcom.core.membership.view_change import ViewChanger
+from gcom.core.messages.effects import Delivery, Effect, Skip
 from gcom.core.messages.frames import Status
 from gcom.core.multicast.basic import Basic
 from gcom.core.multicast.reliable import Phase, Range, Reliable
 from gcom.core.multicast.window import Flow, OwnStream, Peer, RunStore
-from gcom.core.ordering.orders import Fifo, NonOrdered, Up
+from gcom.core.ordering.fifo import Fifo
+from gcom.core.ordering.unordered import NonOrdered
 from gcom.core.streams import Streams
 from gcom.sim.plan import Fault
 from gcom.values import limits
@@ -43,7 +44,7 @@ def fifo_delivers_over_a_gap(patch: Patch) -> None:
 
 @mutant(fifo, basic)
 def fifo_forgets_what_it_holds_when_a_gap_is_given_up(patch: Patch) -> None:
-    def pass_over(self: Fifo, sender: Process, first: int, last: int) -> list[Up]:
+    def pass_over(self: Fifo, sender: Process, first: int, last: int) -> list[Delivery]:
         self._settled[sender] = last
         self._held[sender].clear()
         return [Skip(sender, first, last - first + 1, self._view)]
@@ -136,14 +137,14 @@ def the_last_views_payloads_are_dropped_with_the_view(patch: Patch) -> None:
 
 @mutant(reliable, dynamic, of_just(4), aim=aims.one_is_needed_that_lags)
 def the_last_views_payloads_are_dropped_though_a_suspect_lacks_them(patch: Patch) -> None:
-    installed_by = Passage.installed_by
+    installed_by = ViewChanger.installed_by
 
-    def release(self: Passage, peer: Process) -> None:
+    def release(self: ViewChanger, peer: Process) -> None:
         installed_by(self, peer)
-        if not self._behind & self.grounds.live:
+        if not self._behind & self.triggers.live:
             self._streams.release_previous()
 
-    patch.setattr(Passage, "installed_by", release)
+    patch.setattr(ViewChanger, "installed_by", release)
 
 
 @mutant(reliable)
@@ -229,7 +230,7 @@ def a_frozen_member_goes_on_numbering(patch: Patch) -> None:
         return bool(self._pending) and self._view.started and self.multicast.out.flow.room > 0
 
     patch.setattr(Streams, "may_form", property(may_form))
-    patch.setattr(Reliable, "_may_send", lambda self, known: not known.frozen)
+    patch.setattr(Reliable, "_may_send", lambda self, known: not known.wedged)
 
 
 @mutant()
@@ -240,7 +241,7 @@ def runs_are_put_to_members_that_are_not_in_the_view_yet_and_taken(patch: Patch)
 
     def open_to(self: Any, peer: Process) -> bool:
         known = self.out.peers.get(peer)
-        return known is not None and not self.frozen
+        return known is not None and not self.wedged
 
     def _store(self: Reliable, run: Run) -> bool:
         return store(self, _of_view(run, self.view))

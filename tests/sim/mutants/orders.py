@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gcom.core.messages.effects import Deliver, Effect, Skip
+from gcom.core.messages.effects import Deliver, Delivery, Effect, Skip
 from gcom.core.messages.frames import Decision
 from gcom.core.messages.orders import Span
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest, Unknown, Want
-from gcom.core.ordering.agreement import Serials
+from gcom.core.ordering.agreement import OrderAgreement
+from gcom.core.ordering.causal import Causal
+from gcom.core.ordering.fifo import Fifo
 from gcom.core.ordering.order_log import OrderLog
-from gcom.core.ordering.orders import Causal, Fifo, Up
 from gcom.core.ordering.sequencer import Sequencer, _Served
 from gcom.core.ordering.total import Total
 from gcom.core.streams import Streams
@@ -62,8 +63,8 @@ def causal_forgets_who_waits(patch: Patch) -> None:
 
 @mutant(causal, of_five, reliable, unsafe, aim=aims.without_a_past)
 def trace_09_the_cut_is_delivered_though_nobody_has_its_past(patch: Patch) -> None:
-    def close(self: Causal) -> list[Up]:
-        ups: list[Up] = []
+    def close(self: Causal) -> list[Delivery]:
+        ups: list[Delivery] = []
         for held in self._held.values():
             ups += [Deliver(run, self._view) for _, run in sorted(held.items())]
             held.clear()
@@ -166,15 +167,15 @@ def trace_04_a_serial_is_delivered_before_a_majority_holds_its_order(patch: Patc
 
 @mutant(total)
 def the_order_goes_on_after_the_promise(patch: Patch) -> None:
-    def freeze(self: Serials) -> None:
+    def wedge(self: OrderAgreement) -> None:
         self._wanted = None
 
-    patch.setattr(Serials, "freeze", freeze)
+    patch.setattr(OrderAgreement, "freeze", wedge)
 
 
 @mutant(total, of_three)
 def each_member_ends_the_order_with_its_own_messages_first(patch: Patch) -> None:
-    def close(self: Serials, decision: Decision) -> list[Span]:
+    def close(self: OrderAgreement, decision: Decision) -> list[Span]:
         view = self.view
         mine_first = sorted(view.members, key=lambda member: member != self.process)
         self._view = replace(view, members=tuple(mine_first))
@@ -182,8 +183,8 @@ def each_member_ends_the_order_with_its_own_messages_first(patch: Patch) -> None
         self._view = view
         return entries
 
-    ends = Serials.close
-    patch.setattr(Serials, "close", close)
+    ends = OrderAgreement.close
+    patch.setattr(OrderAgreement, "close", close)
 
 
 @mutant(total)
@@ -219,16 +220,16 @@ def trace_05_a_sequencer_that_starts_again_goes_on_by_what_it_is_asked(patch: Pa
 @mutant(total, of_just(3), aim=aims.a_new_sequencer)
 def serials_are_reused_since_a_view_is_opened_again(patch: Patch) -> None:
     """The leader opens a sequencer that has forgotten the view with what it knows; another member knows more."""
-    unserved = Serials._on_unserved
+    unserved = OrderAgreement._on_unserved
 
-    def again(self: Serials, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> None:
+    def again(self: OrderAgreement, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> None:
         if isinstance(answer, Unknown):
             self._opened = False
             self._retry_ms = now_ms + limits.JOIN_GATHER_MS
         else:
             unserved(self, request, answer, now_ms)
 
-    patch.setattr(Serials, "_on_unserved", again)
+    patch.setattr(OrderAgreement, "_on_unserved", again)
 
 
 @mutant(total)
@@ -249,26 +250,26 @@ def the_sequencer_serves_whichever_view_asks(patch: Patch) -> None:
 
 @mutant(total, forgets)
 def trace_06_who_is_cut_off_from_the_sequencer_does_not_say_so(patch: Patch) -> None:
-    def wait(self: Serials, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> None:
+    def wait(self: OrderAgreement, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> None:
         self._retry_ms = now_ms + limits.JOIN_GATHER_MS
 
-    patch.setattr(Serials, "_on_unserved", wait)
+    patch.setattr(OrderAgreement, "_on_unserved", wait)
 
 
 @mutant(total)
 def nobody_passes_the_order_on(patch: Patch) -> None:
-    patch.setattr(Serials, "put_to", lambda self, peer: None)
+    patch.setattr(OrderAgreement, "put_to", lambda self, peer: None)
 
 
 @mutant(total)
 def a_leader_orders_what_only_it_knows_to_exist(patch: Patch) -> None:
     """The sequencing leader orders its own messages twice as far as they go, before they are there."""
-    sequence = Serials.sequence
+    sequence = OrderAgreement.sequence
 
-    def ahead(self: Serials, sender: Process, upto: int) -> bool:
+    def ahead(self: OrderAgreement, sender: Process, upto: int) -> bool:
         return sequence(self, sender, upto + 1)
 
-    patch.setattr(Serials, "sequence", ahead)
+    patch.setattr(OrderAgreement, "sequence", ahead)
 
 
 @mutant(total)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gcom.core.delivery_queue import Handed, Handover
+from gcom.core.delivery_queue import DeliveryQueue, Handed
 from gcom.core.membership import triggers
 from gcom.core.messages.effects import AwaitState, Deliver, OfState, Skip, TakeState
 from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk
-from gcom.core.state_transfer.reconciliation import Bringing
+from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.core.state_transfer.transfer import Transfer, _Wanted
 from gcom.core.state_transfer.transfer import sources as named
 from gcom.core.streams import Streams
@@ -20,23 +20,23 @@ from tests.sim.mutants.table import Patch, keeping, mutant, of_three, reliable
 
 @mutant(keeping)
 def the_state_is_taken_at_once_and_not_at_the_barrier(patch: Patch) -> None:
-    put = Handover.put
+    put = DeliveryQueue.put
 
-    def early(self: Handover[object], effect: Handed | AwaitState) -> list[Deliver | Skip]:
+    def early(self: DeliveryQueue[object], effect: Handed | AwaitState) -> list[Deliver | Skip]:
         if isinstance(effect, TakeState):
             self.arrivals.appendleft(effect)
             return []
         return put(self, effect)
 
-    patch.setattr(Handover, "put", early)
+    patch.setattr(DeliveryQueue, "put", early)
 
 
 @mutant(keeping)
 def the_state_is_taken_behind_the_barrier(patch: Patch) -> None:
-    put = Handover.put
+    put = DeliveryQueue.put
     late: dict[int, list[Handed]] = {}
 
-    def one_later(self: Handover[object], effect: Handed | AwaitState) -> list[Deliver | Skip]:
+    def one_later(self: DeliveryQueue[object], effect: Handed | AwaitState) -> list[Deliver | Skip]:
         if isinstance(effect, TakeState):
             late[id(self)] = [effect]
             return []
@@ -46,17 +46,17 @@ def the_state_is_taken_behind_the_barrier(patch: Patch) -> None:
                 put(self, it)
         return covered
 
-    patch.setattr(Handover, "put", one_later)
+    patch.setattr(DeliveryQueue, "put", one_later)
 
 
 @mutant(keeping)
 def a_joiner_reads_on_before_its_state(patch: Patch) -> None:
-    put = Handover.put
+    put = DeliveryQueue.put
 
-    def open_still(self: Handover[object], effect: Handed | AwaitState) -> list[Deliver | Skip]:
+    def open_still(self: DeliveryQueue[object], effect: Handed | AwaitState) -> list[Deliver | Skip]:
         return [] if isinstance(effect, AwaitState) else put(self, effect)
 
-    patch.setattr(Handover, "put", open_still)
+    patch.setattr(DeliveryQueue, "put", open_still)
 
 
 @mutant(keeping)
@@ -118,7 +118,7 @@ def joiners_are_told_that_the_state_is_lost(patch: Patch) -> None:
 
 @mutant(reliable, of_three, aim=aims.sides_meet)
 def who_enters_another_instance_brings_nothing(patch: Patch) -> None:
-    patch.setattr(Bringing, "enter", lambda self, instance, first: setattr(self, "_kept", None))
+    patch.setattr(StateReconciliation, "enter", lambda self, instance, first: setattr(self, "_kept", None))
 
 
 @mutant(reliable, of_three, aim=aims.sides_meet)
@@ -134,4 +134,4 @@ def every_brought_state_is_taken_for_the_first(patch: Patch) -> None:
 
 @mutant(reliable, of_three, aim=aims.sides_meet)
 def what_was_merged_before_a_state_that_never_came_is_not_brought_again(patch: Patch) -> None:
-    patch.setattr(Bringing, "lost", lambda self: None)
+    patch.setattr(StateReconciliation, "lost", lambda self: None)

@@ -14,9 +14,9 @@ one if there is none (gcom/core/joining/discovery.py).
 from __future__ import annotations
 
 from gcom import errors
-from gcom.core.joining.discovery import Seeking
-from gcom.core.joining.steps import Approach, Ask, Failed, First, Former, Look, Out, Vow
-from gcom.core.messages.frames import Hail, JoinRefused, Presence, Redirect
+from gcom.core.joining.discovery import Discovery
+from gcom.core.joining.steps import Approach, Ask, Failed, First, Out, PreviousSession, ProbePeers, Vow
+from gcom.core.messages.frames import DiscoverReply, DiscoverRequest, JoinRefused, Redirect
 from gcom.core.messages.registry import Answer, Claim, Create, Entry, Lookup, Refusal, Request
 from gcom.errors import (
     Dissolved,
@@ -36,11 +36,16 @@ TARGETS_MAX = 3  # members asked at the same time
 _FINAL = (Dissolved, NameTaken)  # what ends the way back for good
 
 
-class Entering:
+class JoinAttempt:
     """One process on its way in. `targets` are whom it asks now, and whether each has answered."""
 
     def __init__(
-        self, group: str, process: Process, address: Address, create: Definition | None, former: Former | None = None
+        self,
+        group: str,
+        process: Process,
+        address: Address,
+        create: Definition | None,
+        former: PreviousSession | None = None,
     ) -> None:
         self._group = group
         self._process = process
@@ -60,7 +65,7 @@ class Entering:
         self._again_ms: int | None = None
         self._rounds = 0  # without success
         self._unknown_since_ms: int | None = None  # the registry answers that there is no such group
-        self._seeking = _seeking(process, address, former) if former else None
+        self._discovery = _discovery(process, address, former) if former else None
 
     def start(self, now_ms: int) -> list[Out]:
         return [Ask(Create(self._create)) if self._create else self._lookup(), *self._seek(now_ms)]
@@ -73,38 +78,38 @@ class Entering:
     @property
     def called(self) -> set[Process]:
         """Whom this process calls now."""
-        return {*self.targets, *self._vowing, *(self._seeking.called if self._seeking else ())}
+        return {*self.targets, *self._vowing, *(self._discovery.called if self._discovery else ())}
 
     @property
-    def hail(self) -> Hail | None:
+    def hail(self) -> DiscoverRequest | None:
         """What it says to others who look for an instance; None: it does not look."""
-        return self._seeking.hail if self._seeking else None
+        return self._discovery.hail if self._discovery else None
 
-    def hail_for(self, peer: Process) -> Hail | None:
+    def hail_for(self, peer: Process) -> DiscoverRequest | None:
         """What to say to one that is called, unless it is asked to admit this process."""
         return self.hail if peer not in self.targets else None
 
     def _seek(self, now_ms: int) -> list[Out]:
         """Begin to look, or look anew."""
-        if self._seeking is None or self._former is None:
+        if self._discovery is None or self._former is None:
             return []
         self.waits_for = "others of the group, or to begin it anew"
-        self._seeking.begin(now_ms)
+        self._discovery.begin(now_ms)
         return self._look(*self._former.seats)
 
     def _look(self, *seats: tuple[Process, Address]) -> list[Out]:
-        seeking = self._seeking
-        return [Look(*seat, seeking.hail) for seat in seats if seeking and seeking.know(*seat)]
+        seeking = self._discovery
+        return [ProbePeers(*seat, seeking.hail) for seat in seats if seeking and seeking.know(*seat)]
 
-    def on_found(self, source: Process, instance: str, item: Hail | Presence, now_ms: int) -> list[Out]:
+    def on_found(self, source: Process, instance: str, item: DiscoverRequest | DiscoverReply, now_ms: int) -> list[Out]:
         """Somebody says which instance it is in, or that it looks, too."""
-        if self._seeking is None:
+        if self._discovery is None:
             return []
-        outs = self._look((source, item.address)) if isinstance(item, Hail) else []
-        self._seeking.found(source, instance, item, now_ms)
+        outs = self._look((source, item.address)) if isinstance(item, DiscoverRequest) else []
+        self._discovery.found(source, instance, item, now_ms)
         return outs
 
-    def _decide(self, seeking: Seeking, now_ms: int) -> list[Out]:
+    def _decide(self, seeking: Discovery, now_ms: int) -> list[Out]:
         """Enter an instance that was found, or begin one."""
         assert self._former is not None, "a newcomer does not look"
         found = seeking.instance(now_ms)
@@ -134,7 +139,7 @@ class Entering:
         if self._former and answer.definition != self._former.entry.definition:
             there = self._former.entry.definition.differences(answer.definition)
             return self._fail(GroupExists(f"group {self._group!r} is another one now: {there}"), now_ms)
-        if not self._seeking:
+        if not self._discovery:
             self.entry = answer
         if isinstance(request, Claim) and answer.members == (self._process,):
             return [First(answer)]
@@ -148,7 +153,7 @@ class Entering:
 
     def _ask_those_known(self, now_ms: int) -> list[Out]:
         assert self._former is not None, "a newcomer knows nobody"
-        if self._seeking:
+        if self._discovery:
             return []
         if self.entry is None or not self.entry.members:
             self.entry = self._former.entry
@@ -192,7 +197,7 @@ class Entering:
         mine = names.name_of(self._process)
         if entry.definition.static and mine not in entry.definition.static:
             return self._fail(NotInvited(uninvited(entry.definition, mine)), now_ms)
-        if self._seeking:
+        if self._discovery:
             return self._look(*zip(entry.members, entry.addresses, strict=True))
         if not entry.members:
             self.waits_for = "the registry to grant the first place"
@@ -232,7 +237,7 @@ class Entering:
         """
         entry = self.entry
         left = [seat for seat in self._candidates if seat[0] not in self._proven | self._vowed]
-        if entry is None or self._seeking or not self._absent.issuperset(process for process, _ in left):
+        if entry is None or self._discovery or not self._absent.issuperset(process for process, _ in left):
             return []
         self._vowing = {process for process, _ in left}
         return [Vow(process, address, entry.instance, entry.view) for process, address in left]
@@ -261,8 +266,8 @@ class Entering:
             self._proven.add(peer)
         if absent:
             self._absent.add(peer)
-        if self._seeking:
-            self._seeking.gone(peer)
+        if self._discovery:
+            self._discovery.gone(peer)
         self._vowing.discard(peer)
         if peer not in self.targets:
             return []
@@ -283,8 +288,8 @@ class Entering:
 
     def on_heard(self, source: Process, now_ms: int) -> None:
         """A member answered; it may take its time to admit."""
-        if self._seeking:
-            self._seeking.heard(source, now_ms)
+        if self._discovery:
+            self._discovery.heard(source, now_ms)
         if source in self.targets:
             self.targets[source], self._rounds = True, 0
 
@@ -318,9 +323,9 @@ class Entering:
 
     def tick(self, now_ms: int) -> list[Out]:
         """Who does not answer soon is not waited for; nobody could be reached: claim a dead group, else look again."""
-        if self._seeking and not self.targets and self._again_ms is None:
-            return self._decide(self._seeking, now_ms)
-        if self._seeking and self.targets and now_ms - self._approached_ms >= limits.LINGER_MS:
+        if self._discovery and not self.targets and self._again_ms is None:
+            return self._decide(self._discovery, now_ms)
+        if self._discovery and self.targets and now_ms - self._approached_ms >= limits.LINGER_MS:
             self._give_up_round("the members that it found to admit it", now_ms)
         if self._again_ms is None:
             silent = bool(self.targets) and not any(self.targets.values())
@@ -329,7 +334,7 @@ class Entering:
         if now_ms < self._again_ms:
             return []
         self._again_ms = None
-        if self._seeking:
+        if self._discovery:
             return [self._lookup(), *self._seek(now_ms)]
         entry = self.entry
         if entry is None or entry.alive or not (self._all_dead or entry.forked):
@@ -341,12 +346,14 @@ class Entering:
         return [self._claim(entry)]
 
 
-def _seeking(process: Process, address: Address, former: Former) -> Seeking | None:
+def _discovery(process: Process, address: Address, former: PreviousSession) -> Discovery | None:
     """The search of a process that lost its instance of a PARTITIONABLE group."""
     entry = former.entry
     if entry.definition.netsplit is not Netsplit.PARTITIONABLE:
         return None
-    return Seeking(process, entry.definition, Hail(entry.view, entry.members.index(former.process), address))
+    return Discovery(
+        process, entry.definition, DiscoverRequest(entry.view, entry.members.index(former.process), address)
+    )
 
 
 def error_of(code: str, text: str) -> GComError:

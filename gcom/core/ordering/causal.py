@@ -1,0 +1,71 @@
+"""Causal order by vector clocks of runs (Birman, Schiper, Stephenson 1991, §5.1)."""
+
+from __future__ import annotations
+
+from gcom.core.messages.effects import Deliver, Delivery
+from gcom.core.ordering.fifo import Fifo
+from gcom.values.names import Process
+from gcom.values.run import Run
+
+
+class Causal(Fifo):
+    """A message after all that its sender had delivered before sending it (Birman, Schiper, Stephenson 1991, §5.1).
+
+    A run's clock says what changed since its sender's last run; as each sender's runs are released in order, that is
+    all that needs to be looked at. A sender whose next run waits stands in `_waiting` under the one stream it waits
+    for, so a release looks only at those whom it may free.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: dict[Process, dict[Process, int]] = {}  # stream: {sender that waits: for which number}
+
+    def install(self, view: int, members: tuple[Process, ...], cut: dict[Process, int], serial: int) -> None:
+        super().install(view, members, cut, serial)
+        self._waiting = {member: {} for member in members}
+
+    def receive(self, run: Run) -> list[Delivery]:
+        self._held[run.sender][run.first] = run
+        return self._release(run.sender)
+
+    def _release(self, sender: Process) -> list[Delivery]:
+        released: list[Delivery] = []
+        free = [sender]
+        while free:
+            freed = free.pop()
+            before = self._settled[freed]
+            self._release_of(freed, released)
+            if self._settled[freed] > before:
+                free += self._freed_by(freed)
+        return released
+
+    def _release_of(self, sender: Process, released: list[Delivery]) -> None:
+        while True:
+            following = self._settled[sender] + 1
+            run = self._held[sender].get(following)
+            if run is not None:
+                if self._waits(run):
+                    return
+                del self._held[sender][following]
+                self._settled[sender] = run.last
+                released.append(Deliver(run, self._view))
+            elif lost := self._lost[sender].pop(following, None):
+                self._settled[sender] = lost
+                released.append(self._skip(sender, following, lost))
+            else:
+                return
+
+    def _waits(self, run: Run) -> bool:
+        """Whether something of the run's past is not here; its sender then waits for the first such thing."""
+        for other, number in run.clock.items():
+            if other != run.sender and number > self._settled.get(other, number):
+                self._waiting[other][run.sender] = number
+                return True
+        return False
+
+    def _freed_by(self, stream: Process) -> list[Process]:
+        waiting = self._waiting[stream]
+        freed = [sender for sender, number in waiting.items() if number <= self._settled[stream]]
+        for sender in freed:
+            del waiting[sender]
+        return freed

@@ -1,0 +1,66 @@
+"""FIFO order: each sender's messages in the order in which it sent them (GCom 2009 §5.1)."""
+
+from __future__ import annotations
+
+from gcom.core.messages.effects import Deliver, Delivery, Skip
+from gcom.core.ordering.unordered import NonOrdered
+from gcom.values.names import Process
+from gcom.values.run import Run
+
+
+class Fifo(NonOrdered):
+    """Each sender's messages in the order it sent them.
+
+    `_settled[s]`: 1…n of s are behind. `_held[s]` are runs beyond it, by their first number; `_lost[s]` ranges.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._settled: dict[Process, int] = {}
+        self._held: dict[Process, dict[int, Run]] = {}
+        self._lost: dict[Process, dict[int, int]] = {}  # first to last
+
+    def install(self, view: int, members: tuple[Process, ...], cut: dict[Process, int], serial: int) -> None:
+        self._view = view
+        self._settled = {member: max(cut.get(member, 0), self._settled.get(member, 0)) for member in members}
+        self._held = {member: {} for member in members}
+        self._lost = {member: {} for member in members}
+
+    def receive(self, run: Run) -> list[Delivery]:
+        nothing_waits = not self._held[run.sender] and not self._lost[run.sender]
+        if run.first == self._settled[run.sender] + 1 and nothing_waits:  # the usual case, without a copy
+            self._settled[run.sender] = run.last
+            return [Deliver(run, self._view)]
+        self._held[run.sender][run.first] = run
+        return self._release(run.sender)
+
+    def pass_over(self, sender: Process, first: int, last: int) -> list[Delivery]:
+        """It is skipped in its place: who has dealt with it has dealt with all before it, and windows open so far."""
+        self._lost[sender][first] = last
+        return self._release(sender)
+
+    def close(self) -> list[Delivery]:
+        """What is left waits for a message that nobody holds: the same at everyone (DESIGN 8, over RELIABLE)."""
+        given_up: list[Delivery] = []
+        for sender, held in self._held.items():
+            ranges = {**{first: run.last for first, run in held.items()}, **self._lost[sender]}
+            given_up += [self._skip(sender, first, last) for first, last in sorted(ranges.items())]
+            held.clear()
+            self._lost[sender].clear()
+        return given_up
+
+    def _skip(self, sender: Process, first: int, last: int) -> Skip:
+        return Skip(sender, first, last - first + 1, self._view)
+
+    def _release(self, sender: Process) -> list[Delivery]:
+        released: list[Delivery] = []
+        while True:
+            following = self._settled[sender] + 1
+            if run := self._held[sender].pop(following, None):
+                self._settled[sender] = run.last
+                released.append(Deliver(run, self._view))
+            elif lost := self._lost[sender].pop(following, None):
+                self._settled[sender] = lost
+                released.append(self._skip(sender, following, lost))
+            else:
+                return released

@@ -1,0 +1,33 @@
+"""No order: messages go to the application as they arrive."""
+
+from __future__ import annotations
+
+from gcom.core.messages.effects import Deliver, Delivery, Skip
+from gcom.core.messages.orders import Span
+from gcom.values.names import Process
+from gcom.values.run import Run
+
+
+class NonOrdered:
+    """Messages go to the application as they arrive."""
+
+    def __init__(self) -> None:
+        self._view = 0
+
+    def install(self, view: int, members: tuple[Process, ...], cut: dict[Process, int], serial: int) -> None:
+        self._view = view
+
+    def receive(self, run: Run) -> list[Delivery]:
+        return [Deliver(run, self._view)]
+
+    def pass_over(self, sender: Process, first: int, last: int) -> list[Delivery]:
+        return [Skip(sender, first, last - first + 1, self._view)]
+
+    def order(self, spans: list[Span]) -> list[Delivery]:
+        return []
+
+    def close(self) -> list[Delivery]:
+        return []
+
+    def abandon(self) -> list[Delivery]:
+        return []
