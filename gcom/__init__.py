@@ -47,10 +47,7 @@ from gcom.errors import (
     VersionMismatch,
     WouldBlock,
 )
-from gcom.shell.directory import DirectoryClient as Directory
-from gcom.shell.embedded import embedded
-from gcom.shell.group import Group
-from gcom.shell.happenings import (
+from gcom.runtime.events import (
     Departure,
     Event,
     LogEnded,
@@ -67,8 +64,11 @@ from gcom.shell.happenings import (
     Unicast,
     ViewChange,
 )
-from gcom.shell.node import Node
-from gcom.shell.results import CallDetached, CallTimeout, Result, Results
+from gcom.runtime.group import Group
+from gcom.runtime.node import Node
+from gcom.runtime.registry.directory_client import DirectoryClient as Directory
+from gcom.runtime.registry.embedded import embedded
+from gcom.runtime.results import CallDetached, CallTimeout, Result, Results
 from gcom.values.answers import Outcome, Wait
 from gcom.values.clock import Causality, VectorClock
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker

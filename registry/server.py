@@ -21,8 +21,8 @@ from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import Answer, Entry, Refusal
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import BadValue, Unavailable, VersionMismatch
-from gcom.shell import pyro
-from gcom.shell.life import is_dead
+from gcom.runtime import pyro
+from gcom.runtime.life import is_dead
 from gcom.values import limits, lineage
 from gcom.values.names import Address
 from registry.naming import NAME_SERVER, SafeNameServer, list_system

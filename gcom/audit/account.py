@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gcom.audit.intervals import Intervals
-from gcom.audit.place import Key, Section, Tally
+from gcom.audit.place import Key, SectionSummary, Tally
 from gcom.audit.records import Record
 from gcom.audit.timeline import Timeline
 
@@ -35,7 +35,7 @@ class Account:
     process: str
     key: Key
     tallies: dict[str, Tally] = field(default_factory=dict)
-    sections: list[Section] = field(default_factory=list)
+    sections: list[SectionSummary] = field(default_factory=list)
     views: list[Record] = field(default_factory=list)
     elects: list[Record] = field(default_factory=list)
     gaps: list[tuple[int, bool]] = field(default_factory=list)
@@ -59,7 +59,8 @@ class Account:
     dependent_from: dict[str, int] = field(default_factory=dict)
     unplaced: dict[tuple[int, str, bool], Tally] = field(default_factory=dict)
     timeline: Timeline = field(default_factory=Timeline)
-    # For CONTINUITY (continuity.py): the end of the stay, what was settled then, and what an instance's successor owes.
+    # For CONTINUITY (continuity.py): the end of the session, what was settled then, and what an instance's successor
+    # owes.
     end: Record = field(default_factory=dict)
     left_with: dict[str, Intervals] = field(default_factory=dict)
     confirmed: dict[tuple[int, str], Intervals] = field(default_factory=dict)  # by view and `by`

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcom.audit.continuity import RULE
-from gcom.audit.result import GroupResult, Result
+from gcom.audit.result import AuditResult, GroupResult
 from gcom.trace.segment import folder_name
 
 _NAMED = 5  # processes in one line
@@ -11,7 +11,7 @@ _ACCEPT = "--allow-unknown accepts what stays unknown"
 _WHOLE = f"Audit a whole copy of it, or {_ACCEPT}"
 
 
-def advice_of(result: Result) -> list[str]:
+def advice_of(result: AuditResult) -> list[str]:
     """For a verdict of UNKNOWN or VACUOUS, of each kind of cause what is missing, and what to do; else nothing."""
     if result.verdict == "VACUOUS":
         return [
@@ -49,7 +49,7 @@ def _of_instances(doubted: list[GroupResult]) -> list[str]:
     return [f"{about}; of several that an older GCom wrote, or of runs that are strangers, {_ACCEPT}."] if names else []
 
 
-def _of_gaps(result: Result, lost: list[str]) -> list[str]:
+def _of_gaps(result: AuditResult, lost: list[str]) -> list[str]:
     """Records that are missing in the middle, told by the first note about that log."""
     if not lost and result.groups:
         return []

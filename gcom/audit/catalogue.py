@@ -11,7 +11,7 @@ from gcom.audit.place import Key, Reached, reached_by
 from gcom.audit.reading import Listing, open_segment, read_opening
 from gcom.audit.records import Record
 from gcom.audit.scanner import Scanner
-from gcom.audit.segments import Opening, Segment
+from gcom.audit.segments import LogSegment, Opening
 from gcom.audit.tape import Tape
 
 
@@ -131,7 +131,7 @@ def _begun(chain: Chain, opening: Opening | None, scanner: Scanner) -> Scanned:
     return scanned
 
 
-def _feed(scanner: Scanner, scanned: Scanned, segment: Segment, previous: int, *, first: bool) -> None:
+def _feed(scanner: Scanner, scanned: Scanned, segment: LogSegment, previous: int, *, first: bool) -> None:
     number = segment.opening.segment
     if segment.damage:
         scanner.lose_segment(f"{segment.path}: {segment.damage}; nothing in it is read")

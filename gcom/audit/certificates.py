@@ -9,12 +9,12 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from itertools import pairwise
 
-from gcom.audit.groups import Group
+from gcom.audit.groups import InstanceLogs
 from gcom.audit.hashing import BUCKET
 from gcom.audit.intervals import Intervals
 
 
-def count_placed(group: Group) -> int:
+def count_placed(group: InstanceLogs) -> int:
     """How many messages are delivered, or skipped with their serial."""
     placed: dict[str, Intervals] = {}
     for account in group.accounts.values():
@@ -25,18 +25,18 @@ def count_placed(group: Group) -> int:
     return sum(map(len, placed.values()))
 
 
-def has_duplicates(group: Group) -> bool:
+def has_duplicates(group: InstanceLogs) -> bool:
     """Whether some process delivered what was settled there before (NO_DUPLICATION)."""
     return any(account.tally("NO_DUPLICATION").violations for account in group.accounts.values())
 
 
-def sends_once(group: Group, who: str) -> bool:
+def sends_once(group: InstanceLogs, who: str) -> bool:
     """Whether a process's log is there and its numbers only went up, so that it sent none of them twice."""
     account = group.accounts.get(who)
     return account is not None and not account.gaps and not account.tally("NO_CREATION").violations
 
 
-def begin_alike(group: Group) -> bool:
+def begin_alike(group: InstanceLogs) -> bool:
     """Whether all who delivered in a view begin at one bucket and leave none out, and go from view to higher view."""
     begins: dict[int, int] = {}
     for account in group.accounts.values():
@@ -52,7 +52,7 @@ def begin_alike(group: Group) -> bool:
     return True
 
 
-def in_one_view_each(group: Group) -> bool:
+def in_one_view_each(group: InstanceLogs) -> bool:
     """Whether each message is delivered once by each, and in one view by all: then views order what is in them."""
     if has_duplicates(group):
         return False
@@ -71,7 +71,7 @@ def in_one_view_each(group: Group) -> bool:
     return True
 
 
-def deliver_their_own(group: Group) -> bool:
+def deliver_their_own(group: InstanceLogs) -> bool:
     """Whether each sender delivered what any process delivered of it: then after all that it had delivered before."""
     for account in group.accounts.values():
         for sender, numbers in account.delivered.items():
@@ -82,7 +82,7 @@ def deliver_their_own(group: Group) -> bool:
     return True
 
 
-def pass_alike(group: Group) -> bool:
+def pass_alike(group: InstanceLogs) -> bool:
     """Whether all who install a view do so after one serial, and have something of each bucket that they passed.
 
     So no serial stands for a message at one process and for nothing at another that passed it: of a bucket that
@@ -101,7 +101,7 @@ def pass_alike(group: Group) -> bool:
     return True
 
 
-def begin_known(group: Group) -> bool:
+def begin_known(group: InstanceLogs) -> bool:
     """Whether no base has something of one who is a member only of later views: starts are compared of members."""
     entered: dict[str, int] = {}
     for view, members in sorted(group.members().items()):

@@ -13,7 +13,7 @@ import numpy as np
 
 from gcom.audit.causality import Placed, judge_causality
 from gcom.audit.digests import judge_integrity
-from gcom.audit.groups import Group
+from gcom.audit.groups import InstanceLogs
 from gcom.audit.intervals import Intervals
 from gcom.audit.judging import Look
 from gcom.audit.place import Tally
@@ -100,7 +100,7 @@ class _Paths:
         return self._files[int(self._index[place])]
 
 
-def look(group: Group, tapes: list[Tape], blocks: list[Placed], looks: list[Look]) -> dict[str, Tally]:
+def look(group: InstanceLogs, tapes: list[Tape], blocks: list[Placed], looks: list[Look]) -> dict[str, Tally]:
     """The tallies that `looks` ask for, gaps apart; `blocks` are all that CAUSAL compares (causality.py)."""
     if not tapes:  # a state alone told of the group
         return {each.rule: Tally() for each in looks}
@@ -137,7 +137,7 @@ def judge_serials(messages: Messages, tally: Tally) -> None:
             tally.violate(1, kind=kind, **messages.where(two), **more, other=messages.where(one))
 
 
-def _orders(group: Group, messages: Messages, tally: Tally) -> None:
+def _orders(group: InstanceLogs, messages: Messages, tally: Tally) -> None:
     """Of each class, the sequences delivered in the view are equal."""
     section_of = {
         (who, id(section)): index
@@ -280,13 +280,13 @@ def _follows(rows: dict[int, int], a: int, b: int) -> bool:
     return a in rows and b in rows and rows[a] < rows[b]
 
 
-def _judge_causality(group: Group, blocks: list[Placed], tally: Tally) -> None:
+def _judge_causality(group: InstanceLogs, blocks: list[Placed], tally: Tally) -> None:
     tally.add(judge_causality(blocks, group.members(), group.coverage))
     for example in tally.examples:
         example["later"] = _how(group, example["process"], example["other"], example["needed"])
 
 
-def _how(group: Group, process: str, other: str, number: int) -> str:
+def _how(group: InstanceLogs, process: str, other: str, number: int) -> str:
     """What a process did with that number of `other`: "delivered" or "skipped", "settled" if a gap hides it, or ""."""
     sections = group.accounts[process].sections
     if any(number in section.delivered.get(other, Intervals()) for section in sections):

@@ -17,13 +17,13 @@ import pyarrow.parquet as pq
 
 from gcom.audit.files import is_remote, local, read_file
 from gcom.audit.records import Rows
-from gcom.audit.segments import Closing, Opening, Segment
+from gcom.audit.segments import Closing, LogSegment, Opening
 
 _COLUMNS = ("kind", "at", "count", "key", "view", "sent_view", "sender", "number", "serial", "t", "held")
 _META = b"gcom.segment"
 
 
-def to_parquet(segment: Segment, target: Path) -> None:
+def to_parquet(segment: LogSegment, target: Path) -> None:
     rows = segment.rows
     columns: dict[str, Any] = {name: getattr(rows, name) for name in _COLUMNS}
     columns["clock"] = _clocks(rows)
@@ -67,7 +67,7 @@ def compact_opening(path: str) -> tuple[Opening | None, str]:
     return (None, about) if isinstance(about, str) else (Opening(**about["opening"]), about["damage"])
 
 
-def from_parquet(path: str) -> Segment | str:
+def from_parquet(path: str) -> LogSegment | str:
     """Raises nothing for a file that is none of ours: it says so."""
     about = _about(path)
     if isinstance(about, str):
@@ -87,7 +87,7 @@ def from_parquet(path: str) -> Segment | str:
     closing = None if about["closing"] is None else Closing(**about["closing"])
     opening = Opening(**about["opening"])
     worn = about.get("worn", "")
-    return Segment(path, opening, rows, closing, about["torn"], about["damage"], about.get("sealed", False), worn)
+    return LogSegment(path, opening, rows, closing, about["torn"], about["damage"], about.get("sealed", False), worn)
 
 
 def _read_clocks(rows: Rows, column: pa.ChunkedArray, names: list[str]) -> None:

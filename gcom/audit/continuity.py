@@ -1,7 +1,7 @@
 """CONTINUITY: what a group had in one instance, the next instances of its name have (decision 0005).
 
 The work is per instance, process and sender: a cut, and what was settled, delivered or confirmed, are ranges.
-A case is counted at one instance: where a stay ended or what was confirmed, at the instance that ended; where an
+A case is counted at one instance: where a session ended or what was confirmed, at the instance that ended; where an
 instance begins and who enters it, at that one.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from gcom.audit.intervals import Intervals
 from gcom.audit.judging import Judgement
-from gcom.audit.lineage import StayAccount, Succession, successions_in
+from gcom.audit.lineage import StayAccount, SucceedsRecord, successions_in
 from gcom.values.names import name_of
 
 RULE = "CONTINUITY"
@@ -58,7 +58,7 @@ class _Link:
 
     old: _Instance
     new: _Instance
-    said: Succession
+    said: SucceedsRecord
 
     @property
     def streams(self) -> set[str]:
@@ -294,7 +294,7 @@ def _judge_coverage(link: _Link, view: int) -> None:
     for who in sorted({who for each in last for who in old.members[each]} - said.gone - said.gives_up):
         stay = old.stays.get(who)
         if who not in old.closed and (stay is None or not stay.end):
-            old.tally.doubt(1, f"nothing tells how the stay of {who} in {old.name} ended")
+            old.tally.doubt(1, f"nothing tells how the session of {who} in {old.name} ended")
 
 
 def _judge_settled(link: _Link, view: int) -> None:

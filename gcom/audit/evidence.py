@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from gcom.audit.finder import Event, Finder, Spot
+from gcom.audit.finder import Finder, LogEvent, Spot
 from gcom.audit.incidents import Incident
 from gcom.audit.place import Key
-from gcom.audit.result import GroupResult, Result
+from gcom.audit.result import AuditResult, GroupResult
 
 INCIDENTS = 20  # incidents of which the surroundings are shown
 EVENTS = 200  # of one incident
@@ -32,13 +32,13 @@ class Evidence:
     """`events` are by process, those concerned first; `columns` are messages in the order that `reference` has them."""
 
     incident: Incident
-    events: dict[str, list[Event]] = field(default_factory=dict)
+    events: dict[str, list[LogEvent]] = field(default_factory=dict)
     columns: list[Message] = field(default_factory=list)
     reference: str = ""
     strips: list[Strip] = field(default_factory=list)
 
 
-def evidence_of(result: Result, finder: Finder) -> dict[str, Evidence]:
+def evidence_of(result: AuditResult, finder: Finder) -> dict[str, Evidence]:
     """Of the first incidents that count, by id."""
     groups = {(group.group, group.instance): group for group in result.groups}
     first = sorted(result.incidents, key=lambda incident: not incident.expected)[:INCIDENTS]
@@ -74,7 +74,7 @@ def _gather(incident: Incident, group: GroupResult, finder: Finder) -> Evidence:
     concerned = [who for who in concerned_by(incident) if finder.has(who)][: _MEMBERS // 2]
     members = list(dict.fromkeys([*concerned, *(who for who in group.processes if finder.has(who))]))[:_MEMBERS]
     around = min(AROUND, EVENTS // max(2 * len(concerned), 1))
-    settled: dict[str, list[Event]] = {}
+    settled: dict[str, list[LogEvent]] = {}
     for process in members:
         spot = spot_of(incident, process, finder)
         events = finder.around(spot, key, AROUND, AROUND) if spot is not None else []
@@ -86,7 +86,7 @@ def _gather(incident: Incident, group: GroupResult, finder: Finder) -> Evidence:
     return found
 
 
-def _compare(found: Evidence, settled: dict[str, list[Event]]) -> None:
+def _compare(found: Evidence, settled: dict[str, list[LogEvent]]) -> None:
     """Lay all orders against one: of a process that the incident does not blame, if there is one."""
     if len(settled) < 2:
         return
@@ -107,7 +107,7 @@ def _compare(found: Evidence, settled: dict[str, list[Event]]) -> None:
     found.strips = [strip for strip in strips if any(strip.cells)]
 
 
-def _columns(settled: dict[str, list[Event]], reference: str, wanted: list[Message]) -> list[Message]:
+def _columns(settled: dict[str, list[LogEvent]], reference: str, wanted: list[Message]) -> list[Message]:
     """The reference's messages; what it lacks comes behind the one that it followed elsewhere."""
     ours = settled[reference]
     columns = list(dict.fromkeys(message for event in ours for message in _ends(event, wanted)))
@@ -122,11 +122,11 @@ def _columns(settled: dict[str, list[Event]], reference: str, wanted: list[Messa
     return columns
 
 
-def _in(events: list[Event], event: Event) -> bool:
+def _in(events: list[LogEvent], event: LogEvent) -> bool:
     return any(each.has(event.sender, event.number) for each in events)
 
 
-def _ends(event: Event, wanted: list[Message]) -> list[Message]:
+def _ends(event: LogEvent, wanted: list[Message]) -> list[Message]:
     """The messages of a run; of a long one its ends, and what is asked for."""
     last = event.number + event.count - 1
     numbers = {*range(event.number, min(event.number + 3, last + 1)), *range(max(last - 2, event.number), last + 1)}
@@ -134,8 +134,8 @@ def _ends(event: Event, wanted: list[Message]) -> list[Message]:
     return [(event.sender, number) for number in sorted(numbers)]
 
 
-def _cells(events: list[Event], columns: list[Message]) -> list[str]:
-    seen: list[tuple[int, Event]] = []
+def _cells(events: list[LogEvent], columns: list[Message]) -> list[str]:
+    seen: list[tuple[int, LogEvent]] = []
     for event in events:
         here = [place for place, message in enumerate(columns) if event.has(*message)]
         seen += [(place, event) for place in sorted(here, key=lambda place: columns[place][1])]

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from gcom.audit.result import GroupResult, Result, RuleResult
+from gcom.audit.result import AuditResult, GroupResult, RuleResult
 
 _TOLD = 20  # incidents in one failure
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML 1.0 cannot hold
@@ -33,7 +33,7 @@ INCIDENTS = pa.schema(
 COVERAGE = pa.schema([("process", _TEXT), ("positions", _COUNT), ("state", _TEXT)])
 
 
-def junit_of(result: Result, *, allow_unknown: bool = False) -> bytes:
+def junit_of(result: AuditResult, *, allow_unknown: bool = False) -> bytes:
     """A suite for each group, a case for each rule that it promises.
 
     UNKNOWN, and a group in which there was nothing to judge, are errors, as they are not proof; with `allow_unknown`
@@ -103,7 +103,7 @@ def _fit(text: str) -> str:
     return _UNFIT.sub("\ufffd", text)
 
 
-def write_tables(result: Result, folder: Path) -> None:
+def write_tables(result: AuditResult, folder: Path) -> None:
     """`verdicts.parquet`, `incidents.parquet` and `coverage.parquet`; the fields are those of `--json`."""
     folder.mkdir(parents=True, exist_ok=True)
     plain = _fit_all(result.as_json())

@@ -19,7 +19,7 @@ from gcom.audit.catalogue import Catalogue
 from gcom.audit.place import Key, settled_in
 from gcom.audit.reading import open_segment
 from gcom.audit.records import BAD, DELIVER, ELECT, KINDS, LOST, SEND, SKIP, VIEW, Ints, Record, only_forward
-from gcom.audit.segments import Segment
+from gcom.audit.segments import LogSegment
 
 _KEPT = 4  # parsed segments in memory
 _TRIED = 3  # files looked into for one message, where their openings do not tell
@@ -28,7 +28,7 @@ _NAMES = {code: name for name, code in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class LogEvent:
     """One record, of `count` messages. `sender` is the process itself for a `send`; absent numbers are -1."""
 
     process: str
@@ -67,7 +67,7 @@ class Finder:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._segments: OrderedDict[str, Segment | None] = OrderedDict()
+        self._segments: OrderedDict[str, LogSegment | None] = OrderedDict()
 
     def has(self, process: str) -> bool:
         return process in self._catalogue.paths
@@ -103,7 +103,7 @@ class Finder:
     def sending(self, process: str, key: Key, number: int) -> Spot | None:
         """Where the process sent its message of that number."""
 
-        def here(segment: Segment, mine: Ints) -> Ints:
+        def here(segment: LogSegment, mine: Ints) -> Ints:
             rows = segment.rows
             of = (rows.kind[mine] == SEND) & (rows.number[mine] <= number)
             return _of(mine, of & (number < rows.number[mine] + rows.count[mine]))
@@ -113,7 +113,7 @@ class Finder:
     def installing(self, process: str, key: Key, view: int) -> Spot | None:
         """Where the process installed the view."""
 
-        def here(segment: Segment, mine: Ints) -> Ints:
+        def here(segment: LogSegment, mine: Ints) -> Ints:
             rows = segment.rows
             return _of(mine, (rows.kind[mine] == VIEW) & (rows.view[mine] == view))
 
@@ -125,7 +125,7 @@ class Finder:
         if following is not None:
             return following
 
-        def here(segment: Segment, mine: Ints) -> Ints:
+        def here(segment: LogSegment, mine: Ints) -> Ints:
             rows = segment.rows
             ends = (rows.kind[mine] != VIEW) & (rows.kind[mine] > SKIP) & (rows.kind[mine] < ELECT)
             return _of(mine, ends & (rows.view[mine] == view))
@@ -165,7 +165,7 @@ class Finder:
                     yield Spot(path, row)
             missing |= bool(segment.cut) or (segment.closing is not None and segment.closing.at > expected)
 
-    def around(self, spot: Spot, key: Key, before: int, after: int) -> list[Event]:
+    def around(self, spot: Spot, key: Key, before: int, after: int) -> list[LogEvent]:
         """The group's records from `before` before the spot to `after` behind it, from the files next to it too."""
         mine = self._mine(spot.path, key)
         place = int(np.searchsorted(mine, spot.row))
@@ -238,7 +238,7 @@ class Finder:
         process: str,
         key: Key,
         passed: Callable[[Record], bool],
-        here: Callable[[Segment, Ints], Ints],
+        here: Callable[[LogSegment, Ints], Ints],
     ) -> Spot | None:
         """The first row that `here` finds; `passed` tells of a file's state that it lies before that file."""
         for path in self._likely(process, key, passed):
@@ -259,7 +259,7 @@ class Finder:
                 break
         return iter(reversed(paths[max(last - _TRIED, 0) : last]))
 
-    def _segment(self, path: str) -> Segment | None:
+    def _segment(self, path: str) -> LogSegment | None:
         if path not in self._segments:
             read = open_segment(path)
             self._segments[path] = None if isinstance(read, str) or read.damage else read
@@ -269,7 +269,7 @@ class Finder:
         return self._segments[path]
 
 
-def _passing(segment: Segment, mine: Ints, sender: str, number: int) -> Ints:
+def _passing(segment: LogSegment, mine: Ints, sender: str, number: int) -> Ints:
     rows = segment.rows
     code = rows.senders.index(sender) if sender in rows.senders else -2
     of = (rows.sender[mine] == code) & (rows.number[mine] <= number) & (rows.kind[mine] != SEND)
@@ -281,19 +281,19 @@ def _of(mine: Ints, chosen: NDArray[np.bool_]) -> Ints:
     return rows
 
 
-def _rows_of(segment: Segment, key: Key) -> Ints:
+def _rows_of(segment: LogSegment, key: Key) -> Ints:
     rows = segment.rows
     code = rows.keys.index(key) if key in rows.keys else -2
     mine: Ints = np.flatnonzero((rows.key == code) & ((rows.kind <= ELECT) | (rows.kind > BAD)))
     return mine
 
 
-def _event(segment: Segment, row: int) -> Event:
+def _event(segment: LogSegment, row: int) -> LogEvent:
     rows, opening = segment.rows, segment.opening
     kind = int(rows.kind[row])
     record = rows.rare.get(row)
     sender = rows.senders[rows.sender[row]] if rows.sender[row] >= 0 else ""
-    return Event(
+    return LogEvent(
         process=opening.process,
         kind=_NAMES[kind],
         at=int(rows.at[row]),

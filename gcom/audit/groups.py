@@ -10,11 +10,11 @@ from gcom.audit.account import Account, add_prints
 from gcom.audit.hashing import BUCKET
 from gcom.audit.intervals import Intervals
 from gcom.audit.lineage import join_lineage
-from gcom.audit.place import Key, Section, Tally
+from gcom.audit.place import Key, SectionSummary, Tally
 
 
 @dataclass(slots=True)
-class Group:
+class InstanceLogs:
     """The accounts of one (group, instance), one a process, and what is known of each process's coverage."""
 
     key: Key
@@ -23,7 +23,7 @@ class Group:
     gaps: dict[str, list[tuple[int, bool]]]
 
     @classmethod
-    def of(cls, key: Key, accounts: list[Account], coverage: dict[str, str]) -> Group:
+    def of(cls, key: Key, accounts: list[Account], coverage: dict[str, str]) -> InstanceLogs:
         """`coverage` is of all processes whose logs are there; a member without one, or silent with a gap, is a gap."""
         merged: dict[str, Account] = {}
         for account in accounts:
@@ -44,13 +44,13 @@ class Group:
         """Whether the process's log is complete, so that what it does not tell did not happen."""
         return self.coverage.get(process) == "closed"
 
-    def sections(self) -> list[tuple[str, Section]]:
+    def sections(self) -> list[tuple[str, SectionSummary]]:
         """All processes' with their names, each process's in its log's order."""
         return [(who, each) for who, account in sorted(self.accounts.items()) for each in account.sections]
 
-    def classes(self) -> dict[tuple[int, int | str], list[tuple[str, Section]]]:
+    def classes(self) -> dict[tuple[int, int | str], list[tuple[str, SectionSummary]]]:
         """The processes that went together from view to view (DELIVERY_LOG.md, Rules)."""
-        found: dict[tuple[int, int | str], list[tuple[str, Section]]] = defaultdict(list)
+        found: dict[tuple[int, int | str], list[tuple[str, SectionSummary]]] = defaultdict(list)
         for who, section in self.sections():
             if section.next not in ("none", "unknown"):
                 found[section.view, section.next].append((who, section))
@@ -117,7 +117,7 @@ def join(one: Account, other: Account) -> Account:
     return one
 
 
-def _join_sections(one: Section, other: Section) -> None:
+def _join_sections(one: SectionSummary, other: SectionSummary) -> None:
     one.covered &= other.covered
     _add_numbers(one.delivered, other.delivered)
     one.sends = one.sends.union(other.sends)

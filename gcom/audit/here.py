@@ -13,7 +13,7 @@ from gcom.audit.causality import judge_causality
 from gcom.audit.judging import MOST, Judgement
 from gcom.audit.partial import look_at_part, part_of
 from gcom.audit.place import Key
-from gcom.audit.stages import Outcome, Summary
+from gcom.audit.stages import PlanResult, Summary
 
 Seeds = tuple[int, int]
 
@@ -25,7 +25,7 @@ def run_here(
     seeds: Seeds | None = None,
     *,
     all_rules: bool = False,
-) -> Outcome:
+) -> PlanResult:
     """What `job.run` answers; `seeds` are those of the fingerprints, drawn if not given."""
     seeds = seeds or (secrets.randbits(64), secrets.randbits(64))
     chains = stages.chains_of(catalogue, chain_bytes)

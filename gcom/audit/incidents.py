@@ -250,7 +250,7 @@ def _views(e: Example) -> str:
         case "jump":
             return f"{e['process']} installed view {e['view']} right after view {e['before']}."
         case "again":
-            return f"{e['process']} installed view {e['view']} after the end of its stay."
+            return f"{e['process']} installed view {e['view']} after the end of its session."
         case _:
             return f"View {e['view']} at {e['process']} is not what {e['other']} installed under that number."
 

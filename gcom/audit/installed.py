@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from gcom.audit.groups import Group
+from gcom.audit.groups import InstanceLogs
 from gcom.audit.place import Tally
 
 
-def judge_first_serials(group: Group, tally: Tally) -> None:
+def judge_first_serials(group: InstanceLogs, tally: Tally) -> None:
     """All who install a view begin it after the same serial."""
     first: dict[int, tuple[str, int]] = {}
     for who, section in group.sections():
@@ -23,7 +23,7 @@ def judge_first_serials(group: Group, tally: Tally) -> None:
             tally.violate(1, kind="start", process=who, **where, **more)
 
 
-def judge_views(group: Group, tallies: dict[str, Tally]) -> None:
+def judge_views(group: InstanceLogs, tallies: dict[str, Tally]) -> None:
     agreed: dict[int, dict[str, Any]] = {}
     leaders: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
     for _, account in sorted(group.accounts.items()):

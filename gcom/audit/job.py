@@ -28,7 +28,7 @@ from gcom.audit.judging import MOST, Judgement, Look
 from gcom.audit.kept import Kept
 from gcom.audit.partial import Part, look_at_part, part_of
 from gcom.audit.place import Key
-from gcom.audit.stages import CHAIN_BYTES, Outcome, Summary
+from gcom.audit.stages import CHAIN_BYTES, PlanResult, Summary
 from gcom.audit.wire import pack, unpack
 
 TASKS = 256  # of one stage, at most: more cost more to start than they share
@@ -54,7 +54,7 @@ def run(
     tell: Callable[[str], object] = str,
     *,
     all_rules: bool = False,
-) -> Outcome:
+) -> PlanResult:
     """The quick plan: certificates first, messages only where they differ. With `kept`, only new segments are read.
 
     A chain has about `chain_bytes`; a group of up to `most` deliveries is looked at message by message, in one task.

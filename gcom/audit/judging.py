@@ -22,13 +22,13 @@ from gcom.audit.certificates import (
     pass_alike,
     sends_once,
 )
-from gcom.audit.groups import Group
+from gcom.audit.groups import InstanceLogs
 from gcom.audit.history import History, history_of
 from gcom.audit.installed import judge_first_serials, judge_views
 from gcom.audit.intervals import Intervals
 from gcom.audit.lacks import lack_of
 from gcom.audit.lineage import INTO, StayAccount, stay_of
-from gcom.audit.place import Key, Section, Tally
+from gcom.audit.place import Key, SectionSummary, Tally
 
 RULES = (
     "NO_CREATION",
@@ -119,7 +119,7 @@ def expected_rules(definition: dict[str, Any], digests: bool) -> frozenset[str]:
     return frozenset(rules)
 
 
-def judge(group: Group, most: int = MOST, *, all_rules: bool = False) -> Judgement:
+def judge(group: InstanceLogs, most: int = MOST, *, all_rules: bool = False) -> Judgement:
     """Orders of more than `most` deliveries are compared as sets first, where this settles them.
 
     Without `all_rules` no messages are asked for where only rules that the group does not promise need them.
@@ -188,7 +188,7 @@ def _leave_to_exact(judgement: Judgement) -> None:
     judgement.looks = [look for look in judgement.looks if look.rule not in left]
 
 
-def _add_gaps(group: Group, tallies: dict[str, Tally]) -> None:
+def _add_gaps(group: InstanceLogs, tallies: dict[str, Tally]) -> None:
     for who, gaps in sorted(group.gaps.items()):
         for at, told in gaps:
             reason = f"{who} has a gap at position {at}" if at else f"there is no readable log of {who}"
@@ -197,7 +197,7 @@ def _add_gaps(group: Group, tallies: dict[str, Tally]) -> None:
                     tally.doubt(1, reason)
 
 
-def _judge_unplaced_clocks(group: Group, tally: Tally) -> None:
+def _judge_unplaced_clocks(group: InstanceLogs, tally: Tally) -> None:
     """CLOCK of those in a view whose record is not where the clock is: it stands before, or in the logs of others."""
     members = group.members()
     for who, account in sorted(group.accounts.items()):
@@ -213,7 +213,7 @@ def _judge_unplaced_clocks(group: Group, tally: Tally) -> None:
                 tally.add(found)
 
 
-def _judge_creation(group: Group, tally: Tally) -> None:
+def _judge_creation(group: InstanceLogs, tally: Tally) -> None:
     """A delivered number is at most the highest that its sender is known to have sent."""
     for who, account in sorted(group.accounts.items()):
         for sender, highest in sorted(account.highest.items()):
@@ -231,7 +231,7 @@ def _judge_creation(group: Group, tally: Tally) -> None:
                 tally.doubt(messages, f"the log of {sender} does not tell whether it sent {over.lowest or highest}")
 
 
-def _judge_sent_views(group: Group, tally: Tally) -> None:
+def _judge_sent_views(group: InstanceLogs, tally: Tally) -> None:
     """A message is delivered in the view of its sender's `send`."""
     for who, account in sorted(group.accounts.items()):
         for (sender, view), numbers in sorted(account.heard_in.items()):
@@ -251,7 +251,7 @@ def _judge_sent_views(group: Group, tally: Tally) -> None:
                 tally.doubt(len(unsent), f"the log of {sender} does not tell in which view it sent {unsent.lowest}")
 
 
-def _judge_self_delivery(group: Group, tally: Tally) -> None:
+def _judge_self_delivery(group: InstanceLogs, tally: Tally) -> None:
     for who, section in group.sections():
         if section.next in ("none", "unknown") or not section.covered or not section.sends:
             continue
@@ -267,9 +267,9 @@ def _ranges(numbers: Intervals) -> list[list[int]]:
     return [[first, last] for first, last in islice(numbers, _RANGES)]
 
 
-def _judge_agreement(group: Group, tally: Tally) -> None:
+def _judge_agreement(group: InstanceLogs, tally: Tally) -> None:
     safe = any(view.get("safe") for account in group.accounts.values() for view in account.views)
-    everyone: dict[int, list[tuple[str, Section]]] = defaultdict(list)
+    everyone: dict[int, list[tuple[str, SectionSummary]]] = defaultdict(list)
     for who, section in group.sections():
         everyone[section.view].append((who, section))
     for (view, following), members in sorted(group.classes().items(), key=str):
@@ -293,7 +293,7 @@ def _judge_agreement(group: Group, tally: Tally) -> None:
                     tally.violate(len(missing), process=who, sender=sender, **more)
 
 
-def _judge_synchrony(group: Group, tally: Tally) -> None:
+def _judge_synchrony(group: InstanceLogs, tally: Tally) -> None:
     for (view, _), members in sorted(group.classes().items(), key=str):
         if len(members) < 2:
             continue
@@ -311,7 +311,7 @@ def _judge_synchrony(group: Group, tally: Tally) -> None:
     _judge_starts(group, tally)
 
 
-def _judge_starts(group: Group, tally: Tally) -> None:
+def _judge_starts(group: InstanceLogs, tally: Tally) -> None:
     starts: dict[int, list[tuple[str, dict[str, int]]]] = defaultdict(list)
     for who, section in group.sections():
         if section.start is not None:
@@ -328,7 +328,7 @@ def _judge_starts(group: Group, tally: Tally) -> None:
                 tally.violate(1, kind="start", process=who, sender=sender, view=view, **more)
 
 
-def _look_at_integrity(group: Group, tally: Tally) -> list[Look]:
+def _look_at_integrity(group: InstanceLogs, tally: Tally) -> list[Look]:
     """Of a sender's bucket of numbers, equal prints of its sends and of a process's deliveries are equal digests.
 
     Only what was sent twice with two digests may have been delivered twice with both.
@@ -351,7 +351,7 @@ def _look_at_integrity(group: Group, tally: Tally) -> list[Look]:
     return [Look("INTEGRITY", unlike)] if unlike else []
 
 
-def _look_at_serials(group: Group, *, large: bool) -> list[Look]:
+def _look_at_serials(group: InstanceLogs, *, large: bool) -> list[Look]:
     """In a bucket in which a process's serials rise, each of them is there once; equal prints are equal sets.
 
     So the buckets together hold each message with its serial once. If they hold more than there are messages, one has
@@ -374,7 +374,7 @@ def _look_at_serials(group: Group, *, large: bool) -> list[Look]:
     return [Look("SERIAL_UNIQUE", None)] if by_bucket and (unlike or rest != 0) else []
 
 
-def _look_at_orders(group: Group, tally: Tally, *, large: bool) -> list[Look]:
+def _look_at_orders(group: InstanceLogs, tally: Tally, *, large: bool) -> list[Look]:
     unlike: set[tuple[int, int]] = set()
     pairs = []
     again = has_duplicates(group)  # what is delivered again shares its place with what follows it
@@ -400,7 +400,7 @@ def _look_at_orders(group: Group, tally: Tally, *, large: bool) -> list[Look]:
     return [Look("TOTAL_GAP_FREE", _counted(group, unlike), pairs)] if unlike else []
 
 
-def _lone(first: Section, second: Section) -> tuple[str, Intervals, bool] | None:
+def _lone(first: SectionSummary, second: SectionSummary) -> tuple[str, Intervals, bool] | None:
     """Of some sender what one of two delivered and the other did not, and whether the second is the one that did."""
     for sender in sorted({*first.delivered, *second.delivered}):
         ours, theirs = (each.delivered.get(sender, Intervals()) for each in (first, second))
@@ -410,7 +410,7 @@ def _lone(first: Section, second: Section) -> tuple[str, Intervals, bool] | None
     return None
 
 
-def _counted(group: Group, places: set[tuple[int, int]]) -> dict[tuple[int, int], int]:
+def _counted(group: InstanceLogs, places: set[tuple[int, int]]) -> dict[tuple[int, int], int]:
     """How many messages all processes together delivered there."""
     counts = dict.fromkeys(sorted(places), 0)
     for _, section in group.sections():
@@ -420,7 +420,7 @@ def _counted(group: Group, places: set[tuple[int, int]]) -> dict[tuple[int, int]
     return counts
 
 
-def _look_at_total(group: Group, tally: Tally, looks: list[Look], *, large: bool) -> list[Look]:
+def _look_at_total(group: InstanceLogs, tally: Tally, looks: list[Look], *, large: bool) -> list[Look]:
     """Rising serials, one for each message, certify an acyclic order; so do equal orders of all who share a view.
 
     Where no two processes share two messages, three may still contradict one another.
@@ -458,7 +458,7 @@ def _share(sets: list[dict[str, Intervals]], index: int, least: int) -> bool:
     return False
 
 
-def _look_at_causality(group: Group, tallies: dict[str, Tally], looks: list[Look]) -> list[Look]:
+def _look_at_causality(group: InstanceLogs, tallies: dict[str, Tally], looks: list[Look]) -> list[Look]:
     """Where serials rise by one everywhere, each message has one, and FIFO and the starts agree, past comes first.
 
     A message's serial is above all that its sender had delivered before it sent it, since the sender delivers it after
@@ -476,7 +476,7 @@ def _look_at_causality(group: Group, tallies: dict[str, Tally], looks: list[Look
     return [Look("CAUSAL", None)]
 
 
-def _count_dependencies(group: Group) -> int:
+def _count_dependencies(group: InstanceLogs) -> int:
     members = group.members()
     total = 0
     for account in group.accounts.values():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
-from gcom.audit.groups import Group
+from gcom.audit.groups import InstanceLogs
 from gcom.audit.intervals import Intervals
 from gcom.audit.place import Tally
 
 _OF_CLASSES = ("SELF_DELIVERY", "AGREEMENT", "VIRTUAL_SYNCHRONY", "TOTAL_GAP_FREE")
 
 
-def lack_of(group: Group, expected: Container[str], tallies: Mapping[str, Tally]) -> str:
+def lack_of(group: InstanceLogs, expected: Container[str], tallies: Mapping[str, Tally]) -> str:
     """What the definition demands and the logs do not have (DELIVERY_LOG.md, Verdict); empty if they have it."""
     if "SERIAL_UNIQUE" in expected and any(each.deliveries_without_serial for each in group.accounts.values()):
         return "the order is total, and deliveries have no serial"
@@ -30,7 +30,7 @@ def lack_of(group: Group, expected: Container[str], tallies: Mapping[str, Tally]
     return ""
 
 
-def _with_one_digest(group: Group) -> tuple[str, int] | None:
+def _with_one_digest(group: InstanceLogs) -> tuple[str, int] | None:
     """A message of which one of sender and receiver logged a digest, and the other did not."""
     for _, account in sorted(group.accounts.items()):
         for sender, numbers in sorted(account.delivered.items()):

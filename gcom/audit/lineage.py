@@ -1,4 +1,4 @@
-"""What a stay leaves behind for CONTINUITY: how it began and ended, what it held then, and what others owe to it."""
+"""What a session leaves behind for CONTINUITY: how it began and ended, what it held then, and what others owe to it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def join_lineage(one: Account, other: Account) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Succession:
+class SucceedsRecord:
     """One entry of `succeeds`; None stands for a field that it lacks. `without` is, by sender, what nobody held."""
 
     instance: str
@@ -71,17 +71,17 @@ class Succession:
         return {who: each.minus(self.without.get(who, Intervals())) for who, each in whole.items()}
 
 
-def successions_in(view: Record) -> list[Succession]:
+def successions_in(view: Record) -> list[SucceedsRecord]:
     """The entries of a view's `succeeds`; none where it follows nothing."""
     return [_succession(entry) for entry in view.get("succeeds", ())]
 
 
-def _succession(entry: dict[str, Any]) -> Succession:
+def _succession(entry: dict[str, Any]) -> SucceedsRecord:
     ranges = {
         who: Intervals((first, first + count - 1) for first, count in pairs)
         for who, pairs in entry.get("without", {}).items()
     }
-    return Succession(
+    return SucceedsRecord(
         instance=entry["instance"],
         view=entry.get("view"),
         cut=entry.get("cut"),
@@ -121,8 +121,8 @@ class StayAccount:
     """One process's stay in one instance, as far as CONTINUITY asks.
 
     `views` are the numbers that it installed; `lowest` is its record of the lowest of them, `first` of view 1 (empty if
-    it has none), `end` the record that ended its stay (empty if none did). `settled` is as of the end; of BASIC groups
-    it is left out, and so is `delivered`.
+    it has none), `end` the record that ended its session (empty if none did). `settled` is as of the end; of BASIC
+    groups it is left out, and so is `delivered`.
     """
 
     process: str

@@ -46,7 +46,7 @@ class Tally:
 
 
 @dataclass(slots=True)
-class Section:
+class SectionSummary:
     """A piece of a process's section: from installing `view`, or the beginning of what was scanned, to its end.
 
     `start` is the highest settled number of each member at the instant of installing, None if that is not certain or
@@ -89,8 +89,8 @@ class Place:
     certain: bool = True
     present: bool = False  # something of the group was seen
     ended: bool = False
-    left: bool = False  # the end of the stay was seen: none follows
-    outside: bool = False  # messages lie outside of the stay: a state tells nothing of them
+    left: bool = False  # the end of the session was seen: none follows
+    outside: bool = False  # messages lie outside of the session: a state tells nothing of them
     view: int | None = None
     last_view: int | None = 0
     members: tuple[str, ...] | None = ()  # None: of a view whose record is not in what is scanned, or in a gap
@@ -105,7 +105,7 @@ class Place:
 
     @property
     def in_force(self) -> int | None:
-        """The view; None outside of the stay, or where a gap hides it."""
+        """The view; None outside of the session, or where a gap hides it."""
         return None if self.left else self.view
 
     @property

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gcom.audit.compact import compact_opening, from_parquet, to_parquet
 from gcom.audit.files import list_files, read_file, read_first_line
-from gcom.audit.segments import Opening, Segment, opening_of, read_segment
+from gcom.audit.segments import LogSegment, Opening, opening_of, read_segment
 from gcom.errors import BadValue, NotALog
 from gcom.trace.segment import folder_name
 
@@ -64,7 +64,7 @@ def _sealed(path: str) -> str:
     return path[: -len(_base(path))] + _base(path)[1:]
 
 
-def open_segment(path: str) -> Segment | str:
+def open_segment(path: str) -> LogSegment | str:
     """The segment in a file, or why it is none."""
     try:
         return from_parquet(path) if path.endswith(".parquet") else read_segment(path, _read(path, read_file))

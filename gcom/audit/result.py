@@ -9,7 +9,7 @@ from typing import Any
 from gcom.audit.history import History
 from gcom.audit.incidents import Incident, incidents_of
 from gcom.audit.judging import RULES, Judgement, verdict_of
-from gcom.audit.stages import Outcome
+from gcom.audit.stages import PlanResult
 
 PASS, VIOLATED, UNDECIDED, IMPOSSIBLE = range(4)  # exit status
 
@@ -47,7 +47,7 @@ class GroupResult:
 
 
 @dataclass(slots=True)
-class Result:
+class AuditResult:
     """The whole audit. `verdict` is the worst of the groups': FAIL, UNKNOWN, VACUOUS, PASS.
 
     A life of a group in which nothing was sent or delivered counts only where none of its lives has deliveries.
@@ -153,11 +153,11 @@ def _group_row(group: GroupResult) -> dict[str, Any]:
     }
 
 
-def result_of(outcome: Outcome) -> Result:
+def result_of(outcome: PlanResult) -> AuditResult:
     """What is told of what a plan found."""
     groups = [_group_result(judgement) for judgement in outcome.judgements]
     logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types, outcome.unread)
-    result = Result("PASS", groups, *logs)
+    result = AuditResult("PASS", groups, *logs)
     found = {group.verdict for group in result.deciding}
     found |= {"UNKNOWN"} if outcome.unread else set()
     found |= set() if groups else {"VACUOUS"}

@@ -12,9 +12,9 @@ import numpy as np
 from gcom.audit.account import Account
 from gcom.audit.causality import Dependencies
 from gcom.audit.hashing import word_of
-from gcom.audit.place import Key, Place, Section
+from gcom.audit.place import Key, Place, SectionSummary
 from gcom.audit.records import BAD, ELECT, LOST, OTHER, Ints, Record, Rows, only_forward
-from gcom.audit.segments import Segment, are_states
+from gcom.audit.segments import LogSegment, are_states
 from gcom.audit.stretches import Break, Stretches
 from gcom.audit.tape import Tape
 
@@ -57,9 +57,9 @@ class Scanner:
             place.present, place.hides_members = True, False
             account = self.accounts[group, each.get("instance", "")]
             account.known_sent = each.get("number", 0)
-            account.sections.append(Section(each["view"], installed=False, start=None, covered=True))
+            account.sections.append(SectionSummary(each["view"], installed=False, start=None, covered=True))
 
-    def feed(self, segment: Segment, missing: bool, first: bool) -> None:
+    def feed(self, segment: LogSegment, missing: bool, first: bool) -> None:
         """Go through a segment; `missing` tells that one before it is not there, `first` that this pass begins here."""
         self._path, self._wall_ns = segment.path, segment.opening.wall_ns
         opening = segment.opening

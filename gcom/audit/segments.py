@@ -32,7 +32,7 @@ class Closing:
 
 
 @dataclass(slots=True)
-class Segment:
+class LogSegment:
     """`damage` tells why the rows cannot be trusted, and then there are none; `worn` why those from one line on cannot,
     and are not there, nor is the close; `torn` that the last line has no end.
     """
@@ -59,7 +59,7 @@ class Segment:
         return f"{self.path}: it is sealed, but does not end with a close: it was cut, and its end is missing"
 
 
-def read_segment(path: str, data: bytes) -> Segment | str:
+def read_segment(path: str, data: bytes) -> LogSegment | str:
     """`data` as a segment, or why it is none. Damage between the first line and the close does not matter here."""
     end = data.rfind(b"\n") + 1
     first = data.find(b"\n") + 1
@@ -71,7 +71,7 @@ def read_segment(path: str, data: bytes) -> Segment | str:
     closing = _closing(data[last:end]) if last >= first else None
     body = end if closing is None else last
     sealed = not path.rpartition("/")[2].startswith(".")
-    segment = Segment(path, opening, Rows.none(), torn=torn, damage=wrong, sealed=sealed)
+    segment = LogSegment(path, opening, Rows.none(), torn=torn, damage=wrong, sealed=sealed)
     if wrong:
         return segment
     if closing is not None:
@@ -89,7 +89,7 @@ def read_segment(path: str, data: bytes) -> Segment | str:
     return segment
 
 
-def _keep_sound(segment: Segment, data: bytes, begin: int, end: int, *, whole: bool) -> None:
+def _keep_sound(segment: LogSegment, data: bytes, begin: int, end: int, *, whole: bool) -> None:
     """Of a segment that its close does not fit, keep what stands before the line that shows why, if one does; `whole`:
     the checksum fits, so all stands before it.
     """

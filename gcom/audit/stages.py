@@ -16,7 +16,7 @@ from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
 from gcom.audit.causality import Dependencies, Placed
 from gcom.audit.closer import look
 from gcom.audit.continuity import judge_continuity
-from gcom.audit.groups import Group
+from gcom.audit.groups import InstanceLogs
 from gcom.audit.judging import Judgement, Look, judge
 from gcom.audit.partial import touched
 from gcom.audit.place import Key, Reached, Tally
@@ -26,7 +26,7 @@ CHAIN_BYTES = 128 << 20  # of a process's segments that one task goes through
 
 
 @dataclass(slots=True)
-class Outcome:
+class PlanResult:
     """What a plan found: a judgement for each (group, instance), and what the logs themselves are like."""
 
     judgements: list[Judgement]
@@ -53,9 +53,9 @@ class Summary:
     unknown_types: dict[str, int]
     begins: dict[Key, Reached]
     ends: dict[Key, Reached]
-    outside: bool  # messages lie outside of a stay, of which no state tells
+    outside: bool  # messages lie outside of a session, of which no state tells
     groups: frozenset[Key]  # that it tells of
-    left: frozenset[Key]  # of these, those in which it says that the stay ended
+    left: frozenset[Key]  # of these, those in which it says that the session ended
 
 
 def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
@@ -140,7 +140,7 @@ def _coverage_of(parts: list[Summary]) -> str:
 
 def outcome_of(
     judgements: list[Judgement], catalogue: Catalogue, summaries: dict[str, list[Summary]], coverage: dict[str, str]
-) -> Outcome:
+) -> PlanResult:
     given_up = judge_continuity(judgements, coverage)
     notes = [
         *catalogue.notes,
@@ -154,7 +154,7 @@ def outcome_of(
                 unknown[kind] += count
     positions = {process: parts[-1].ends_at - 1 for process, parts in summaries.items()}
     unread = catalogue.unread + [f"{who} has a gap" for who in coverage if _hides_groups(summaries.get(who, []))]
-    return Outcome(judgements, coverage, positions, notes, dict(unknown), unread)
+    return PlanResult(judgements, coverage, positions, notes, dict(unknown), unread)
 
 
 def _hides_groups(parts: list[Summary]) -> bool:
@@ -168,7 +168,7 @@ def judged(
     """The judgement of a group; `accounts` are by chain, each process's in its log's order, and used up."""
     large = sum(account.deliveries for account in accounts.values()) > most
     chains = {chain: touched(account) for chain, account in accounts.items()} if large else {}
-    judgement = judge(Group.of(key, list(accounts.values()), coverage), most, all_rules=all_rules)
+    judgement = judge(InstanceLogs.of(key, list(accounts.values()), coverage), most, all_rules=all_rules)
     judgement.chains = chains
     return judgement
 
@@ -188,7 +188,7 @@ def seen(chain: Chain, seeds: tuple[int, int], looks: dict[Key, list[Look]]) -> 
 
 def looked(key: Key, found: list[Seen], coverage: dict[str, str], looks: list[Look]) -> dict[str, Tally]:
     """The tallies that a group's looks ask for; `found` is by process, and of each process in its log's order."""
-    group = Group.of(key, [account for account, _, _ in found], coverage)
+    group = InstanceLogs.of(key, [account for account, _, _ in found], coverage)
     blocks = [block for _, _, blocks in found for block in blocks]
     return look(group, [tape for _, tape, _ in found], blocks, looks)
 

@@ -1,6 +1,6 @@
 """A segment's rows of one (group, instance), judged as columns, stretch by stretch.
 
-A stretch lies between two events that change more than counts: a view, the end of a stay, a gap, an opening. Where a
+A stretch lies between two events that change more than counts: a view, the end of a session, a gap, an opening. Where a
 sender's numbers in it do not simply go up (loss, disorder, a violation), its rows are gone through one by one.
 """
 
@@ -17,7 +17,7 @@ from gcom.audit.causality import Dependencies
 from gcom.audit.hashing import BUCKET, fingerprints, word_of
 from gcom.audit.intervals import Intervals
 from gcom.audit.lineage import next_after, note_end, note_evidence
-from gcom.audit.place import Key, Place, Section, Tally
+from gcom.audit.place import Key, Place, SectionSummary, Tally
 from gcom.audit.ranges import merged, runs_of
 from gcom.audit.records import ADOPT, CONFIRM, DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
 from gcom.audit.tape import Tape
@@ -113,7 +113,7 @@ class Stretches:
         start = {who: place.settled_of(who).highest for who in members} if certain else None
         self.account.views.append(record)
         self.account.sections.append(
-            Section(view, installed=True, start=start, covered=certain, serial=place.serial or 0)
+            SectionSummary(view, installed=True, start=start, covered=certain, serial=place.serial or 0)
         )
 
     def _end(self, following: int | str) -> None:
@@ -129,7 +129,7 @@ class Stretches:
         section.next = "unknown" if jump else following
         section.settled = {who: settled.copy() for who, settled in self.place.settled.items()}
 
-    def _section(self) -> Section | None:
+    def _section(self) -> SectionSummary | None:
         """The section that is open."""
         sections = self.account.sections
         return sections[-1] if sections and sections[-1].next == "open" else None
@@ -165,7 +165,7 @@ class Stretches:
         section = self._section()
         if section is None or section.view != state["view"]:
             self._close("unknown")
-            self.account.sections.append(Section(state["view"], installed=False, start=None, covered=False))
+            self.account.sections.append(SectionSummary(state["view"], installed=False, start=None, covered=False))
         place.restore(state)
 
     def _note_unlike(self, opening: Break) -> None:
@@ -326,7 +326,7 @@ class Stretches:
                 into.add(first, last)
 
     def _judge_views_of_sends(self, sends: Ints) -> None:
-        """SENDING_VIEW: what is sent names the view in force, and nothing is sent outside of a stay."""
+        """SENDING_VIEW: what is sent names the view in force, and nothing is sent outside of a session."""
         wrong = self._is_not_in_force(self.rows.view[sends])
         for row in sends[wrong].tolist():
             where = self._where(row, in_force=self.place.in_force)
@@ -417,7 +417,7 @@ class Stretches:
                 account.tally("FIFO").violate(1, **self._where(row, highest=highest))
         return overlaps
 
-    def _note_order(self, section: Section, delivers: Ints, places: Ints) -> None:
+    def _note_order(self, section: SectionSummary, delivers: Ints, places: Ints) -> None:
         rows = self.rows
         words = self.words[rows.sender[delivers]] if len(delivers) else np.zeros(0, np.uint64)
         number, count = rows.number[delivers], rows.count[delivers]

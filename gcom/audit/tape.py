@@ -17,7 +17,7 @@ COLUMNS = ("row", "kind", "at", "count", "view", "sender", "number", "serial", "
 class Tape:
     """`parts` are columns by COLUMNS, in order, of the sends, deliveries and skips.
 
-    `row` counts the rows of the stay, so it tells what came before what; `view` is the one in force (-1: none is
+    `row` counts the rows of the session, so it tells what came before what; `view` is the one in force (-1: none is
     known), `place` the place of a delivery in the order (hashing.py), `section` the index in the account's sections
     (-1: none). Unless the tape is `whole`, only rows in one of `serials`, `places` and `numbers` are kept, all buckets
     as a Look has them.

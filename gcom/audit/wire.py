@@ -17,7 +17,7 @@ from gcom.audit.history import History
 from gcom.audit.intervals import Intervals
 from gcom.audit.judging import Judgement, Look
 from gcom.audit.lineage import StayAccount
-from gcom.audit.place import Reached, Section, Tally
+from gcom.audit.place import Reached, SectionSummary, Tally
 from gcom.audit.stages import Summary
 from gcom.audit.tape import Tape
 from gcom.audit.timeline import Counts, Spread, Timeline
@@ -26,7 +26,7 @@ _CLASSES: dict[str, Any] = {
     each.__name__: each
     for each in (
         Account,
-        Section,
+        SectionSummary,
         Tally,
         Tape,
         Judgement,

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from gcom.audit.catalogue import Catalogue, catalogue
 from gcom.audit.continuity import RULE
 from gcom.audit.evidence import concerned_by, spot_of
-from gcom.audit.finder import Event, Finder, Hole, Spot
+from gcom.audit.finder import Finder, Hole, LogEvent, Spot
 from gcom.audit.here import run_here
 from gcom.audit.incidents import Incident, each_of
 from gcom.audit.judging import verdict_of
@@ -29,7 +29,7 @@ from gcom.audit.lineage import confirms_in, renumbered
 from gcom.audit.place import Key
 from gcom.audit.reading import list_segments
 from gcom.audit.records import Record
-from gcom.audit.result import Result
+from gcom.audit.result import AuditResult
 from gcom.audit.shiviz import shiviz
 from gcom.trace.segment import folder_name
 
@@ -48,7 +48,7 @@ Source = tuple[str, int, int]  # a record: whose, which of these, and which mess
 
 
 @dataclass(slots=True)
-class Witness:
+class MinimalLog:
     """Records by process, as they will stand in the log, without `at`, opening and close; and where each comes from."""
 
     incident: Incident
@@ -59,7 +59,7 @@ class Witness:
     sources: dict[str, list[Source]] = field(default_factory=dict)
 
 
-def write_witnesses(result: Result, found: Catalogue, folder: Path) -> dict[str, str]:
+def write_witnesses(result: AuditResult, found: Catalogue, folder: Path) -> dict[str, str]:
     """Write `folder/<id>/` and `folder/<id>.shiviz.log` for the first incidents; returns the folders' names by id.
 
     An incident of which no small log fails has none.
@@ -78,7 +78,7 @@ def write_witnesses(result: Result, found: Catalogue, folder: Path) -> dict[str,
     return written
 
 
-def write_witness(witness: Witness, home: Path) -> None:
+def write_witness(witness: MinimalLog, home: Path) -> None:
     """A folder of delivery logs, one segment a process."""
     for process, records in sorted(witness.records.items()):
         member, _, incarnation = process.partition("#")
@@ -95,7 +95,7 @@ def write_witness(witness: Witness, home: Path) -> None:
         (place / ("000000.jsonl" if process in witness.closed else ".000000.jsonl")).write_bytes(data)
 
 
-def broken_by(witness: Witness, home: Path) -> frozenset[str]:
+def broken_by(witness: MinimalLog, home: Path) -> frozenset[str]:
     """The promised rules that the audit finds broken in these logs; none if the incident's violation is not there.
 
     They are written to `home` in place of what is there.
@@ -116,7 +116,7 @@ def broken_by(witness: Witness, home: Path) -> frozenset[str]:
     return frozenset()
 
 
-def _seek(incident: Incident, result: Result, finder: Finder) -> Witness | None:
+def _seek(incident: Incident, result: AuditResult, finder: Finder) -> MinimalLog | None:
     """The messages that the incident names, then also those around it, then all, until the rule fails; of these as few
     as do.
     """
@@ -153,12 +153,12 @@ class _Shrinking:
 
     cutter: _Cutter
     cut: _Cut
-    witness: Witness
+    witness: MinimalLog
     broken: frozenset[str]
     scratch: Path
     trials: int = 0
 
-    def shrunk(self) -> Witness:
+    def shrunk(self) -> MinimalLog:
         self._messages()
         before = -1
         while before != self._size() and self.trials < _TRIALS:
@@ -197,7 +197,7 @@ class _Shrinking:
 class _Cutter:
     """Projects the logs that an incident concerns onto sets of messages."""
 
-    def __init__(self, incident: Incident, result: Result, finder: Finder) -> None:
+    def __init__(self, incident: Incident, result: AuditResult, finder: Finder) -> None:
         self._incident = incident
         self._finder = finder
         self._key: Key = (incident.group, incident.instance)
@@ -225,7 +225,7 @@ class _Cutter:
                 everything.update(dict.fromkeys((event.sender, number) for number in numbers))
         yield _Cut(tuple(everything), whole=True)
 
-    def _events(self, process: str) -> Iterator[Event]:
+    def _events(self, process: str) -> Iterator[LogEvent]:
         for spot in self._whole[process]:
             if isinstance(spot, Spot):
                 yield self._finder.around(spot, self._finder.key(spot), 0, 0)[0]
@@ -255,9 +255,9 @@ class _Cutter:
             yield from self._finder.clock(spot).items()
             yield from {event.sender: event.number + event.count - 1 for event in heard}.items()
 
-    def project(self, cut: _Cut) -> Witness:
+    def project(self, cut: _Cut) -> MinimalLog:
         kept = _Kept(cut.messages, self._serials)
-        witness = Witness(self._incident, self._closed, kept)
+        witness = MinimalLog(self._incident, self._closed, kept)
         spots = self._whole if cut.whole else self._chosen(cut.messages)
         for process in spots.keys() - cut.gone:
             numbered = enumerate(spots[process])
@@ -347,7 +347,7 @@ class _Cutter:
         return {"state": {group: state} if state is not None and state.get("instance", "") == instance else {}}
 
 
-def _single(record: Record, event: Event, step: int) -> Record:
+def _single(record: Record, event: LogEvent, step: int) -> Record:
     """One message of a run."""
     single = {name: value for name, value in record.items() if name not in ("at", "t", "held", "count", "digests")}
     for name in ("number", "serial"):
@@ -359,7 +359,7 @@ def _single(record: Record, event: Event, step: int) -> Record:
     return single
 
 
-def _keys_of(incident: Incident, result: Result) -> list[Key]:
+def _keys_of(incident: Incident, result: AuditResult) -> list[Key]:
     """The instances whose records the incident's rule reads."""
     if incident.rule != RULE:
         return [(incident.group, incident.instance)]
@@ -383,7 +383,7 @@ class _Kept:
         """As it is called here, where numbers count only what is kept."""
         return message[0], self.rank(*message)
 
-    def has(self, event: Event, step: int) -> bool:
+    def has(self, event: LogEvent, step: int) -> bool:
         return (event.sender, event.number + step) in self._messages
 
     def note_serials(self, records: list[Record]) -> None:

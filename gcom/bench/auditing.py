@@ -21,7 +21,7 @@ from statistics import median
 from threading import Event, Thread
 from time import monotonic
 
-from gcom.bench.deliveries import Plan, write_member
+from gcom.bench.deliveries import LogPlan, write_member
 from gcom.errors import BadValue, Unavailable
 from gcom.values import limits
 from gcom.values.definition import Ordering
@@ -33,7 +33,7 @@ TRIALS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class AuditBenchSetup:
     """What to measure; raises BadValue for what cannot be. `twice` measures half the input too, each three times."""
 
     members: int
@@ -56,12 +56,12 @@ class Setup:
         if self.broken and self.ordering is Ordering.NONORDERED:
             raise BadValue("a NONORDERED group promises no order that a late delivery could break")
 
-    def plan(self, deliveries: int) -> Plan:
-        return Plan(self.members, deliveries, self.run_length, self.ordering, self.broken)
+    def plan(self, deliveries: int) -> LogPlan:
+        return LogPlan(self.members, deliveries, self.run_length, self.ordering, self.broken)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AuditBenchResult:
     """One audit: seconds from its start to its end, most bytes resident, bytes read and shuffled, its verdict."""
 
     deliveries: int
@@ -86,7 +86,7 @@ class Outcome:
         }
 
 
-def measure(setup: Setup, told: Callable[[str], None]) -> Iterator[Outcome]:
+def measure(setup: AuditBenchSetup, told: Callable[[str], None]) -> Iterator[AuditBenchResult]:
     """First the start-up, then the whole; with `twice` half of it between them, and each three times.
 
     Raises Unavailable.
@@ -105,7 +105,7 @@ def measure(setup: Setup, told: Callable[[str], None]) -> Iterator[Outcome]:
             yield _audit(folder, setup, size, records[size])
 
 
-def growth(outcomes: list[Outcome]) -> float | None:
+def growth(outcomes: list[AuditBenchResult]) -> float | None:
     """How many times longer twice the input takes, the start-up subtracted, medians of each.
 
     None where half of the input takes less than the start-up itself, whose noise would be all that is seen.
@@ -115,13 +115,13 @@ def growth(outcomes: list[Outcome]) -> float | None:
     return None if half < 2 * start else (whole - start) / (half - start)
 
 
-def _write(folder: Path, plan: Plan) -> int:
+def _write(folder: Path, plan: LogPlan) -> int:
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         counts = [pool.submit(write_member, folder, plan, index) for index in range(plan.members)]
         return sum(count.result() for count in counts)
 
 
-def _audit(folder: Path, setup: Setup, deliveries: int, records: int) -> Outcome:
+def _audit(folder: Path, setup: AuditBenchSetup, deliveries: int, records: int) -> AuditBenchResult:
     with tempfile.TemporaryDirectory(prefix="gcom-audit-") as scratch:
         home = Path(scratch)
         _configure(home)
@@ -137,7 +137,7 @@ def _audit(folder: Path, setup: Setup, deliveries: int, records: int) -> Outcome
             raise Unavailable(f"the audit failed: {(home / 'said').read_text(errors='replace').strip()[-500:]}")
         verdict = json.loads((home / "audit.json").read_text())["verdict"]
         size = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
-        return Outcome(deliveries, records, size, seconds, peak[0], _shuffled(home / "events"), verdict)
+        return AuditBenchResult(deliveries, records, size, seconds, peak[0], _shuffled(home / "events"), verdict)
 
 
 def _configure(home: Path) -> None:

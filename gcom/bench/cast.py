@@ -13,7 +13,7 @@ from typing import Self
 
 from gcom.bench.children import START_S, Children, Report
 from gcom.errors import GComTimeout
-from gcom.shell import faults
+from gcom.runtime import fault_injection
 from gcom.values import names
 from gcom.values.definition import Definition
 
@@ -63,7 +63,7 @@ class Cast:
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self.children = Children(environment)
         self._data = TemporaryDirectory(prefix="gcom-bench-")  # what the registry knows, for when it starts again
-        self._faults = Path((environment or {}).get(faults.VARIABLE, "@").removeprefix("@"))
+        self._faults = Path((environment or {}).get(fault_injection.VARIABLE, "@").removeprefix("@"))
         self.registry = ""
         self.players: dict[str, Player] = {}
         self._tokens = itertools.count(1)
@@ -149,7 +149,7 @@ class Cast:
         return at
 
     def set_faults(self, text: str) -> float:
-        """Have these faults in the calls of all (gcom/shell/faults.py), at one instant; when."""
+        """Have these faults in the calls of all (gcom/runtime/fault_injection.py), at one instant; when."""
         fresh = self._faults.with_suffix(".new")
         fresh.write_text(text, encoding="utf-8")
         fresh.rename(self._faults)

@@ -23,7 +23,7 @@ ROUNDS_A_WRITE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LogPlan:
     """`deliveries` are those of all members together; runs have lengths around `run_length`, 1 meaning exactly 1."""
 
     members: int
@@ -42,7 +42,7 @@ class Plan:
         return self.ordering in (Ordering.TOTAL, Ordering.CAUSALTOTAL)
 
 
-def write_member(folder: Path, plan: Plan, index: int) -> int:
+def write_member(folder: Path, plan: LogPlan, index: int) -> int:
     """Write the log of the member of that index; returns how many records. The same plan is the same life for all."""
     writer = _Writer(folder, plan, index)
     chance, own_chance = random.Random(plan.seed), random.Random(f"{plan.seed} {index}")
@@ -71,7 +71,7 @@ def _length(chance: random.Random, mean: int) -> int:
 
 
 class _Writer:
-    def __init__(self, folder: Path, plan: Plan, index: int) -> None:
+    def __init__(self, folder: Path, plan: LogPlan, index: int) -> None:
         self._processes = plan.processes
         self._me = index
         self._ordering, self._total = plan.ordering, plan.total

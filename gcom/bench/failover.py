@@ -45,7 +45,7 @@ class Kill(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class FailoverSetup:
     """What to measure; raises BadValue for what cannot be."""
 
     definition: Definition
@@ -82,7 +82,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FailoverResult:
     """All trials of one kind."""
 
     kill: Kill
@@ -128,7 +128,7 @@ def spread_ms(seconds: list[float]) -> dict[str, float | None]:
     return {name: round(value * 1000, 1) for name, value in values.items()}
 
 
-def measure(setup: Setup, cast: Cast, told: Callable[[str], None]) -> Iterator[Outcome]:
+def measure(setup: FailoverSetup, cast: Cast, told: Callable[[str], None]) -> Iterator[FailoverResult]:
     """Run every trial; `told` hears of each. Raises Unavailable or GComTimeout when a process fails."""
     rng = Random(setup.seed)
     for kill in setup.wanted:
@@ -138,10 +138,10 @@ def measure(setup: Setup, cast: Cast, told: Callable[[str], None]) -> Iterator[O
             trials.append(trial)
             took = "not" if trial.resumed_s is None else f"after {trial.resumed_s * 1000:.0f} ms"
             told(f"{kill} killed, {number} of {setup.trials}: the rest went on {took}")
-        yield Outcome(kill, tuple(trials))
+        yield FailoverResult(kill, tuple(trials))
 
 
-def _trial(setup: Setup, kill: Kill, cast: Cast, rng: Random) -> Trial:
+def _trial(setup: FailoverSetup, kill: Kill, cast: Cast, rng: Random) -> Trial:
     cast.ensure(setup.members)
     players = cast.play(setup.definition)
     cast.flow(players)

@@ -15,7 +15,7 @@ from itertools import count, repeat
 import msgpack
 from Pyro5 import api, config
 
-from gcom.bench.turn import Judge, Message, Plan, run
+from gcom.bench.turn import FrameMessage, Judge, TurnPlan, run
 
 FRAMES_WAITING_MAX = 8  # for each peer; at this bound the producer waits for the slowest
 CALL_S = 30.0
@@ -24,7 +24,7 @@ CALL_S = 30.0
 class _Receiver:
     """What the peers call."""
 
-    def __init__(self, deliver: Callable[[Message], None]) -> None:
+    def __init__(self, deliver: Callable[[FrameMessage], None]) -> None:
         self._deliver = deliver
 
     @api.expose  # type: ignore[untyped-decorator]
@@ -37,7 +37,7 @@ class _Receiver:
 class FrameMesh:
     """A daemon, and a queue, a thread and a proxy for each peer."""
 
-    def __init__(self, name: str, deliver: Callable[[Message], None]) -> None:
+    def __init__(self, name: str, deliver: Callable[[FrameMessage], None]) -> None:
         self._name = name
         self._deliver = deliver
         self._daemon = api.Daemon(host="127.0.0.1", port=0)
@@ -66,9 +66,9 @@ class FrameMesh:
         """Nothing: the process ends, and with it all that it has open."""
 
 
-def _deliver_all(deliver: Callable[[Message], None], sender: str, first: int, payloads: list[bytes]) -> None:
+def _deliver_all(deliver: Callable[[FrameMessage], None], sender: str, first: int, payloads: list[bytes]) -> None:
     """An object and a call each; the objects are made in the cheapest way there is, as the baseline is no straw man."""
-    for message in map(Message._make, zip(repeat(sender), count(first), repeat(0), payloads, strict=False)):
+    for message in map(FrameMessage._make, zip(repeat(sender), count(first), repeat(0), payloads, strict=False)):
         deliver(message)
 
 
@@ -85,7 +85,7 @@ def main() -> None:
     config.reset(use_environment=False)
     config.SERIALIZER = "msgpack"
     config.SOCK_NODELAY = True
-    plan = Plan.of(sys.argv[1:])
+    plan = TurnPlan.of(sys.argv[1:])
     judge = Judge(plan)
     run(plan, judge, FrameMesh(plan.name, judge.deliver))
 

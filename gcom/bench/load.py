@@ -62,7 +62,7 @@ class Sequence:
         self.digest = zlib.crc32(_PLACE.pack(sender, number), self.digest)
 
 
-class Tally:
+class StreamJudge:
     """The judge of one sender's messages at one receiver."""
 
     def __init__(self, sender: int, size: int, ordered: bool, sequence: Sequence | None = None) -> None:

@@ -6,7 +6,7 @@ import sys
 import threading
 
 import gcom
-from gcom.bench.turn import Judge, Plan, run
+from gcom.bench.turn import Judge, TurnPlan, run
 
 JOIN_S = 30.0
 
@@ -52,7 +52,7 @@ class GroupMesh:
 def main() -> None:
     """Take one turn."""
     registry, group, ordering, multicast, safe, logs, *words = sys.argv[1:]
-    plan = Plan.of(words)
+    plan = TurnPlan.of(words)
     judge = Judge(plan)
     definition = gcom.Definition.parse(group, ordering, multicast, safe=safe == "True")
     run(plan, judge, GroupMesh(plan.name, registry, definition, logs, judge))

@@ -16,7 +16,7 @@ from time import monotonic
 from gcom.bench.cast import Cast, Player
 from gcom.bench.children import Report
 from gcom.errors import GComTimeout
-from gcom.shell import faults
+from gcom.runtime import fault_injection
 from gcom.values.definition import Definition
 
 LIMIT_S = 12.0  # what has not happened after so long is told as not happened
@@ -108,7 +108,7 @@ def _network(stack: ExitStack) -> dict[str, str]:
     folder = stack.enter_context(TemporaryDirectory(prefix="gcom-bench-"))
     path = Path(folder) / "faults"
     path.touch()
-    return {faults.VARIABLE: f"@{path}"}
+    return {fault_injection.VARIABLE: f"@{path}"}
 
 
 def _shown(value: float | None, goal: Goal) -> str:
@@ -184,7 +184,7 @@ def _split(cast: Cast, kind: Definition) -> tuple[float | None, ...]:
     cast.flow(players)
     few, many = players[:2], players[2:]
     sides = ["+".join(player.name for player in side) for side in (few, many)]
-    at = cast.set_faults(f"cut={sides[0]}<>{sides[1]}+{faults.REGISTRY}")
+    at = cast.set_faults(f"cut={sides[0]}<>{sides[1]}+{fault_injection.REGISTRY}")
     refused = _after(at, cast, few, lambda it: it.said("refused"))
     detached = _after(at, cast, few, lambda it: it.said("detached"))
     cast.watch(many, at)

@@ -20,7 +20,7 @@ GROWTH_MAX_MIB = 10.0  # the figure to reach
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class MemorySetup:
     """What to measure; raises BadValue for what cannot be. `messages` are those of all senders together."""
 
     definition: Definition
@@ -35,10 +35,10 @@ class Setup:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MemoryResult:
     """Resident bytes of each process at either time."""
 
-    setup: Setup
+    setup: MemorySetup
     early: dict[str, int]
     late: dict[str, int]
     wrong: int
@@ -77,7 +77,7 @@ class Outcome:
         }
 
 
-def measure(setup: Setup, told: Callable[[str], None]) -> Outcome:
+def measure(setup: MemorySetup, told: Callable[[str], None]) -> MemoryResult:
     """Send a tenth, then the rest; `told` hears how far it is. Raises Unavailable or GComTimeout if a process fails."""
     names = [f"m{place}" for place in range(setup.members)]
     tenth = setup.messages // 10 // setup.members
@@ -93,7 +93,7 @@ def measure(setup: Setup, told: Callable[[str], None]) -> Outcome:
         early = _resident(children, names)
         filled = _fill(children, names, rest, (tenth + rest) * setup.members, told)
         late = _resident(children, names)
-    return Outcome(setup, early, late, sum(int(report["wrong"]) for report in filled.values()))
+    return MemoryResult(setup, early, late, sum(int(report["wrong"]) for report in filled.values()))
 
 
 def _fill(

@@ -28,7 +28,7 @@ _STAMP = struct.Struct("!d")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenDelivery:
     """One delivery: of whom, when it was sent and came, in which view."""
 
     sender: str
@@ -48,7 +48,7 @@ class Watch:
     first: dict[str, float] = field(default_factory=dict)
     resumed: dict[str, float] = field(default_factory=dict)
 
-    def take(self, seen: Seen, members: Iterable[str]) -> bool:
+    def take(self, seen: SeenDelivery, members: Iterable[str]) -> bool:
         """Whether nothing is missing any more."""
         if seen.sent_at > self.since and seen.sender in self.senders:
             self.first.setdefault(seen.sender, seen.at)
@@ -66,7 +66,7 @@ class Survivor:
     def __init__(self, name: str, registry: str) -> None:
         self._node = gcom.connect(name, registry)
         self._lock = threading.Lock()
-        self._seen: deque[Seen] = deque(maxlen=KEPT)
+        self._seen: deque[SeenDelivery] = deque(maxlen=KEPT)
         self._watch: Watch | None = None
         self._views: dict[int, tuple[str, ...]] = {}
         self._group: gcom.Group | None = None
@@ -114,7 +114,7 @@ class Survivor:
                 case gcom.Message():
                     self._counts[event.sender] += 1
                     (sent_at,) = _STAMP.unpack(event.data)
-                    self._take(Seen(event.sender, sent_at, monotonic(), event.view))
+                    self._take(SeenDelivery(event.sender, sent_at, monotonic(), event.view))
                 case gcom.ViewChange(view=view):
                     with self._lock:
                         self._views[view.number] = view.members
@@ -128,7 +128,7 @@ class Survivor:
                 case _:
                     pass  # what else there is to hear is not measured
 
-    def _take(self, seen: Seen) -> None:
+    def _take(self, seen: SeenDelivery) -> None:
         with self._lock:
             self._seen.append(seen)
             self._look(seen)
@@ -139,7 +139,7 @@ class Survivor:
             for seen in self._seen:
                 self._look(seen)
 
-    def _look(self, seen: Seen) -> None:
+    def _look(self, seen: SeenDelivery) -> None:
         watch = self._watch
         if watch is not None and watch.take(seen, self._views.get(seen.view, ())):
             self._watch = None

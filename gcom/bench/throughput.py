@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from gcom.bench.children import START_S, Children, Report
 from gcom.bench.load import SIZE_MAX, SIZE_MIN, percentile
-from gcom.bench.turn import STALL_S, Plan
+from gcom.bench.turn import STALL_S, TurnPlan
 from gcom.errors import BadValue
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Ordering
@@ -29,7 +29,7 @@ _END_S = 30.0  # beside what a member itself waits
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class ThroughputSetup:
     """What to measure; raises BadValue for what cannot be."""
 
     definition: Definition
@@ -68,13 +68,13 @@ class Setup:
         """Whether all members deliver all messages in the same order; over BASIC some may have lost some."""
         return self.definition.total and self.definition.multicast is Multicast.RELIABLE
 
-    def plan(self, name: str) -> Plan:
+    def plan(self, name: str) -> TurnPlan:
         seconds = self.seconds / self.turns.count(OURS)
-        return Plan(name, self.members, self.senders, self.size, seconds, self.promises_senders_order)
+        return TurnPlan(name, self.members, self.senders, self.size, seconds, self.promises_senders_order)
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class TurnMember:
     """One process in one turn."""
 
     turn: int
@@ -90,7 +90,7 @@ class Turn:
     """One turn of one side."""
 
     side: str
-    members: tuple[Member, ...]
+    members: tuple[TurnMember, ...]
     latencies_ms: tuple[float, ...]
     messages: int
     wrong: tuple[str, ...]
@@ -139,10 +139,10 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ThroughputResult:
     """What was measured; `ok` when every delivery of every turn was right."""
 
-    setup: Setup
+    setup: ThroughputSetup
     ours: Side
     baseline: Side | None = None
     unlogged: Side | None = None
@@ -193,7 +193,7 @@ class Outcome:
         return row
 
 
-def measure(setup: Setup, notice: Callable[[str], None] = lambda _text: None) -> Outcome:
+def measure(setup: ThroughputSetup, notice: Callable[[str], None] = lambda _text: None) -> ThroughputResult:
     """Run every turn; `notice` is told what goes on. Raises Unavailable or GComTimeout when a process fails."""
     turns: dict[str, list[Turn]] = {}
     with _log_folder(setup) as logs:
@@ -203,11 +203,11 @@ def measure(setup: Setup, notice: Callable[[str], None] = lambda _text: None) ->
             notice(f"turn {number} of {len(setup.turns)}: {side}, {turn.rate:,.0f} messages/s")
             turns.setdefault(side, []).append(turn)
     sides = {side: Side(tuple(found)) for side, found in turns.items()}
-    return Outcome(setup, sides[OURS], sides.get(setup.baseline or ""), sides.get(UNLOGGED))
+    return ThroughputResult(setup, sides[OURS], sides.get(setup.baseline or ""), sides.get(UNLOGGED))
 
 
 @contextmanager
-def _log_folder(setup: Setup) -> Iterator[str]:
+def _log_folder(setup: ThroughputSetup) -> Iterator[str]:
     """Where delivery logs go; empty if none are written."""
     if setup.log and setup.log_dir is None:
         with TemporaryDirectory(prefix="gcom-bench-") as folder:
@@ -216,7 +216,7 @@ def _log_folder(setup: Setup) -> Iterator[str]:
         yield str(setup.log_dir or "") if setup.log else ""
 
 
-def _take_turn(setup: Setup, side: str, number: int, logs: str) -> Turn:
+def _take_turn(setup: ThroughputSetup, side: str, number: int, logs: str) -> Turn:
     names = [f"m{i}" for i in range(setup.members)]
     with Children() as children:
         _start(children, setup, side, names, logs)
@@ -231,7 +231,7 @@ def _take_turn(setup: Setup, side: str, number: int, logs: str) -> Turn:
     return _turn(setup, side, number, results, sum(counts.values()))
 
 
-def _start(children: Children, setup: Setup, side: str, names: Sequence[str], logs: str) -> None:
+def _start(children: Children, setup: ThroughputSetup, side: str, names: Sequence[str], logs: str) -> None:
     if side in BASELINES:
         for name in names:
             children.start(name, f"gcom.bench.{side}", *setup.plan(name).words())
@@ -248,9 +248,9 @@ def _tell_all(children: Children, names: Sequence[str], say: str, **fields: obje
         children.tell(name, say, **fields)
 
 
-def _turn(setup: Setup, side: str, number: int, results: dict[str, Report], messages: int) -> Turn:
+def _turn(setup: ThroughputSetup, side: str, number: int, results: dict[str, Report], messages: int) -> Turn:
     members = tuple(
-        Member(number, name, float(r["rate"]), int(r["lost"]), float(r["cpu_s"]), int(r["peak_bytes"]))
+        TurnMember(number, name, float(r["rate"]), int(r["lost"]), float(r["cpu_s"]), int(r["peak_bytes"]))
         for name, r in sorted(results.items())
     )
     latencies = tuple(value / 1e6 for report in results.values() for value in report["latencies_ns"])

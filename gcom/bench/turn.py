@@ -13,7 +13,7 @@ from time import monotonic, monotonic_ns
 from typing import NamedTuple, Protocol
 
 from gcom.bench import child, usage
-from gcom.bench.load import CHUNK, Pool, Sequence, Tally
+from gcom.bench.load import CHUNK, Pool, Sequence, StreamJudge
 
 STALL_S = 10.0  # nothing delivered for this long: the rest is missing
 POLL_S = 0.01  # only to see the end; what is measured has stamps of its own
@@ -31,7 +31,7 @@ class Delivery(Protocol):
     def payload(self) -> bytes | str: ...
 
 
-class Message(NamedTuple):
+class FrameMessage(NamedTuple):
     """What bare frames make of each payload: the same object that GCom's callback gets."""
 
     sender: str
@@ -40,7 +40,7 @@ class Message(NamedTuple):
     payload: bytes
 
 
-class Mesh(Protocol):
+class Transport(Protocol):
     """A way to send to all members, this one too."""
 
     @property
@@ -60,7 +60,7 @@ class Mesh(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TurnPlan:
     """What one member does: its name ends with its place, `m0`, `m1`, ...; the first `senders` of them send."""
 
     name: str
@@ -71,7 +71,7 @@ class Plan:
     ordered: bool
 
     @classmethod
-    def of(cls, words: list[str]) -> Plan:
+    def of(cls, words: list[str]) -> TurnPlan:
         """The plan of a command line that `words` made."""
         name, members, senders, size, seconds, ordered = words
         return cls(name, int(members), int(senders), int(size), float(seconds), ordered == "True")
@@ -87,7 +87,7 @@ class Plan:
 class _Takers(dict[str, Callable[[int, bytes | str], None]]):
     """By process, what takes its messages; a process is known by its name when it is first heard."""
 
-    def __init__(self, tallies: dict[str, Tally]) -> None:
+    def __init__(self, tallies: dict[str, StreamJudge]) -> None:
         super().__init__()
         self._tallies = tallies
 
@@ -99,10 +99,10 @@ class _Takers(dict[str, Callable[[int, bytes | str], None]]):
 class Judge:
     """Takes every delivery of this member. `deliver` is the callback."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: TurnPlan) -> None:
         self.sequence = Sequence()
         places = range(plan.senders)
-        self.tallies = {f"m{i}": Tally(i, plan.size, plan.ordered, self.sequence) for i in places}
+        self.tallies = {f"m{i}": StreamJudge(i, plan.size, plan.ordered, self.sequence) for i in places}
         self._takers = _Takers(self.tallies)
 
     def deliver(self, message: Delivery) -> None:
@@ -135,7 +135,7 @@ class Judge:
         return found
 
 
-def run(plan: Plan, judge: Judge, mesh: Mesh) -> None:
+def run(plan: TurnPlan, judge: Judge, mesh: Transport) -> None:
     """Take one turn, from ready to the end of the process."""
     child.say("ready", address=mesh.address)
     mesh.open(child.hear("peers")["peers"])
@@ -152,7 +152,7 @@ def run(plan: Plan, judge: Judge, mesh: Mesh) -> None:
     child.end()
 
 
-def _send(plan: Plan, mesh: Mesh) -> int:
+def _send(plan: TurnPlan, mesh: Transport) -> int:
     pool = Pool(plan.place, plan.size)
     deadline = monotonic() + plan.seconds
     first = 1

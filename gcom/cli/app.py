@@ -23,7 +23,7 @@ from gcom.cli.wording import refusal
 from gcom.errors import BadValue, GComError, RegistryUnavailable
 
 if TYPE_CHECKING:  # commands import what they need
-    from gcom.shell.directory import DirectoryClient
+    from gcom.runtime.registry.directory_client import DirectoryClient
 
 EXIT_FAILED, EXIT_USAGE, EXIT_NO_REGISTRY = 1, 2, 69
 REGISTRY_S = 2.0  # with the start of Python, an answer that there is none comes within 3 s
@@ -220,8 +220,8 @@ def join(
         given = {"netsplit": netsplit, "tie-breaker": tie_breaker}
         options.refuse_without_create(ordering=ordering, multicast=multicast, static=static, safe=safe, **given)
     _log_to_stderr()
-    stay = member.Stay(group, name, registry, log_dir, as_json, options.checked_linger(linger))
-    return member.join(stay, wanted, wait)
+    session = member.MemberOptions(group, name, registry, log_dir, as_json, options.checked_linger(linger))
+    return member.join(session, wanted, wait)
 
 
 @app.command()
@@ -265,7 +265,7 @@ def tail(
     from gcom.cli import member
 
     _log_to_stderr()
-    return member.tail(member.Stay(group, name, registry, log_dir, as_json, options.checked_linger(linger)))
+    return member.tail(member.MemberOptions(group, name, registry, log_dir, as_json, options.checked_linger(linger)))
 
 
 @app.command()
@@ -352,7 +352,7 @@ def fork(
 
 
 def _directory(registry: str | None) -> DirectoryClient:
-    from gcom.shell.directory import DirectoryClient, registry_address
+    from gcom.runtime.registry.directory_client import DirectoryClient, registry_address
 
     return DirectoryClient(registry_address(registry), REGISTRY_S)
 

@@ -30,7 +30,7 @@ from gcom.audit.job import run
 from gcom.audit.kept import Kept
 from gcom.audit.progress import followed
 from gcom.audit.reading import compact, list_segments
-from gcom.audit.result import IMPOSSIBLE, Result, result_of
+from gcom.audit.result import IMPOSSIBLE, AuditResult, result_of
 from gcom.audit.session import errors_of_java, open_session
 from gcom.audit.witness import write_witnesses
 from gcom.cli.output import Output, OutputClosed, harmless, notice
@@ -97,7 +97,7 @@ def _attempt(work: Callable[[], int]) -> int:
     return IMPOSSIBLE
 
 
-def _write(result: Result, found: Catalogue, outputs: Outputs, title: str, *, allow_unknown: bool) -> None:
+def _write(result: AuditResult, found: Catalogue, outputs: Outputs, title: str, *, allow_unknown: bool) -> None:
     witnesses: dict[str, str] = {}
     if outputs.json is not None:
         with _naming(outputs.json):
@@ -180,7 +180,7 @@ def _kept(incremental: Path | None, *, exact: bool) -> Kept | None:
 
 def _judged(
     found: Catalogue, master: str | None, remote: str | None, kept: Kept | None, *, exact: bool, all_rules: bool
-) -> Result:
+) -> AuditResult:
     if not sys.stderr.isatty():  # a terminal shows it all the time
         how = " message by message, which takes several times as long as without --exact" if exact else ""
         notice(f"Spark starts, which takes some seconds, and then judges {many(len(found.sizes), 'segment')}{how}")
@@ -193,11 +193,11 @@ def _judged(
             return _apart(lambda: result_of(run(spark, found, kept=kept, tell=tell, all_rules=all_rules)))
 
 
-def _apart(work: Callable[[], Result]) -> Result:
+def _apart(work: Callable[[], AuditResult]) -> AuditResult:
     """In a thread of its own: a signal, which comes in this one, is not to break into a call of Java's. What is asked
     after that, to stop say, would be given that call's answer.
     """
-    found: Future[Result] = Future()
+    found: Future[AuditResult] = Future()
 
     def go() -> None:
         try:
@@ -263,7 +263,7 @@ def _line(text: str) -> str:
     return harmless(text).replace("\n", " ")
 
 
-def _show(result: Result) -> None:
+def _show(result: AuditResult) -> None:
     """Print the verdict and what it is made of.
 
     A reader who has gone, as `head` does, has what it wanted: that changes neither the exit status nor the files.
@@ -288,7 +288,7 @@ def _show(result: Result) -> None:
         notice(f"and {many(len(result.notes) - _SHOWN, 'more note')}; --json has all")
 
 
-def _show_groups(result: Result, output: Output) -> None:
+def _show_groups(result: AuditResult, output: Output) -> None:
     for group in result.groups:
         life = f" ({group.instance})" if group.instance else ""
         title = _line(f"{group.group}{life}: {group.verdict} · {group.ordering} {group.multicast}")
@@ -308,7 +308,7 @@ def _show_groups(result: Result, output: Output) -> None:
         _print(output, table)
 
 
-def _show_incidents(result: Result, output: Output) -> None:
+def _show_incidents(result: AuditResult, output: Output) -> None:
     broken = [incident for incident in result.incidents if incident.expected]
     for incident in broken[:_SHOWN]:
         caused = f" This also breaks {', '.join(incident.caused)}." if incident.caused else ""

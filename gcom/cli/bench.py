@@ -53,12 +53,12 @@ def throughput(
       gcom bench throughput --ordering fifo --multicast reliable --baseline frames --json
       gcom bench throughput --log-dir logs
     """
-    from gcom.bench.throughput import Setup
+    from gcom.bench.throughput import ThroughputSetup
     from gcom.cli import showing
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     log = log or log_dir is not None
-    setup = Setup(definition, members, senders, size, seconds, baseline, log, log_dir)
+    setup = ThroughputSetup(definition, members, senders, size, seconds, baseline, log, log_dir)
     return showing.throughput(setup, Output(), as_json)
 
 
@@ -93,11 +93,11 @@ def failover(
       gcom bench failover --kill leader --trials 10 --ordering fifo
       gcom bench failover --trials 5 --json | jq -c 'select(.met == false)'
     """
-    from gcom.bench.failover import Kill, Setup
+    from gcom.bench.failover import FailoverSetup, Kill
     from gcom.cli import figures
 
     definition = options.definition("bench", ordering or figures.HARDEST, multicast, None, safe, None)
-    setup = Setup(definition, members, trials, Kill.parse(kill), seed)
+    setup = FailoverSetup(definition, members, trials, Kill.parse(kill), seed)
     return figures.failover(setup, Output(), as_json)
 
 
@@ -119,11 +119,11 @@ def memory(
       gcom bench memory
       gcom bench memory --messages 1000000 --ordering fifo --json
     """
-    from gcom.bench.memory import Setup
+    from gcom.bench.memory import MemorySetup
     from gcom.cli import figures
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
-    return figures.memory(Setup(definition, members, messages), Output(), as_json)
+    return figures.memory(MemorySetup(definition, members, messages), Output(), as_json)
 
 
 @app.command()
@@ -150,8 +150,10 @@ def audit(
       gcom bench audit --ordering FIFO --broken
       gcom bench audit --twice --json
     """
-    from gcom.bench.auditing import Setup
+    from gcom.bench.auditing import AuditBenchSetup
     from gcom.cli import figures
 
     order = options.definition("bench", ordering, None, None, False, None).ordering
-    return figures.audit(Setup(members, deliveries, run_length, twice, exact, order, broken), Output(), as_json)
+    return figures.audit(
+        AuditBenchSetup(members, deliveries, run_length, twice, exact, order, broken), Output(), as_json
+    )

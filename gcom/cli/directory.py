@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from gcom.cli.output import Output, notice
 from gcom.cli.rows import describe
 from gcom.core.messages.registry import Entry
-from gcom.shell.directory import DirectoryClient
-from gcom.shell.life import is_dead
+from gcom.runtime.life import is_dead
+from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of, place_of

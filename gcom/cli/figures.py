@@ -27,11 +27,11 @@ NOTICE_S = 5.0  # where there is no terminal, a line this often
 Told = Callable[[str], None]
 
 
-def failover(setup: killing.Setup, output: Output, as_json: bool) -> int:
+def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int:
     """Measure and show; 1 if a group did not go on."""
     everything = setup.kills == tuple(killing.Kill)
     rounds = min(ROUNDS_MAX, setup.trials) if everything else 0
-    kills: list[killing.Outcome] = []
+    kills: list[killing.FailoverResult] = []
     figures: list[membership.Figure] = []
     with _progress(setup.trials * len(setup.wanted) + membership.steps(rounds)) as told:
         with Cast() as cast:
@@ -52,7 +52,7 @@ def failover(setup: killing.Setup, output: Output, as_json: bool) -> int:
     return 1 if failed else 0
 
 
-def memory(setup: remembering.Setup, output: Output, as_json: bool) -> int:
+def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int:
     """Measure and show; 1 if a delivery was wrong."""
     with _progress(None) as told:
         outcome = remembering.measure(setup, told)
@@ -65,9 +65,9 @@ def memory(setup: remembering.Setup, output: Output, as_json: bool) -> int:
     return 1 if outcome.wrong else 0
 
 
-def audit(setup: judging.Setup, output: Output, as_json: bool) -> int:
+def audit(setup: judging.AuditBenchSetup, output: Output, as_json: bool) -> int:
     """Measure and show; 1 if a log was not found to be as it was made."""
-    outcomes: list[judging.Outcome] = []
+    outcomes: list[judging.AuditBenchResult] = []
     with _progress(None) as told:
         for outcome in judging.measure(setup, told):
             outcomes.append(outcome)
@@ -89,7 +89,7 @@ def _row(row: dict[str, object], output: Output, as_json: bool) -> None:
         output.flush()
 
 
-def _kill_table(setup: killing.Setup, kills: list[killing.Outcome]) -> Table:
+def _kill_table(setup: killing.FailoverSetup, kills: list[killing.FailoverResult]) -> Table:
     kind = f"{setup.definition.ordering} {setup.definition.multicast}{' SAFE' if setup.definition.safe else ''}"
     table = Table(title=f"From a kill until the rest goes on: {setup.members} members, {kind}")
     for title in ("killed", "trials", "median ms", "p90 ms", "worst ms", "first message, worst ms", "to reach", ""):
@@ -118,7 +118,7 @@ def _figure_table(figures: list[membership.Figure]) -> Table:
     return table
 
 
-def _memory_table(outcome: remembering.Outcome) -> Table:
+def _memory_table(outcome: remembering.MemoryResult) -> Table:
     messages = outcome.setup.messages
     table = Table(title=f"Resident MiB: {outcome.setup.members} members, {messages:,} messages")
     for title in ("process", f"after {messages // 10:,}", f"after {messages:,}", "growth"):
@@ -130,7 +130,7 @@ def _memory_table(outcome: remembering.Outcome) -> Table:
     return table
 
 
-def _audit_table(setup: judging.Setup, outcomes: list[judging.Outcome]) -> Table:
+def _audit_table(setup: judging.AuditBenchSetup, outcomes: list[judging.AuditBenchResult]) -> Table:
     table = Table(title=f"The audit of {setup.members} members' logs, runs of {setup.run_length} on average")
     for title in ("deliveries", "records", "log MiB", "seconds", "deliveries/s", "peak MiB", "shuffled", "verdict"):
         table.add_column(title, justify="left" if title == "verdict" else "right")

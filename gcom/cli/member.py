@@ -10,14 +10,14 @@ from pathlib import Path
 import gcom
 from gcom.cli.lines import as_message
 from gcom.cli.output import Output, notice
-from gcom.cli.rows import JsonRows, PlainRows, Rows
+from gcom.cli.rows import JsonRows, PlainRows, RowFormat
 from gcom.cli.session import Feed, Session
 
 FLUSH_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class MemberOptions:
     """Where a member is, under which name, and how it tells what comes."""
 
     group: str
@@ -27,23 +27,23 @@ class Stay:
     as_json: bool
     linger_s: float | None
 
-    def rows(self, output: Output) -> Rows:
+    def rows(self, output: Output) -> RowFormat:
         return JsonRows(output, self.group) if self.as_json else PlainRows(output, self.group)
 
 
-def join(stay: Stay, create: gcom.Definition | None, wait: int) -> int:
+def join(session: MemberOptions, create: gcom.Definition | None, wait: int) -> int:
     """Send standard input, print deliveries; the exit status."""
-    with _joined(stay, create) as group:
+    with _joined(session, create) as group:
         output = Output()
-        rows = stay.rows(output)
-        return Session(group, rows, output, Feed(group, rows, wait), stay.linger_s).run()
+        rows = session.rows(output)
+        return Session(group, rows, output, Feed(group, rows, wait), session.linger_s).run()
 
 
-def tail(stay: Stay) -> int:
+def tail(session: MemberOptions) -> int:
     """Print deliveries; the exit status."""
-    with _joined(stay, None) as group:
+    with _joined(session, None) as group:
         output = Output()
-        return Session(group, stay.rows(output), output, None, stay.linger_s).run()
+        return Session(group, session.rows(output), output, None, session.linger_s).run()
 
 
 def send(group: str, name: str, registry: str | None, log_dir: Path | None, payload: bytes) -> None:
@@ -56,9 +56,9 @@ def send(group: str, name: str, registry: str | None, log_dir: Path | None, payl
 
 
 @contextmanager
-def _joined(stay: Stay, create: gcom.Definition | None) -> Iterator[gcom.Group]:
+def _joined(session: MemberOptions, create: gcom.Definition | None) -> Iterator[gcom.Group]:
     with (
-        gcom.connect(stay.name, stay.registry, log_dir=stay.log_dir) as node,
-        node.join(stay.group, create=create) as group,
+        gcom.connect(session.name, session.registry, log_dir=session.log_dir) as node,
+        node.join(session.group, create=create) as group,
     ):
         yield group

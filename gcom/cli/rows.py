@@ -19,7 +19,7 @@ from gcom.values import limits
 from gcom.values.names import name_of
 
 
-class Rows(Protocol):
+class RowFormat(Protocol):
     """A form of telling."""
 
     def message(self, message: gcom.Message) -> None: ...

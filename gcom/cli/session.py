@@ -15,7 +15,7 @@ from typing import assert_never
 import gcom
 from gcom.cli.lines import LineReader
 from gcom.cli.output import Output, OutputClosed, notice
-from gcom.cli.rows import Rows
+from gcom.cli.rows import RowFormat
 from gcom.cli.signals import SIGNALLED
 from gcom.errors import Detached, GComError, GComTimeout, NotAMember
 
@@ -26,7 +26,7 @@ LEAVE_S = 10.0
 class Feed:
     """Sends the lines of a file descriptor, once the view has `wait` members."""
 
-    def __init__(self, group: gcom.Group, rows: Rows, wait: int, descriptor: int = 0) -> None:
+    def __init__(self, group: gcom.Group, rows: RowFormat, wait: int, descriptor: int = 0) -> None:
         self._group = group
         self._rows = rows
         self._wait = wait
@@ -74,7 +74,7 @@ class Feed:
 class Session:
     """A stay in a group, from the first view to the last delivery."""
 
-    def __init__(self, group: gcom.Group, rows: Rows, output: Output, feed: Feed | None, linger_s: float | None):
+    def __init__(self, group: gcom.Group, rows: RowFormat, output: Output, feed: Feed | None, linger_s: float | None):
         self._group = group
         self._rows = rows
         self._output = output
@@ -92,12 +92,12 @@ class Session:
                 self._rows.ready(self._group)
                 if self._feed:
                     self._feed.start()
-                self._stay()
+                self._session()
             finally:
                 self._leave()
         return self._status()
 
-    def _stay(self) -> None:
+    def _session(self) -> None:
         while SIGNALLED.caught is None and self._departure is None:
             event = self._group.receive(0)
             if event is None:
@@ -158,7 +158,7 @@ class Session:
             self._feed.on_view(change.view)
 
     def _leave(self) -> None:
-        """Leave, and tell what was delivered until then: the cut of the last view is part of the stay."""
+        """Leave, and tell what was delivered until then: the cut of the last view is part of the session."""
         try:
             if self._departure is None:
                 self._group.leave(LEAVE_S)

@@ -12,14 +12,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from gcom.bench.load import percentile
-from gcom.bench.throughput import Outcome, Setup, Side, measure
+from gcom.bench.throughput import Side, ThroughputResult, ThroughputSetup, measure
 from gcom.cli.output import Output, notice
-from gcom.demo.checks import Result
+from gcom.demo.checks import DemoResult
 from gcom.demo.run import Watcher, run
 from gcom.demo.texts import chosen_texts
 
 
-def throughput(setup: Setup, output: Output, as_json: bool) -> int:
+def throughput(setup: ThroughputSetup, output: Output, as_json: bool) -> int:
     """Measure, show, and say by the status whether every delivery was right."""
     outcome = measure(setup, notice)
     if as_json:
@@ -32,7 +32,7 @@ def throughput(setup: Setup, output: Output, as_json: bool) -> int:
     return 0 if outcome.ok else 1
 
 
-def _throughput_table(outcome: Outcome) -> Table:
+def _throughput_table(outcome: ThroughputResult) -> Table:
     table = Table(title=f"{outcome.setup.members} members, {outcome.setup.senders} senders, {outcome.setup.size} B")
     for title in ("", "messages/s", "p50 ms", "p99 ms", "CPU s a process", "peak MiB"):
         table.add_column(title, justify="right" if title else "left", overflow="fold")
@@ -78,7 +78,7 @@ def demo(files: Sequence[Path], log_dir: Path, output: Output, as_json: bool) ->
     return 0 if all(result.right for result in results) else 1
 
 
-def _demo_table(results: Sequence[Result]) -> Table:
+def _demo_table(results: Sequence[DemoResult]) -> Table:
     """Narrow enough for 80 columns."""
     members = results[0].members if results else 0
     table = Table(title=f"GCom demo: {members} members", box=SIMPLE, pad_edge=False, show_edge=False)

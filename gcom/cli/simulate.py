@@ -15,7 +15,7 @@ from gcom.cli.output import Output, notice
 from gcom.cli.signals import ignore_interrupts, interrupts_held
 from gcom.cli.wording import many
 from gcom.errors import BadValue
-from gcom.sim.runs import Result, run_seeds
+from gcom.sim.runs import SeedResult, run_seeds
 
 SEEDS_MAX = 1_000_000
 
@@ -67,7 +67,7 @@ def _folders(log_dir: Path | None, seeds: range, single: bool) -> dict[int, Path
     return {seed: log_dir if single else log_dir / str(seed) for seed in seeds}
 
 
-def _show(result: Result, output: Output, as_json: bool) -> None:
+def _show(result: SeedResult, output: Output, as_json: bool) -> None:
     if as_json:
         output.row({**result.row(), "commit": commit()} if result.violation else result.row())
     else:
@@ -79,7 +79,7 @@ def _show(result: Result, output: Output, as_json: bool) -> None:
         notice(f"to replay, at commit {commit()}: gcom sim --seed {result.seed} --log-dir FOLDER")
 
 
-def summary(result: Result) -> str:
+def summary(result: SeedResult) -> str:
     """A run in one line."""
     kind = ["static"] * result.static + [result.ordering, result.multicast] + ["safe"] * result.safe
     faults = ", ".join(many(count, fault) for fault, count in {**result.faults, **result.moves}.items())

@@ -77,7 +77,7 @@ class DeliveryQueue(Generic[Own]):
         self.arrivals.append(own)
 
     def end(self, own: Own) -> None:
-        """The last of a stay: without its state the application could make nothing of what is held."""
+        """The last of a session: without its state the application could make nothing of what is held."""
         self._open()
         self.arrivals.append(own)
 

@@ -85,7 +85,7 @@ class GroupMachine:
     def again(self, process: Process) -> GroupMachine:
         """The machine of this process's next incarnation, which enters the group anew and does not give up.
 
-        For one whose stay ended for a reason in RETURNS, or that could not get in again.
+        For one whose session ended for a reason in RETURNS, or that could not get in again.
         """
         if self.succeeded:
             return self._successor(self.succeeded)
@@ -276,7 +276,7 @@ class GroupMachine:
         return self._member.streams.waits_for
 
     def _settle(self, now_ms: int) -> list[Effect]:
-        """What follows from the end of a stay; returns the effects of the step."""
+        """What follows from the end of a session; returns the effects of the step."""
         if self._member:
             self._member.settle(now_ms)
             self._effects += self._member.effects

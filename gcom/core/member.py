@@ -28,7 +28,7 @@ from gcom.values.view import View
 
 
 class Member:
-    """A process in the view. `ended` is set when its stay is over; nothing is to be called after that."""
+    """A process in the view. `ended` is set when its session is over; nothing is to be called after that."""
 
     def __init__(
         self,
@@ -444,7 +444,7 @@ class Member:
             self.leave(now_ms, "merge")
 
     def end(self, reason: str) -> None:
-        """The stay is over without a cut."""
+        """The session is over without a cut."""
         self._view_change.end(reason)
 
     def _register(self, now_ms: int) -> None:

@@ -15,7 +15,7 @@ from gcom.values.definition import Ordering
 _SUM = 2**128
 
 
-class Stream:
+class DemoStream:
     """What was sent by, or delivered from, one sender."""
 
     def __init__(self, lines: Iterable[bytes] = ()) -> None:
@@ -31,12 +31,12 @@ class Stream:
         self._sum = (self._sum + int.from_bytes(digest)) % _SUM
         self._order.update(digest)
 
-    def report(self) -> Seen:
-        return Seen(self.count, f"{self._sum:032x}", self._order.hexdigest())
+    def report(self) -> StreamSummary:
+        return StreamSummary(self.count, f"{self._sum:032x}", self._order.hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class StreamSummary:
     """A stream in few words."""
 
     count: int
@@ -45,7 +45,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class DemoResult:
     """One ordering's turn. `in_order` is None where no order is promised."""
 
     ordering: str
@@ -97,14 +97,14 @@ def sequence_faults(sequences: dict[str, str]) -> list[str]:
 
 
 def faults(
-    sent: dict[str, Seen], delivered: dict[str, dict[str, Seen]], ordered: bool
+    sent: dict[str, StreamSummary], delivered: dict[str, dict[str, StreamSummary]], ordered: bool
 ) -> tuple[Sequence[str], Sequence[str]]:
     """What is wrong with the sets, and what with the order, in words. `delivered` is by member, then by sender."""
     sets: list[str] = []
     orders: list[str] = []
     for member, streams in delivered.items():
         for sender, expected in sent.items():
-            seen = streams.get(sender, Stream().report())
+            seen = streams.get(sender, DemoStream().report())
             if (seen.count, seen.same_set) != (expected.count, expected.same_set):
                 sets.append(f"{member} delivered {seen.count} lines of {sender}, not the {expected.count} that it sent")
             elif ordered and seen.same_order != expected.same_order:

@@ -15,7 +15,7 @@ from typing import Any
 
 import gcom
 from gcom.bench import child
-from gcom.demo.checks import Stream
+from gcom.demo.checks import DemoStream
 from gcom.demo.texts import split_lines
 from gcom.values.names import name_of
 
@@ -24,14 +24,14 @@ STALL_S = 10.0  # nothing delivered for this long: the rest is missing
 PROGRESS_S = 0.1
 
 
-class Turn:
+class DemoTurn:
     """One ordering's turn at this member."""
 
     def __init__(self, group: gcom.Group, strides: dict[str, int]) -> None:
         self._group = group
         self._strides = strides  # by sender: one message in so many is timed
-        self._streams: defaultdict[str, Stream] = defaultdict(Stream)
-        self._all = Stream()  # every line with its sender, as delivered
+        self._streams: defaultdict[str, DemoStream] = defaultdict(DemoStream)
+        self._all = DemoStream()  # every line with its sender, as delivered
         self._sent_ns: dict[int, int] = {}
         self._delivered_ns: defaultdict[str, dict[int, int]] = defaultdict(dict)
         self._sender = threading.Thread(target=lambda: None)
@@ -94,7 +94,7 @@ def take_turn(node: gcom.Node, name: str, lines: tuple[bytes, ...], order: dict[
         child.say("joined")
         go = child.hear("go")
         began = monotonic()
-        turn = Turn(group, go["strides"])
+        turn = DemoTurn(group, go["strides"])
         turn.start_sending(lines, go["strides"].get(name, 1))
         turn.take_until(go["count"])
         child.say("done", seconds=monotonic() - began)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from gcom.bench.children import START_S, Children, Report
 from gcom.bench.load import percentile
-from gcom.demo.checks import Result, Seen, Stream, faults, is_total, promises_order, sequence_faults
+from gcom.demo.checks import DemoResult, DemoStream, StreamSummary, faults, is_total, promises_order, sequence_faults
 from gcom.demo.folder import empty_log_folder
 from gcom.demo.texts import Text
 from gcom.values.definition import Ordering
@@ -28,7 +28,7 @@ class Watcher(Protocol):
         """So many of them are done."""
 
 
-def run(texts: Sequence[Text], log_dir: Path, watcher: Watcher) -> list[Result]:
+def run(texts: Sequence[Text], log_dir: Path, watcher: Watcher) -> list[DemoResult]:
     """Take every ordering's turn; logs go to `log_dir`, emptied first.
 
     Raises BadValue for a folder that is not to be emptied, Unavailable or GComTimeout when a process fails.
@@ -64,11 +64,11 @@ class _Turn:
         self._ordering = ordering
         self._watcher = watcher
         self._names = [text.name for text in texts]
-        self._sent = {text.name: Stream(text.lines).report() for text in texts if text.lines}
+        self._sent = {text.name: DemoStream(text.lines).report() for text in texts if text.lines}
         self._messages = sum(seen.count for seen in self._sent.values())
         self._progress = dict.fromkeys(self._names, 0)
 
-    def take(self) -> Result:
+    def take(self) -> DemoResult:
         group = f"demo-{self._ordering.lower()}"
         self._tell_all("join", group=group, ordering=str(self._ordering), members=len(self._names))
         self._children.gather("joined", self._names, QUIET_S)
@@ -89,9 +89,9 @@ class _Turn:
         self._progress[name] = report["count"]
         self._watcher.delivered(sum(self._progress.values()))
 
-    def _result(self, seconds: float, left: dict[str, Report]) -> Result:
+    def _result(self, seconds: float, left: dict[str, Report]) -> DemoResult:
         delivered = {
-            member: {sender: Seen(**seen) for sender, seen in report["streams"].items()}
+            member: {sender: StreamSummary(**seen) for sender, seen in report["streams"].items()}
             for member, report in left.items()
         }
         ordered = promises_order(self._ordering)
@@ -99,7 +99,7 @@ class _Turn:
         if is_total(self._ordering) and not sets:
             orders = [*orders, *sequence_faults({member: report["sequence"] for member, report in left.items()})]
         latencies = _latencies_ms(left)
-        return Result(
+        return DemoResult(
             self._ordering,
             len(self._names),
             self._messages,

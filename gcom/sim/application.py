@@ -1,4 +1,4 @@
-"""The application of one stay: it sends now and then, reads what arrives, and answers from inside its callbacks.
+"""The application of one session: it sends now and then, reads what arrives, and answers from inside its callbacks.
 
 It may keep a state, a digest of all that it was handed, which it gives to those who join. It reads one thing after the
 other, as a listener does; one that reads slowly, or stalls, fills all senders' windows.
@@ -27,14 +27,14 @@ from gcom.core.messages.effects import (
 )
 from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.sim.checks.state import State
-from gcom.sim.letters import Correspondent
-from gcom.sim.trouble import Fault
+from gcom.sim.faults.trouble import Fault
+from gcom.sim.unicasts import Correspondent
 from gcom.values.definition import Netsplit
 from gcom.values.run import Brought, Payload
 from gcom.values.view import View
 
 if TYPE_CHECKING:
-    from gcom.sim.stay import Stay
+    from gcom.sim.session import SimSession
 
 PENDING_MAX = 64  # sent and not yet numbered; at the bound `send` would block, and here is not called
 BURST_MAX = 60
@@ -50,9 +50,9 @@ def merged(mine: bytes, theirs: bytes) -> bytes:
 class Application:
     """Plays one member's program. Its chance is its own, so that what one does moves nobody else's."""
 
-    def __init__(self, stay: Stay, rng: Random) -> None:
-        self._stay = stay
-        self._world = stay.world
+    def __init__(self, session: SimSession, rng: Random) -> None:
+        self._session = session
+        self._world = session.world
         self._rng = rng
         self._queue: DeliveryQueue[Ended] = DeliveryQueue()
         self._state = State()
@@ -60,10 +60,10 @@ class Application:
         self._view = 0  # installed, but not reached by the reader
         self._reading = False
         self._composed = 0
-        self._endpoint = Correspondent(stay, Random(f"mail {rng.random()}"), lambda: self.has_state)
+        self._endpoint = Correspondent(session, Random(f"mail {rng.random()}"), lambda: self.has_state)
         self._entered = False
         self._bringing = StateReconciliation()
-        self._had: tuple[str, bytes] | None = None  # the instance of its former stay, and its state there
+        self._had: tuple[str, bytes] | None = None  # the instance of its former session, and its state there
 
     def go_on_from(self, former: Application) -> None:
         """The process image goes on, with what it had; it had time to read all that was handed over."""
@@ -71,7 +71,7 @@ class Application:
             former._take_in(arrival)
         self._state, self._bringing = former._state, former._bringing
         if self._keeps and self._world.plan.definition.netsplit is Netsplit.PARTITIONABLE:
-            self._had = former._stay.machine.instance, self._state.dump()
+            self._had = former._session.machine.instance, self._state.dump()
             self._bringing.leave(*self._had, merged)
 
     def start(self) -> None:
@@ -80,29 +80,29 @@ class Application:
 
     def _later(self, delay_ms: int, action: object) -> None:
         assert callable(action)
-        self._world.at(delay_ms, lambda: self._stay.node.run(action))
+        self._world.at(delay_ms, lambda: self._session.node.run(action))
 
     # sending
 
     @property
     def has_room(self) -> bool:
-        return self._stay.is_member and self._stay.machine.pending < PENDING_MAX
+        return self._session.is_member and self._session.machine.pending < PENDING_MAX
 
     def submit(self, count: int, mark: str = "") -> None:
         """Send so many messages."""
         payloads: list[Payload] = [self._compose(mark) for _ in range(count)]
         self._world.submitted += count
-        self._stay.checker.calls.submit(self._stay.process, payloads)
-        self._stay.handle(events.Submit(payloads))
+        self._session.checker.calls.submit(self._session.process, payloads)
+        self._session.handle(events.Submit(payloads))
 
     def _compose(self, mark: str) -> Payload:
         self._composed += 1
         words = self._rng.choice(_WORDS) * self._rng.choice((1, self._world.plan.size))
-        text = f"{mark}{self._stay.process} {self._composed} {words}"
+        text = f"{mark}{self._session.process} {self._composed} {words}"
         return text.encode() if self._rng.random() < 0.3 else text
 
     def _write(self) -> None:
-        if self._stay.is_over:
+        if self._session.is_over:
             return
         if self.has_room:
             count = self._burst()
@@ -130,7 +130,7 @@ class Application:
 
     @property
     def _keeps(self) -> bool:
-        return self._stay.node.name in self._world.plan.keepers
+        return self._session.node.name in self._world.plan.keepers
 
     def posted(self, effect: OfMail | Ended) -> None:
         """A letter, what became of one, or of a call; unicasts are read in turn with all else."""
@@ -144,16 +144,16 @@ class Application:
             case Installed(view):
                 self._enter(view)
                 if self._keeps and view.number == 1 and self.has_state and not self._queue.arrivals:  # and no loss
-                    self._stay.checker.states.on_given(self._stay.process, 0)
+                    self._session.checker.states.on_given(self._session.process, 0)
                 self._view = view.number
             case SetState():
-                self._stay.checker.states.on_given(self._stay.process, self._view)
+                self._session.checker.states.on_given(self._session.process, self._view)
                 self._bringing.given()
             case StateUnavailable():
                 self._bring(self._bringing.lost())
             case MergeState(_, sender, data):
                 awaiting = not self._queue.is_open
-                self._bringing.merged(self._stay.process, sender, data, awaiting=awaiting)
+                self._bringing.merged(self._session.process, sender, data, awaiting=awaiting)
             case _:
                 pass
         for covered in self._queue.put(arrival):
@@ -163,27 +163,27 @@ class Application:
             self._later(self._patience_ms(), self._read)
 
     def _enter(self, view: View) -> None:
-        """Bring, with the first view, what was left of the last stay."""
+        """Bring, with the first view, what was left of the last session."""
         if self._entered:
             return
         self._entered = True
-        first = view.members == (self._stay.process,)
-        brought = self._bringing.enter(self._stay.machine.instance, first)
+        first = view.members == (self._session.process,)
+        brought = self._bringing.enter(self._session.machine.instance, first)
         if first:
             self._state.origin = 0  # of this instance
-        elif self._had and self._had[0] != self._stay.machine.instance:
-            self._stay.checker.states.on_bringing(self._stay.process, State.load(self._had[1]))
+        elif self._had and self._had[0] != self._session.machine.instance:
+            self._session.checker.states.on_bringing(self._session.process, State.load(self._had[1]))
         self._bring(brought)
 
     def _bring(self, brought: Brought | None) -> None:
         if brought is not None:
-            self._stay.checker.states.on_bringing(self._stay.process, State.load(brought))
+            self._session.checker.states.on_bringing(self._session.process, State.load(brought))
             self._later(0, partial(self._multicast, brought))
 
     def _multicast(self, brought: Brought) -> None:
-        if self._stay.is_member:
-            self._stay.checker.calls.submit(self._stay.process, [brought])
-            self._stay.handle(events.Submit([brought]))
+        if self._session.is_member:
+            self._session.checker.calls.submit(self._session.process, [brought])
+            self._session.handle(events.Submit([brought]))
 
     @property
     def has_read(self) -> bool:
@@ -201,23 +201,23 @@ class Application:
         return self._bringing.done
 
     def _patience_ms(self) -> int:
-        slow = self._stay.node.reads_slowly
+        slow = self._session.node.reads_slowly
         if slow:
-            self._world.count_once(Fault.SLOW_READER, self._stay.node.name + slow)
+            self._world.count_once(Fault.SLOW_READER, self._session.node.name + slow)
         return self._rng.randint(100, 500) if slow == "crawls" else self._rng.randint(0, 20)
 
     def _read(self) -> None:
         """Read all that is here, or one thing if it reads slowly."""
-        if self._stay.is_over:
+        if self._session.is_over:
             return
-        slow = self._stay.node.reads_slowly
+        slow = self._session.node.reads_slowly
         if slow == "stalls":
             self._later(STALL_POLL_MS, self._read)
             return
         arrivals = self._queue.arrivals
         for _ in range(1 if slow else len(arrivals)):
             self._consume(arrivals.popleft())
-            if self._stay.is_over:
+            if self._session.is_over:
                 return
         self._reading = bool(arrivals)
         if self._reading:
@@ -251,7 +251,7 @@ class Application:
                 self._state.add(arrival)
             case SetState(_, data):
                 given = State.load(data)
-                self._world.continuity.on_given(self._stay.process, self._state, given)
+                self._world.continuity.on_given(self._session.process, self._state, given)
                 self._state = given
             case StateUnavailable(view):
                 self._state = State(view)
@@ -263,14 +263,14 @@ class Application:
     def _credit(self, read: Deliver | Skip) -> None:
         match read:
             case Deliver(run):
-                self._stay.checker.calls.read(self._stay.process, run.sender, len(run.payloads))
-                self._stay.handle(events.Consumed(run.sender, run.last, len(run.encoded)))
+                self._session.checker.calls.read(self._session.process, run.sender, len(run.payloads))
+                self._session.handle(events.Consumed(run.sender, run.last, len(run.encoded)))
             case Skip(sender, first, count):
-                self._stay.handle(events.Consumed(sender, first + count - 1, 0))
+                self._session.handle(events.Consumed(sender, first + count - 1, 0))
 
     def _begin(self, view: View) -> None:
         """The barrier of a view."""
-        states, process = self._stay.checker.states, self._stay.process
+        states, process = self._session.checker.states, self._session.process
         if self._lost:
             states.on_lost(process, view, self._lost.reason)
             self._lost = None
@@ -279,10 +279,10 @@ class Application:
 
     def _give(self, view: int) -> None:
         """Its get_state is called."""
-        if self._stay.machine.transfer.asks(view):
+        if self._session.machine.transfer.asks(view):
             fails = self._rng.random() < self._world.plan.refusing
             data = None if fails else self._state.dump()
-            self._stay.handle(events.StateTaken(view, data, "its get_state raised" if fails else ""))
+            self._session.handle(events.StateTaken(view, data, "its get_state raised" if fails else ""))
 
     def _call_back(self, starts: str) -> None:
         """Perhaps send from inside a callback, but no answer to an answer."""

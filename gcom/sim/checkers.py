@@ -11,23 +11,23 @@ from typing import Any
 
 from gcom.core.messages.effects import Deliver, Ended, Installed, Sent, Skip, Suspected
 from gcom.sim.checks.calls import Calls
-from gcom.sim.checks.delivery import Creation, Duplication, Life, SendingView
+from gcom.sim.checks.delivery import Creation, Duplication, LifeRule, SendingView
 from gcom.sim.checks.letters import Letters
 from gcom.sim.checks.order import CausalOrder, Clocks, FifoOrder, WholePast
-from gcom.sim.checks.record import Record, Rule, Violation
+from gcom.sim.checks.record import InstanceHistory, Rule, Violation
 from gcom.sim.checks.state import States
 from gcom.sim.checks.synchrony import Confirmation, Safety, SameSequence, SelfDelivery, Synchrony
 from gcom.sim.checks.total import Serials, TotalOrder
-from gcom.sim.checks.views import Expulsion, OneLeader, StaticStart, Succession, ViewAgreement
+from gcom.sim.checks.views import Expulsion, OneLeader, StaticStart, SuccessionRule, ViewAgreement
 from gcom.values.definition import Definition, Multicast, Netsplit
 from gcom.values.names import Process
 
 __all__ = ["Checker", "Violation"]
 
 _ALWAYS: tuple[type[Rule], ...] = (
-    Life,
+    LifeRule,
     ViewAgreement,
-    Succession,
+    SuccessionRule,
     StaticStart,
     OneLeader,
     Expulsion,
@@ -60,7 +60,7 @@ class Checker:
     """Watches every process of one group instance. With `calls`, it is told what applications call, and checks that."""
 
     def __init__(self, definition: Definition, calls: bool = False) -> None:
-        self.record = Record(definition.static, definition.netsplit is Netsplit.PARTITIONABLE)
+        self.record = InstanceHistory(definition.static, definition.netsplit is Netsplit.PARTITIONABLE)
         self.calls = Calls(self.record)
         self.states = States(definition)
         self.letters = Letters(self.record)

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
+from gcom.sim.faults.trouble import REFUSED, Fault, TroubleEvent
 from gcom.sim.plan import Plan
-from gcom.sim.trouble import REFUSED, Event, Fault
 from gcom.values.names import Address
 
 if TYPE_CHECKING:
-    from gcom.sim.node import Node
+    from gcom.sim.node import SimNode
     from gcom.sim.world import World
 
-CALL_TIMEOUT_MS = 2_500  # of the caller's clock, as gcom/shell/link.py
+CALL_TIMEOUT_MS = 2_500  # of the caller's clock, as gcom/runtime/connection.py
 LATE_MS_MAX = 4_000  # no call arrives later than this after it was made, a pause of the callee not counted
 STORM_RATE = 0.4
 HELD_UP_MS = (10, 400)  # from, to
@@ -60,19 +60,19 @@ class Network:
 
     # faults
 
-    def cut(self, event: Event, one: str, other: str) -> None:
+    def cut(self, event: TroubleEvent, one: str, other: str) -> None:
         """Break the link between two, for packets of the first or of both."""
         blocks = {(one, other), (other, one)} if event.detail == "both ways" else {(one, other)}
         self._break(event, _Cut(blocks, fast=False))
 
-    def split(self, event: Event) -> None:
+    def split(self, event: TroubleEvent) -> None:
         """Break the network into sides; who is on none is reached by all."""
         sides = event.sides
         blocks = {(a, b) for mine in sides for side in sides if side is not mine for a in mine for b in side}
         refuses = event.detail == REFUSED
         self._break(event, _Cut(blocks, refuses or event.detail == "unreachable", refuses))
 
-    def _break(self, event: Event, cut: _Cut) -> None:
+    def _break(self, event: TroubleEvent, cut: _Cut) -> None:
         assert isinstance(event.kind, Fault), "members do not break the network"
         self._cuts.append((event.kind, cut))
 
@@ -81,7 +81,7 @@ class Network:
 
         self._world.at(event.for_ms, mend)
 
-    def slow(self, name: str, event: Event) -> None:
+    def slow(self, name: str, event: TroubleEvent) -> None:
         """Let all calls from and to a member take long."""
         self._slow[name] = event.count
 
@@ -116,12 +116,12 @@ class Network:
 
     # calls
 
-    def call(self, caller: Node, address: Address, data: bytes, end: End) -> None:
+    def call(self, caller: SimNode, address: Address, data: bytes, end: End) -> None:
         """Put a frame to whoever listens at an address."""
         self._made += 1
         _Call(self._world, self, caller, address, data, end, self._made).begin()
 
-    def echo(self, caller: Node, address: Address, data: bytes) -> None:
+    def echo(self, caller: SimNode, address: Address, data: bytes) -> None:
         """A call that was made before comes again."""
         call = _Call(self._world, self, caller, address, data, lambda reply, refused, dead: None, self._made)
         self._world.at(self.leg_ms(), call.arrive_late)
@@ -192,7 +192,7 @@ class _Call:
     """One call; its caller learns its end once."""
 
     def __init__(
-        self, world: World, network: Network, caller: Node, address: Address, data: bytes, end: End, made: int
+        self, world: World, network: Network, caller: SimNode, address: Address, data: bytes, end: End, made: int
     ) -> None:
         self._world, self._network, self._caller, self._address = world, network, caller, address
         self._data, self._end, self._made = data, end, made
@@ -230,11 +230,11 @@ class _Call:
         elif callee.refuses:
             self._reply(callee, None, refused=True)
 
-    def _take(self, callee: Node) -> None:
+    def _take(self, callee: SimNode) -> None:
         self._network.arrived(self._caller.address, self._address, self._made)
         callee.receive(self._data, lambda reply: self._reply(callee, reply, refused=False))
 
-    def _reply(self, callee: Node, reply: bytes | None, refused: bool) -> None:
+    def _reply(self, callee: SimNode, reply: bytes | None, refused: bool) -> None:
         if not self._over:
             self._network.carry(callee.name, self._caller.name, lambda: self._finish(reply, refused), self._break)
 

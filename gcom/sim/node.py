@@ -17,7 +17,7 @@ from gcom.core.machine import Stage
 from gcom.core.messages.frames import Frame, Refused, Reply
 from gcom.core.messages.registry import Answer, Request
 from gcom.sim.clock import Clock
-from gcom.sim.stay import Stay
+from gcom.sim.session import SimSession
 from gcom.values.names import Address, Process, life_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gcom.sim.world import World
 
 
-class Node:
+class SimNode:
     """`crashed` is for ever; `paused` holds back everything that happens to it. `away`: it left, and means it."""
 
     def __init__(self, world: World, name: str, address: Address, clock: Clock, rng: Random) -> None:
@@ -39,16 +39,16 @@ class Node:
         self.away = False
         self.intrudes = False  # another process has its name
         self.reads_slowly = ""  # how: stalls or crawls
-        self.stays: dict[Process, Stay] = {}
-        self._succeeded: list[Stay] = []  # whose process goes on in a successor of their instance
+        self.sessions: dict[Process, SimSession] = {}
+        self._succeeded: list[SimSession] = []  # whose process goes on in a successor of their instance
         self._rng = rng
         self._held: list[Callable[[], None]] = []  # what happened to it while it was paused
-        self._requests: deque[tuple[Stay, Request]] = deque()
+        self._requests: deque[tuple[SimSession, Request]] = deque()
 
     @property
-    def stay(self) -> Stay:
+    def session(self) -> SimSession:
         """The present one."""
-        return next(reversed(self.stays.values()))
+        return next(reversed(self.sessions.values()))
 
     @property
     def is_running(self) -> bool:
@@ -56,11 +56,11 @@ class Node:
 
     @property
     def is_member(self) -> bool:
-        return bool(self.stays) and self.stay.is_member
+        return bool(self.sessions) and self.session.is_member
 
     def describe(self) -> str:
         state = "crashed, " if self.crashed else "paused, " if self.paused else "away, " if self.away else ""
-        return state + (self.stay.describe() if self.stays else f"{self.name} not started")
+        return state + (self.session.describe() if self.sessions else f"{self.name} not started")
 
     # what happens to it
 
@@ -74,21 +74,21 @@ class Node:
     def enter(self) -> None:
         """Enter the group, as a new incarnation."""
         process = self.world.next_process(self.name)
-        stay = self.stays[process] = Stay(self, process, Random(self._rng.random()), self._former)
-        stay.start()
+        session = self.sessions[process] = SimSession(self, process, Random(self._rng.random()), self._former)
+        session.start()
 
     @property
-    def _former(self) -> Stay | None:
-        """The stay that a process goes on from: one that it lost."""
-        return self.stay if self.stays and self.stay.lost else None
+    def _former(self) -> SimSession | None:
+        """The session that a process goes on from: one that it lost."""
+        return self.session if self.sessions and self.session.lost else None
 
     def crash(self) -> None:
         self.crashed = True
         self.paused = False
         self._held.clear()
         whole = self._rng.random() < 0.5
-        for stay in self.stays.values():
-            stay.lose_log(whole)
+        for session in self.sessions.values():
+            session.lose_log(whole)
         self.world.on_crash(self)
 
     def pause(self) -> None:
@@ -97,8 +97,8 @@ class Node:
     def resume(self) -> None:
         """Run again; what has come meanwhile is met by several threads, in no certain order."""
         self.paused = False
-        for stay in self.stays.values():
-            stay.forgive()
+        for session in self.sessions.values():
+            session.forgive()
         held, self._held = self._held, []
         self._rng.shuffle(held)
         for action in held:
@@ -107,29 +107,29 @@ class Node:
     def receive(self, data: bytes, answer: ReplyTo) -> None:
         """The exposed endpoint; answers None if it crashes over the call."""
         frame = codec.decode(data)
-        stay = self.stay if frame.hail and self.stays else self._stay_of(frame)
-        if stay is None:
+        session = self.session if frame.hail and self.sessions else self._session_of(frame)
+        if session is None:
             text = f"{frame.target} is not in group {frame.group!r} here"
             answer(codec.encode(Refused("unknown", text, life=life_of(self.address))))
         else:
-            stay.receive(frame, answer)
+            session.receive(frame, answer)
 
     def unless_returning(self, reply: Reply) -> Reply:
-        """Say of a process whose stay is over whether it is on its way back, as another one."""
-        stay = self.stay
-        back = stay.lost or (stay.machine.stage is Stage.ENTERING and stay.machine.returns)
+        """Say of a process whose session is over whether it is on its way back, as another one."""
+        session = self.session
+        back = session.lost or (session.machine.stage is Stage.ENTERING and session.machine.returns)
         if not isinstance(reply, Refused) or reply.code != "ended" or self.away or self.intrudes or not back:
             return reply
-        return replace(reply, code="returning", settled=stay.machine.last_view)
+        return replace(reply, code="returning", settled=session.machine.last_view)
 
-    def _stay_of(self, frame: Frame) -> Stay | None:
+    def _session_of(self, frame: Frame) -> SimSession | None:
         """That of the frame's instance; else the present one of the process that it is for."""
-        for stay in self._succeeded:
-            if (stay.process, stay.machine.instance) == (frame.target, frame.instance):
-                return stay
-        return self.stays.get(frame.target)
+        for session in self._succeeded:
+            if (session.process, session.machine.instance) == (frame.target, frame.instance):
+                return session
+        return self.sessions.get(frame.target)
 
-    # what its stays need
+    # what its sessions need
 
     def on_failed(self) -> None:
         """It could not get in: try again soon, unless the name is another's."""
@@ -144,7 +144,7 @@ class Node:
             self.world.replace(self)
 
     def on_ended(self, reason: str) -> None:
-        """A stay is over; unless its application wants it so, another begins."""
+        """A session is over; unless its application wants it so, another begins."""
         if reason == "succession":
             self._go_on()
         elif reason != "exit":
@@ -152,44 +152,46 @@ class Node:
 
     def _go_on(self) -> None:
         """Its instance is succeeded: the same process goes on, with what it has."""
-        former = self.stay
+        former = self.session
         self._succeeded.append(former)
-        del self.stays[former.process]
-        stay = self.stays[former.process] = Stay(self, former.process, Random(self._rng.random()), former)
+        del self.sessions[former.process]
+        session = self.sessions[former.process] = SimSession(self, former.process, Random(self._rng.random()), former)
         if former.machine.leaving:
-            stay.checker.calls.leave(stay.process)
-        stay.start()
+            session.checker.calls.leave(session.process)
+        session.start()
 
     def leave(self) -> None:
         """The application leaves the group, and stays away until it comes back."""
         self.away = True
-        self.stay.leave()
+        self.session.leave()
 
     def come_back(self) -> None:
         """It wants to be in again: at once, or when it is out."""
         self.away = False
-        if self.stay.is_over:
+        if self.session.is_over:
             self._enter_again(1)
 
     def _enter_again(self, delay_ms: int) -> None:
         self.world.at(delay_ms, lambda: self.run(self._enter_if_out))
 
     def _enter_if_out(self) -> None:
-        if not self.away and self.stay.is_over:
+        if not self.away and self.session.is_over:
             self.enter()
 
-    def ask_registry(self, stay: Stay, request: Request) -> None:
+    def ask_registry(self, session: SimSession, request: Request) -> None:
         """One request at a time, as the shell's registry thread puts them."""
-        self._requests.append((stay, request))
+        self._requests.append((session, request))
         if len(self._requests) == 1:
             self._ask_next()
 
     def _ask_next(self) -> None:
-        stay, request = self._requests[0]
-        self.world.registry.ask(self, request, lambda answer: self.run(lambda: self._on_answer(stay, request, answer)))
+        session, request = self._requests[0]
+        self.world.registry.ask(
+            self, request, lambda answer: self.run(lambda: self._on_answer(session, request, answer))
+        )
 
-    def _on_answer(self, stay: Stay, request: Request, answer: Answer | None) -> None:
+    def _on_answer(self, session: SimSession, request: Request, answer: Answer | None) -> None:
         self._requests.popleft()
         if self._requests:
             self._ask_next()
-        stay.on_registry(request, answer)
+        session.on_registry(request, answer)

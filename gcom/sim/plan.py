@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from random import Random
 
-from gcom.sim.boundaries import Ambush, ambush
-from gcom.sim.trouble import REGISTRY, Event, Fault, Move
+from gcom.sim.faults.boundaries import Ambush, ambush
+from gcom.sim.faults.trouble import REGISTRY, Fault, Move, TroubleEvent
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
 
-__all__ = ["REGISTRY", "Event", "Fault", "Move", "Plan", "draw"]  # and what the simulator's own modules use
+__all__ = ["REGISTRY", "Fault", "Move", "Plan", "TroubleEvent", "draw"]  # and what the simulator's own modules use
 
 GROUP = "sim"
 MEMBERS = (2, 9)  # from, to
@@ -84,7 +84,7 @@ class Plan:
     posting: float  # how often an application writes a letter, or calls, when it may write
     load_bytes: int  # most of what a frame carries
     forgets: bool  # the registry starts again at the heal
-    events: tuple[Event, ...]
+    events: tuple[TroubleEvent, ...]
     boundary: str = ""  # the ambush at its end, between two instances, if it has one
 
     @property
@@ -119,7 +119,7 @@ def draw(seed: int) -> Plan:
 def _lengthened(plan: Plan, ambush: Ambush) -> Plan:
     """A plan with an ambush at its end: on a PRIMARY group, all of which keeps a state, and some come in it at last."""
     before = [event for event in plan.events if event.kind is not Move.JOIN or event.order[0] not in ambush.late]
-    gather = Event(Move.GATHER, plan.fault_ms)
+    gather = TroubleEvent(Move.GATHER, plan.fault_ms)
     return replace(
         plan,
         definition=replace(plan.definition, netsplit=Netsplit.PRIMARY),
@@ -193,15 +193,15 @@ def _definition(rng: Random, seed: int, members: int) -> Definition:
     return Definition(GROUP, ordering, multicast, static, safe, netsplit, tie_breaker)
 
 
-def _events(rng: Random, names: list[str], late: int, fault_ms: int) -> list[Event]:
+def _events(rng: Random, names: list[str], late: int, fault_ms: int) -> list[TroubleEvent]:
     """What happens when: one thing after the other in some seeds, in others all together."""
     last_ms = fault_ms - 1_500  # so that each still has time to do harm
     style = rng.random() if len(names) > 2 else 1.0
     draw_events = _episodes if style < 0.3 else _ambushes if style < 0.6 else _turmoil
     found = draw_events(rng, names, last_ms)
     if rng.random() < 0.2:
-        found.append(Event(Move.INTRUDE, rng.randint(200, last_ms), order=_order(rng, names)))
-    found += [Event(Move.JOIN, rng.randint(100, last_ms), order=(name,)) for name in names[len(names) - late :]]
+        found.append(TroubleEvent(Move.INTRUDE, rng.randint(200, last_ms), order=_order(rng, names)))
+    found += [TroubleEvent(Move.JOIN, rng.randint(100, last_ms), order=(name,)) for name in names[len(names) - late :]]
     return sorted(found, key=lambda event: event.at_ms)
 
 
@@ -209,9 +209,9 @@ def _order(rng: Random, names: list[str]) -> tuple[str, ...]:
     return tuple(rng.sample(names, len(names)))
 
 
-def _episodes(rng: Random, names: list[str], last_ms: int) -> list[Event]:
+def _episodes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]:
     """Again and again a change of the view that somebody does not survive, with time to recover in between."""
-    found: list[Event] = []
+    found: list[TroubleEvent] = []
     at_ms = 200
     surely = rng.sample((Fault.FRAME, Fault.EFFECT, Fault.CRASH, Fault.PAUSE), KINDS_MIN)
     while at_ms < last_ms or surely:
@@ -226,79 +226,81 @@ def _episodes(rng: Random, names: list[str], last_ms: int) -> list[Event]:
         found.append(replace(trouble, for_ms=rng.randint(5, 500)))
         if kind is not Fault.CRASH and rng.random() < 0.8:  # what waits for a change has one
             leave_ms = at_ms + rng.randint(10, 100)
-            found.append(Event(Move.LEAVE, leave_ms, rng.randint(50, 800), _order(rng, names)))
+            found.append(TroubleEvent(Move.LEAVE, leave_ms, rng.randint(50, 800), _order(rng, names)))
         at_ms += rng.randint(500, 1_200)
     return found
 
 
-def _ambushes(rng: Random, names: list[str], last_ms: int) -> list[Event]:
+def _ambushes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]:
     """Trouble that broke sketches of the protocols (docs/protocols, the traces), and somebody who leaves in it."""
     found = [_EVENTS[rng.choice((Fault.PAUSE, Fault.SLOW_MEMBER, Fault.AMNESIA))](rng, last_ms, _order(rng, names))]
     at_ms = 200
     while at_ms < last_ms:
         order = _order(rng, names)
         found += rng.choice(_AMBUSHES)(rng, at_ms, order)
-        found.append(Event(Move.LEAVE, at_ms + rng.randint(10, 100), rng.randint(50, 800), order[::-1]))
+        found.append(TroubleEvent(Move.LEAVE, at_ms + rng.randint(10, 100), rng.randint(50, 800), order[::-1]))
         at_ms += rng.randint(1_000, 4_000)
     return [event for event in found if event.at_ms <= last_ms]
 
 
-def _over_a_call(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+def _over_a_call(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Traces 2 and 3: who proposes, or promises, pauses, and goes on in the middle of another's change."""
     return [_stall(rng, at_ms, order)]
 
 
-def _leaver_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+def _leaver_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """One that leaves pauses before its promise is out, and wakes when the view goes on without it."""
-    return [Event(Fault.STALL, at_ms, 4_000, order, "Promise", until="Install", whom=LEAVER, last=rng.random() < 0.2)]
+    return [
+        TroubleEvent(Fault.STALL, at_ms, 4_000, order, "Promise", until="Install", whom=LEAVER, last=rng.random() < 0.2)
+    ]
 
 
-def _without_a_past(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+def _without_a_past(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Trace 9: a message reaches one, who answers it and tells one; both die."""
     return [replace(_frame(rng, at_ms, order), detail=RUNS, count=1, whom=HEIR)]
 
 
-def _supplier_dies(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+def _supplier_dies(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Somebody promises what only it holds, and dies."""
     return [replace(_frame(rng, at_ms, order), detail="Promise", last=True)]
 
 
-def _lags_behind(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+def _lags_behind(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Somebody promises and pauses; who installs without it dies as soon as it has said so."""
-    stall = Event(Fault.STALL, at_ms, 6_000, order, "Promise", until="Install", last=True)
+    stall = TroubleEvent(Fault.STALL, at_ms, 6_000, order, "Promise", until="Install", last=True)
     return [stall, replace(_frame(rng, at_ms + 1_500, order), detail="Install", count=9, last=True)]
 
 
-def _told_one(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+def _told_one(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Trace 3: of a decision only one has heard when the proposer dies."""
     return [replace(_frame(rng, at_ms, order), detail="Install", count=1, last=False)]
 
 
-def _one_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+def _one_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Trace 10: one is paused, is put out, and wakes when those who did so are dead."""
-    others = [Event(Fault.CRASH, at_ms + rng.randint(3_000, 5_000), 0, (name,), "refuses") for name in order[1:]]
-    return [Event(Fault.PAUSE, at_ms, rng.randint(5_000, 6_000), order[:1]), *others]
+    others = [TroubleEvent(Fault.CRASH, at_ms + rng.randint(3_000, 5_000), 0, (name,), "refuses") for name in order[1:]]
+    return [TroubleEvent(Fault.PAUSE, at_ms, rng.randint(5_000, 6_000), order[:1]), *others]
 
 
-def _halves(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+def _halves(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Trace 1: two halves that both reach the registry, which starts again between their questions."""
     sides = order[: len(order) // 2], order[len(order) // 2 :]
-    split = Event(Fault.PARTITION, at_ms, rng.randint(3_000, 6_000), order, "silent", sides=sides)
-    return [split, Event(Fault.AMNESIA, at_ms, rng.choice((0, 0, 200)), detail=VOTE)]
+    split = TroubleEvent(Fault.PARTITION, at_ms, rng.randint(3_000, 6_000), order, "silent", sides=sides)
+    return [split, TroubleEvent(Fault.AMNESIA, at_ms, rng.choice((0, 0, 200)), detail=VOTE)]
 
 
-def _new_sequencer(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+def _new_sequencer(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Trace 5: the registry starts again when it has given serials that one, perhaps the leader, knows nothing of."""
-    split = Event(Fault.PARTITION, at_ms, rng.randint(600, 1_500), order, "silent", sides=(order[:1], order[1:]))
-    return [split, Event(Fault.AMNESIA, at_ms + rng.randint(20, 200), detail=ORDER)]
+    split = TroubleEvent(Fault.PARTITION, at_ms, rng.randint(600, 1_500), order, "silent", sides=(order[:1], order[1:]))
+    return [split, TroubleEvent(Fault.AMNESIA, at_ms + rng.randint(20, 200), detail=ORDER)]
 
 
-def _echoes(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Event]:
+def _echoes(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Something of one change comes again in the next: a cut, say, of a view that is over."""
     echo = _echo(rng, at_ms, order)
     if rng.random() < 0.5:
         echo = replace(echo, detail="Cut", until="Cut")
-    return [echo, Event(Move.LEAVE, at_ms + rng.randint(150, 600), rng.randint(50, 300), order)]
+    return [echo, TroubleEvent(Move.LEAVE, at_ms + rng.randint(150, 600), rng.randint(50, 300), order)]
 
 
 _AMBUSHES = (
@@ -315,7 +317,7 @@ _AMBUSHES = (
 )
 
 
-def _turmoil(rng: Random, names: list[str], last_ms: int) -> list[Event]:
+def _turmoil(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]:
     """Several kinds of trouble; most gather at a few moments, so that one meets another's handling."""
     moments = [rng.randint(200, last_ms) for _ in range(rng.randint(1, 3))]
 
@@ -330,11 +332,11 @@ def _turmoil(rng: Random, names: list[str], last_ms: int) -> list[Event]:
     if len(names) > 2:
         for _ in range(rng.choice((0, 0, 1, 2, 3))):
             back_ms = rng.choice((0, rng.randint(10, 3_000), rng.randint(10, 3_000)))  # 0: it stays away
-            found.append(Event(Move.LEAVE, at_ms(), back_ms, _order(rng, names)))
+            found.append(TroubleEvent(Move.LEAVE, at_ms(), back_ms, _order(rng, names)))
     return found
 
 
-def _with_state(rng: Random, events: list[Event]) -> tuple[Event, ...]:
+def _with_state(rng: Random, events: list[TroubleEvent]) -> tuple[TroubleEvent, ...]:
     """In order of time; some processes crash while they give their state."""
     found = [
         replace(event, detail=CHUNK) if event.kind is Fault.FRAME and rng.random() < 0.4 else event for event in events
@@ -342,12 +344,12 @@ def _with_state(rng: Random, events: list[Event]) -> tuple[Event, ...]:
     return tuple(sorted(found, key=lambda event: event.at_ms))
 
 
-def _cut(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+def _cut(rng: Random, at_ms: int, order: tuple[str, ...]) -> TroubleEvent:
     how = rng.choice(("one way", "one way", "both ways"))
-    return Event(Fault.CUT, at_ms, rng.choice((rng.randint(300, 1_500), rng.randint(1_500, 6_000))), order, how)
+    return TroubleEvent(Fault.CUT, at_ms, rng.choice((rng.randint(300, 1_500), rng.randint(1_500, 6_000))), order, how)
 
 
-def _partition(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+def _partition(rng: Random, at_ms: int, order: tuple[str, ...]) -> TroubleEvent:
     places = [*order, REGISTRY] if rng.random() < 0.6 else list(order)
     count = 3 if len(order) > 3 and rng.random() < 0.3 else 2
     cuts = sorted(rng.sample(range(1, len(order)), count - 1))
@@ -358,14 +360,14 @@ def _partition(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
     sides = tuple(tuple(places[a:b]) for a, b in pairwise(bounds))
     sides = tuple(side for side in sides if side != (REGISTRY,))
     how = rng.choice(("silent", "unreachable"))
-    return Event(
+    return TroubleEvent(
         Fault.PARTITION, at_ms, rng.choice((rng.randint(300, 2_000), rng.randint(2_000, 9_000))), order, how, 0, sides
     )
 
 
-def _crash(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+def _crash(rng: Random, at_ms: int, order: tuple[str, ...]) -> TroubleEvent:
     how = rng.choice(("refuses", "refuses", "same port", "machine"))
-    return Event(Fault.CRASH, at_ms, _down_ms(rng), order, how)
+    return TroubleEvent(Fault.CRASH, at_ms, _down_ms(rng), order, how)
 
 
 def _down_ms(rng: Random) -> int:
@@ -373,40 +375,40 @@ def _down_ms(rng: Random) -> int:
     return rng.choice((0, rng.randint(5, 300), rng.randint(5, 300), rng.randint(300, 4_000)))
 
 
-def _pause(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
-    return Event(Fault.PAUSE, at_ms, rng.choice((rng.randint(100, 1_500), rng.randint(1_500, 6_000))), order)
+def _pause(rng: Random, at_ms: int, order: tuple[str, ...]) -> TroubleEvent:
+    return TroubleEvent(Fault.PAUSE, at_ms, rng.choice((rng.randint(100, 1_500), rng.randint(1_500, 6_000))), order)
 
 
-def _slow_member(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
-    return Event(Fault.SLOW_MEMBER, at_ms, rng.randint(1_000, 4_000), order, count=rng.choice((50, 200, 600)))
+def _slow_member(rng: Random, at_ms: int, order: tuple[str, ...]) -> TroubleEvent:
+    return TroubleEvent(Fault.SLOW_MEMBER, at_ms, rng.randint(1_000, 4_000), order, count=rng.choice((50, 200, 600)))
 
 
-def _slow_reader(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
-    return Event(Fault.SLOW_READER, at_ms, rng.randint(1_000, 5_000), order, rng.choice(("stalls", "crawls")))
+def _slow_reader(rng: Random, at_ms: int, order: tuple[str, ...]) -> TroubleEvent:
+    return TroubleEvent(Fault.SLOW_READER, at_ms, rng.randint(1_000, 5_000), order, rng.choice(("stalls", "crawls")))
 
 
-def _outage(rng: Random, at_ms: int, _: tuple[str, ...]) -> Event:
-    return Event(Fault.OUTAGE, at_ms, rng.randint(1_300, 5_000), (), rng.choice(("silent", "unreachable")))
+def _outage(rng: Random, at_ms: int, _: tuple[str, ...]) -> TroubleEvent:
+    return TroubleEvent(Fault.OUTAGE, at_ms, rng.randint(1_300, 5_000), (), rng.choice(("silent", "unreachable")))
 
 
-def _amnesia(rng: Random, at_ms: int, _: tuple[str, ...]) -> Event:
+def _amnesia(rng: Random, at_ms: int, _: tuple[str, ...]) -> TroubleEvent:
     how = rng.choice(("", "", ORDER, VOTE))
-    return Event(Fault.AMNESIA, at_ms, rng.choice((0, rng.randint(50, 3_000))), detail=how)
+    return TroubleEvent(Fault.AMNESIA, at_ms, rng.choice((0, rng.randint(50, 3_000))), detail=how)
 
 
-def _effect(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
-    return Event(Fault.EFFECT, at_ms, _down_ms(rng), order, rng.choice(EFFECTS), rng.randint(0, 5))
+def _effect(rng: Random, at_ms: int, order: tuple[str, ...]) -> TroubleEvent:
+    return TroubleEvent(Fault.EFFECT, at_ms, _down_ms(rng), order, rng.choice(EFFECTS), rng.randint(0, 5))
 
 
-def _frame(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+def _frame(rng: Random, at_ms: int, order: tuple[str, ...]) -> TroubleEvent:
     told = rng.choice((0, 0, 0, 1, 2, 3))
-    return Event(Fault.FRAME, at_ms, _down_ms(rng), order, rng.choice(ITEMS), told, last=rng.random() < 0.2)
+    return TroubleEvent(Fault.FRAME, at_ms, _down_ms(rng), order, rng.choice(ITEMS), told, last=rng.random() < 0.2)
 
 
-def _stall(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
+def _stall(rng: Random, at_ms: int, order: tuple[str, ...]) -> TroubleEvent:
     whom, last = rng.choice(("", "", LEAVER)), rng.random() < 0.3
     told = rng.choice((0, 0, 1, 2))
-    return Event(
+    return TroubleEvent(
         Fault.STALL,
         at_ms,
         rng.randint(2_500, 5_000),
@@ -419,8 +421,8 @@ def _stall(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
     )
 
 
-def _echo(rng: Random, at_ms: int, order: tuple[str, ...]) -> Event:
-    return Event(Fault.ECHO, at_ms, 0, order, rng.choice(STALLS), until=rng.choice(("Prepare", *STALLS)))
+def _echo(rng: Random, at_ms: int, order: tuple[str, ...]) -> TroubleEvent:
+    return TroubleEvent(Fault.ECHO, at_ms, 0, order, rng.choice(STALLS), until=rng.choice(("Prepare", *STALLS)))
 
 
 _EVENTS = {

@@ -24,16 +24,16 @@ from gcom.core.messages.registry import Answer, Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.core.messages.witness import WitnessDecided
 from gcom.core.ordering.sequencer import Sequencer
+from gcom.sim.faults.trouble import FORGETS, REGISTRY, STOPPED, Fault, TroubleEvent
 from gcom.sim.network import LATE_MS_MAX
 from gcom.sim.plan import ORDER, VOTE
-from gcom.sim.trouble import FORGETS, REGISTRY, STOPPED, Event, Fault
 from gcom.values import limits
 
 if TYPE_CHECKING:
-    from gcom.sim.node import Node
+    from gcom.sim.node import SimNode
     from gcom.sim.world import World
 
-ASK_TIMEOUT_MS = 2_500  # of the asker's clock, as gcom/shell/directory.py
+ASK_TIMEOUT_MS = 2_500  # of the asker's clock, as gcom/runtime/registry/directory_client.py
 
 
 class _Disk(Store):
@@ -73,7 +73,7 @@ class Registry:
         self._outage = False
         self._disk: dict[str, WitnessRecord] = {}
         self._store = _Disk()
-        self._doomed: list[Event] = []  # restarts that wait for an answer of a kind
+        self._doomed: list[TroubleEvent] = []  # restarts that wait for an answer of a kind
         self._queued: list[Callable[[], None]] = []  # what a registry that is stopped finds when it runs again
         self._live(grace_ms=0)
         self._tick()
@@ -97,12 +97,12 @@ class Registry:
 
     # faults
 
-    def fail(self, event: Event) -> None:
+    def fail(self, event: TroubleEvent) -> None:
         """Be out of reach for a while."""
         self._outage = True
         self._go_down(event.detail, event.for_ms)
 
-    def arm(self, event: Event) -> None:
+    def arm(self, event: TroubleEvent) -> None:
         """Restart at once, or just after an answer of the kind that the event names."""
         if event.detail == VOTE or (event.detail == ORDER and self._world.plan.definition.total):
             self._doomed.append(event)
@@ -118,7 +118,7 @@ class Registry:
             self._doomed.remove(event)
             self._world.at(0, lambda event=event: self.restart(event))  # type: ignore[misc]
 
-    def restart(self, event: Event) -> None:
+    def restart(self, event: TroubleEvent) -> None:
         """Be gone for a while, then come back with what is on the disk, if that is still there."""
         self._world.count(Fault.AMNESIA)
         self._queued.clear()
@@ -147,7 +147,7 @@ class Registry:
 
     # requests
 
-    def ask(self, node: Node, request: Request, done: Callable[[Answer | None], None]) -> None:
+    def ask(self, node: SimNode, request: Request, done: Callable[[Answer | None], None]) -> None:
         """Put a request; its answer, or that there was none, comes once. One that failed may be carried out later."""
 
         def finish(answer: bytes | None) -> None:
@@ -162,7 +162,7 @@ class Registry:
         return encode_answer(answer)
 
     def ask_sequencer(
-        self, node: Node, request: SequencerRequest, done: Callable[[SequencerAnswer | None], None]
+        self, node: SimNode, request: SequencerRequest, done: Callable[[SequencerAnswer | None], None]
     ) -> None:
         """Put a request to the sequencer of this life, at most once: a connection does not outlive the process."""
         sequencer = self.sequencer
@@ -195,7 +195,7 @@ class _Question:
         self,
         world: World,
         registry: Registry,
-        node: Node,
+        node: SimNode,
         data: bytes,
         answer: Callable[[bytes], bytes | None],
         done: Callable[[bytes | None], None],

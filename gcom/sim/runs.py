@@ -21,7 +21,7 @@ AHEAD = 4  # seeds that wait for each process; a slow one holds up who wants the
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class SeedResult:
     """One seed's run. `violation` is empty if every promise held; `digest` identifies the run, event by event."""
 
     seed: int
@@ -47,7 +47,7 @@ class Result:
         return {"type": "run", "ok": not self.violation, **asdict(self)}
 
 
-def run_seed(seed: int, log_dir: Path | None = None) -> Result:
+def run_seed(seed: int, log_dir: Path | None = None) -> SeedResult:
     """Run one seed; a violation is in the result, and so is a defect that the machines met."""
     world = World(draw(seed), log_dir)
     violation = ""
@@ -61,7 +61,7 @@ def run_seed(seed: int, log_dir: Path | None = None) -> Result:
     except Exception:  # outermost: of one seed's run, which others follow
         violation = f"DEFECT: {traceback.format_exc().rstrip()}"
     definition = world.plan.definition
-    return Result(
+    return SeedResult(
         seed,
         world.plan.members,
         definition.ordering.value,
@@ -87,7 +87,7 @@ def run_seeds(
     jobs: int = 1,
     prepare: Callable[[], None] | None = None,
     starting: Callable[[], AbstractContextManager[None]] = nullcontext,
-) -> Generator[Result]:
+) -> Generator[SeedResult]:
     """Run seeds in their order, `jobs` at a time, each with its logs in its folder if it has one.
 
     The processes that work for this one are started inside of `starting`, and each first calls `prepare`. Closed early,

@@ -2,7 +2,7 @@
 
 The machines are the ones that run on Pyro5; frames and requests pass through the same codecs. One heap of (time,
 sequence) decides what happens next, so a seed is a run. Safety is checked at every step; after the heal the group must
-make progress (gcom/sim/healing.py).
+make progress (gcom/sim/faults/healing.py).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from gcom.errors import Unavailable
 from gcom.sim.checkers import Checker, Violation
 from gcom.sim.checks.continuity import Continuity
 from gcom.sim.clock import Clock
-from gcom.sim.failpoints import Failpoints
-from gcom.sim.faults import Faults
-from gcom.sim.healing import Healing
+from gcom.sim.faults.driver import FaultDriver
+from gcom.sim.faults.failpoints import Failpoints
+from gcom.sim.faults.healing import Healing
+from gcom.sim.faults.trouble import Fault, Move
 from gcom.sim.network import Network
-from gcom.sim.node import Node
+from gcom.sim.node import SimNode
 from gcom.sim.plan import KINDS_MIN, MESSAGES_MIN, Plan
 from gcom.sim.registry import Registry
-from gcom.sim.trouble import Fault, Move
 from gcom.values import limits
 from gcom.values.names import Address, Process
 
@@ -53,14 +53,14 @@ class World:
         self.moves: dict[str, int] = {}
         self.checkers: dict[str, Checker] = {}  # by instance
         self.continuity = Continuity(plan.definition)  # the one promise that spans instances
-        self.nodes: dict[Address, Node] = {}  # who has a port now
-        self._lives: dict[Address, Node] = {}  # who had it when its life was named
+        self.nodes: dict[Address, SimNode] = {}  # who has a port now
+        self._lives: dict[Address, SimNode] = {}  # who had it when its life was named
         self.network = Network(self, plan, Random(f"network {plan.seed}"))
         self.failpoints = Failpoints(self)
-        self.faults = Faults(self)
+        self.faults = FaultDriver(self)
         self._rng = Random(f"world {plan.seed}")
-        self._by_name: dict[str, Node] = {}
-        self._everybody: list[Node] = []
+        self._by_name: dict[str, SimNode] = {}
+        self._everybody: list[SimNode] = []
         self._incarnations: dict[str, int] = {}
         self._once: set[tuple[Fault, str]] = set()
         self._faulty_since: int | None = None
@@ -163,16 +163,16 @@ class World:
     # nodes
 
     @property
-    def everybody(self) -> list[Node]:
+    def everybody(self) -> list[SimNode]:
         """All nodes there ever were, dead ones too."""
         return self._everybody
 
     @property
-    def living(self) -> list[Node]:
+    def living(self) -> list[SimNode]:
         """The nodes that have not crashed, one a name."""
         return [node for node in self._by_name.values() if not node.crashed]
 
-    def at_address(self, address: Address) -> Node:
+    def at_address(self, address: Address) -> SimNode:
         """Who listens at an address now, whichever life it names."""
         return self.nodes[address.partition("@")[0]]
 
@@ -181,7 +181,7 @@ class World:
         node = self._lives[address]
         return node.crashed and node.refuses
 
-    def node(self, name: str) -> Node | None:
+    def node(self, name: str) -> SimNode | None:
         """Who has a name now, dead or alive; None: it has not started."""
         return self._by_name.get(name)
 
@@ -195,14 +195,14 @@ class World:
         self.network.let_go(name)
         node.enter()
 
-    def _new(self, name: str, address: Address | None = None) -> Node:
+    def _new(self, name: str, address: Address | None = None) -> SimNode:
         rate, offset_ms = self.plan.drift[self.plan.names.index(name)]
         if rate != 1000:
             self.count_once(Fault.DRIFT, name)
         count = len(self._everybody)
         place = address.partition("@")[0] if address else f"{name}-{count}:1"
         clock = Clock(lambda: self.now_ms, rate, offset_ms)
-        node = Node(self, name, f"{place}@sim.{count}", clock, Random(f"{self._rng.random()}"))
+        node = SimNode(self, name, f"{place}@sim.{count}", clock, Random(f"{self._rng.random()}"))
         self.nodes[place] = self._lives[node.address] = node
         self._everybody.append(node)
         return node
@@ -222,20 +222,20 @@ class World:
             self.count_move(Move.INTRUDE)
             node.enter()
 
-    def replace(self, node: Node) -> None:
+    def replace(self, node: SimNode) -> None:
         """A second process under a name is in: the first one is started no more."""
         holder = self._by_name[node.name]
         self._by_name[node.name] = node
         if not holder.crashed:
             holder.crash()
 
-    def restart(self, node: Node, same_port: bool = False) -> None:
+    def restart(self, node: SimNode, same_port: bool = False) -> None:
         """Start a crashed process again, unless somebody did."""
         if self._by_name[node.name] is node:
             self.count(Fault.RESTART)
             self.start(node.name, node.address if same_port else None)
 
-    def come_back(self, node: Node) -> None:
+    def come_back(self, node: SimNode) -> None:
         """Somebody who left enters again."""
         if self._by_name[node.name] is node and node.away and not node.crashed:
             self.count_move(Move.JOIN)
@@ -260,7 +260,7 @@ class World:
     def may_leave(self) -> bool:
         return sum(not node.away for node in self._by_name.values()) > 2
 
-    def on_crash(self, node: Node) -> None:
+    def on_crash(self, node: SimNode) -> None:
         """For the digest."""
         self._digest.update(f"{self.now_ms} {node.name} crashes\n".encode())
 
@@ -283,8 +283,8 @@ class World:
         for node in self._everybody:
             if not node.crashed:
                 node.paused = False
-                for stay in node.stays.values():
-                    stay.exit()
+                for session in node.sessions.values():
+                    session.exit()
 
     def _form(self) -> None:
         names = self.plan.names
@@ -297,7 +297,7 @@ class World:
                 raise Violation(f"STUCK: without any fault there is no group: {self.describe()}")
 
     def _have_formed(self, count: int) -> bool:
-        views = [node.stay.machine.view for node in self.living if node.is_member]
+        views = [node.session.machine.view for node in self.living if node.is_member]
         return len(views) == count and len({view.members for view in views if view}) == 1
 
     def _suffer(self) -> None:

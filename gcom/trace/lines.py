@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple, assert_never
 
 from gcom.core.messages.effects import Ended, Installed, Quorum, Skip, Succeeds, Suspected
-from gcom.trace.state import Stay
+from gcom.trace.state import LoggedSession
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
 
@@ -75,13 +75,13 @@ def opening(at: int, process: Process, segment: int, wall_ns: int, state: dict[s
     return _compact(fields if state is None else {**fields, "state": state})
 
 
-def line(at: int, us: int, definition: Definition, stay: Stay, event: Event) -> str:
+def line(at: int, us: int, definition: Definition, stay: LoggedSession, event: Event) -> str:
     """The line of an event at position `at`, `us` after the segment's opening; `stay` is brought up to date."""
     kind, rest = _body(definition, stay, event)
     return f'{{"type":"{kind}","at":{at},"t":{us},{stay.head},{rest}}}'
 
 
-def _body(definition: Definition, stay: Stay, event: Event) -> tuple[str, str]:
+def _body(definition: Definition, stay: LoggedSession, event: Event) -> tuple[str, str]:
     match event:
         case Delivered():
             return "deliver", _deliver(stay, event)
@@ -106,35 +106,35 @@ def _body(definition: Definition, stay: Stay, event: Event) -> tuple[str, str]:
             assert_never(event)
 
 
-def _deliver(stay: Stay, event: Delivered) -> str:
+def _deliver(stay: LoggedSession, event: Delivered) -> str:
     view, sent_view, sender, first, last, serial = event
     stay.deliver(sender, first, last)
     placed = _serial(stay, serial, last - first + 1)
     return f'"view":{view},"sent_view":{sent_view},"sender":{_quoted(sender)},{_numbers(first, last)}{placed}'
 
 
-def _send(stay: Stay, event: Numbered) -> str:
+def _send(stay: LoggedSession, event: Numbered) -> str:
     view, first, last, clock = event
     told = stay.send(last, stay.changed(clock))
     entries = ",".join([f"{_quoted(who)}:{heard}" for who, heard in told.items()])
     return f'"view":{view},{_numbers(first, last)},"clock":{{{entries}}}'
 
 
-def _skip(stay: Stay, event: Skip) -> str:
+def _skip(stay: LoggedSession, event: Skip) -> str:
     last = event.first + event.count - 1
     stay.settle(event.sender, event.first, last)
     placed = _serial(stay, event.serial, event.count)
     return f'"view":{event.view},"sender":{_quoted(event.sender)},{_numbers(event.first, last)}{placed}'
 
 
-def _serial(stay: Stay, serial: int, count: int) -> str:
+def _serial(stay: LoggedSession, serial: int, count: int) -> str:
     if not serial:
         return ""
     stay.serial = serial + count - 1
     return f',"serial":{serial}'
 
 
-def _view(definition: Definition, stay: Stay, event: Installed) -> str:
+def _view(definition: Definition, stay: LoggedSession, event: Installed) -> str:
     view = event.view
     stay.install(view.number, view.members, event.base or {})
     stay.serial = max(stay.serial, event.base_serial)

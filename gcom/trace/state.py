@@ -13,7 +13,7 @@ from gcom.values.names import Process
 CUTS_MAX = 64  # barriers of which a state may still come; a state of an earlier one is logged without its cut
 
 
-class Settled:
+class SettledNumbers:
     """The numbers of one sender that are delivered, skipped, or in the base: 1…`prefix`, and ranges `beyond` it.
 
     `beyond` is sorted, and no two of its (first, last) touch. It is short: a gap is filled or given up soon.
@@ -34,7 +34,7 @@ class Settled:
             self.prefix = max(self.prefix, self.beyond.pop(0)[1])
 
 
-class Stay:
+class LoggedSession:
     """One process in one instance of a group.
 
     `heard` is the highest number delivered from each other process, `told` what its sends have said of that. They
@@ -47,7 +47,7 @@ class Stay:
         self.view = 0
         self.number = 0
         self.serial = 0  # the last one delivered, skipped, or in the base; 0 in an order without serials
-        self.settled: dict[Process, Settled] = {}
+        self.settled: dict[Process, SettledNumbers] = {}
         self.heard: dict[Process, int] = {}
         self.told: dict[Process, int] = {}
         self.told_all = True
@@ -84,7 +84,7 @@ class Stay:
 
     def settle(self, sender: Process, first: int, last: int) -> None:
         if sender not in self.settled:
-            self.settled[sender] = Settled()
+            self.settled[sender] = SettledNumbers()
         self.settled[sender].add(first, last)
 
     def state(self) -> dict[str, object]:

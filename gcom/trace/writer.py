@@ -20,7 +20,7 @@ from typing import NamedTuple
 from gcom.core.messages.effects import Deliver, Effect, Ended, Installed, Quorum, Sent, SetState, Skip, Suspected
 from gcom.trace.lines import Adopted, Confirmed, Delivered, Event, Numbered, line, opening
 from gcom.trace.segment import Segment, folder_name
-from gcom.trace.state import Stay
+from gcom.trace.state import LoggedSession
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
 
@@ -71,7 +71,7 @@ class DeliveryLog:
         self._lock = Lock()
         self._encoded_at = 1  # the first position that is not encoded
         self._written_at = 1  # the first position that is not written
-        self._stays: dict[str, Stay] = {}
+        self._stays: dict[str, LoggedSession] = {}
         self._folder = directory / folder_name(name_of(process)) / folder_name(process.partition("#")[2])
         self._segment: Segment | None = None
         self._ended = False
@@ -209,10 +209,10 @@ class DeliveryLog:
         if isinstance(record.event, Ended):
             del self._stays[record.definition.group]
 
-    def _stay(self, group: str, instance: str) -> Stay:
+    def _stay(self, group: str, instance: str) -> LoggedSession:
         stay = self._stays.get(group)
         if stay is None or stay.instance != instance:
-            stay = self._stays[group] = Stay(self._process, group, instance)
+            stay = self._stays[group] = LoggedSession(self._process, group, instance)
         return stay
 
     def _is_full(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gcom.audit.judging import verdict_of
-from gcom.audit.stages import Outcome
+from gcom.audit.stages import PlanResult
 from tests.oracle import Report
 
 Verdicts = dict[tuple[str, str], dict[str, str]]
@@ -16,12 +16,12 @@ def of_oracle(report: Report) -> Verdicts:
     return {key: dict(group.verdicts()) for key, group in report.groups.items()}
 
 
-def of_audit(outcome: Outcome) -> Verdicts:
+def of_audit(outcome: PlanResult) -> Verdicts:
     """Return the verdict of each rule, by instance."""
     return {each.key: {rule: verdict_of(tally) for rule, tally in each.tallies.items()} for each in outcome.judgements}
 
 
-def check(folder: Path, what: str, outcome: Outcome, report: Report) -> None:
+def check(folder: Path, what: str, outcome: PlanResult, report: Report) -> None:
     """Assert that both judges agree on coverage, verdicts, counts and expected rules."""
     assert outcome.coverage == report.coverage, what
     ours, theirs = of_audit(outcome), of_oracle(report)

@@ -10,17 +10,17 @@ from gcom.audit.advice import advice_of
 from gcom.audit.exports import junit_of
 from gcom.audit.reading import compact, list_segments
 from gcom.audit.report import render
-from gcom.audit.result import Result, result_of
+from gcom.audit.result import AuditResult, result_of
 from tests.audit.here import audit
 from tests.audit.lives import broken
 from tests.oracle.build import life, view, write
 
 
-def _result(folder: Path) -> Result:
+def _result(folder: Path) -> AuditResult:
     return result_of(audit(folder))
 
 
-def _said(result: Result, verdict: str = "UNKNOWN") -> str:
+def _said(result: AuditResult, verdict: str = "UNKNOWN") -> str:
     assert result.verdict == verdict
     (line,) = advice_of(result)
     assert line.endswith(".")

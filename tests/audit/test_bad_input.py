@@ -13,7 +13,7 @@ from gcom.audit.catalogue import catalogue
 from gcom.audit.here import run_here
 from gcom.audit.judging import verdict_of
 from gcom.audit.reading import list_segments
-from gcom.audit.stages import Outcome
+from gcom.audit.stages import PlanResult
 from gcom.errors import AuditUnavailable, NotALog
 from tests.audit.here import audit
 from tests.audit.lives import broken
@@ -28,7 +28,7 @@ def _file(folder: Path, name: str = "a/1/000000.jsonl") -> Path:
     return folder / name
 
 
-def _verdicts(outcome: Outcome) -> set[str]:
+def _verdicts(outcome: PlanResult) -> set[str]:
     """Of all rules that have a case where a name has one instance."""
     tallies = [(rule, tally) for each in outcome.judgements for rule, tally in each.tallies.items()]
     return {verdict_of(tally) for rule, tally in tallies if rule != "CONTINUITY"}

@@ -12,7 +12,7 @@ import pytest
 from gcom.audit.compact import from_parquet, to_parquet
 from gcom.audit.reading import compact, list_segments, open_segment
 from gcom.audit.records import Rows, parse, parse_slowly
-from gcom.audit.segments import Segment
+from gcom.audit.segments import LogSegment
 from gcom.errors import BadValue
 from tests.audit.cases import make
 from tests.audit.here import audit
@@ -56,7 +56,7 @@ def test_parquet_has_the_same_meaning(seed: int, tmp_path: Path) -> None:
         target = tmp_path / f"{random.Random(str(path)).random()}.parquet"
         to_parquet(segment, target)
         twin = from_parquet(str(target))
-        assert isinstance(twin, Segment)
+        assert isinstance(twin, LogSegment)
         assert (twin.opening, twin.closing, twin.torn, twin.damage) == (
             segment.opening,
             segment.closing,

@@ -16,7 +16,7 @@ from gcom.audit.job import run
 from gcom.audit.judging import verdict_of
 from gcom.audit.reading import list_segments
 from gcom.audit.result import result_of
-from gcom.audit.stages import Outcome
+from gcom.audit.stages import PlanResult
 from gcom.audit.witness import write_witnesses
 from tests.audit.boundaries import damage, history, write_history
 from tests.audit.here import audit
@@ -88,7 +88,7 @@ def test_what_an_operator_gave_up_is_counted(tmp_path: Path) -> None:
     assert audit(tmp_path).notes == ["g: 1 confirmed messages of i that only b#1 had were given up for j"]
 
 
-def _unlike(outcome: Outcome, report: Report) -> dict[object, object]:
+def _unlike(outcome: PlanResult, report: Report) -> dict[object, object]:
     """Where audit and oracle differ: verdicts of all rules, and how much of CONTINUITY was judged."""
     found: dict[object, object] = {}
     for each in outcome.judgements:

@@ -20,7 +20,7 @@ from gcom.audit.job import run as run_quickly
 from gcom.audit.judging import RULES, verdict_of
 from gcom.audit.reading import list_segments
 from gcom.audit.result import result_of
-from gcom.audit.stages import Outcome
+from gcom.audit.stages import PlanResult
 from tests.audit.lineages import STORIES
 from tests.audit.many import Case, make
 from tests.oracle.build import A, B, C, Logs, Record, deliver, life, send, view, write
@@ -40,11 +40,11 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Case]]:
     return root, [case for case in made if case is not None]
 
 
-def _run(spark: Any, folder: Path) -> Outcome:
+def _run(spark: Any, folder: Path) -> PlanResult:
     return exact.run(spark, catalogue(list_segments([str(folder)])))
 
 
-def _verdicts(outcome: Outcome) -> dict[tuple[str, str], dict[str, str]]:
+def _verdicts(outcome: PlanResult) -> dict[tuple[str, str], dict[str, str]]:
     return {each.key: {rule: verdict_of(each.tallies[rule]) for rule in JUDGED} for each in outcome.judgements}
 
 

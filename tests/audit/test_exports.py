@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from gcom.audit.exports import COVERAGE, INCIDENTS, VERDICTS, junit_of, write_tables
-from gcom.audit.result import Result, result_of
+from gcom.audit.result import AuditResult, result_of
 from tests.audit.here import audit
 from tests.audit.lives import Group, broken
 
@@ -22,7 +22,7 @@ CHILDREN = {
 }
 
 
-def _audited(folder: Path) -> Result:
+def _audited(folder: Path) -> AuditResult:
     return result_of(audit(folder))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gcom.bench.deliveries import Plan, write_member
+from gcom.bench.deliveries import LogPlan, write_member
 from gcom.values.definition import Ordering
 from tests.oracle import GroupReport, judge
 
@@ -20,7 +20,7 @@ BROKEN = {
 }
 
 
-def _judged(folder: Path, plan: Plan) -> GroupReport:
+def _judged(folder: Path, plan: LogPlan) -> GroupReport:
     for index in range(plan.members):
         write_member(folder, plan, index)
     return judge(folder).group("load")
@@ -29,7 +29,7 @@ def _judged(folder: Path, plan: Plan) -> GroupReport:
 @pytest.mark.parametrize("ordering", list(Ordering))
 @pytest.mark.parametrize("run_length", [1, 5])
 def test_every_promise_holds(ordering: Ordering, run_length: int, tmp_path: Path) -> None:
-    report = _judged(tmp_path, Plan(3, 600, run_length, ordering))
+    report = _judged(tmp_path, LogPlan(3, 600, run_length, ordering))
     promised = {rule: report.verdicts()[rule] for rule in report.expected - {"CONTINUITY"}}
     assert set(promised.values()) == {"PASS"}, promised
 
@@ -37,5 +37,5 @@ def test_every_promise_holds(ordering: Ordering, run_length: int, tmp_path: Path
 @pytest.mark.parametrize("ordering", list(Ordering))
 @pytest.mark.parametrize("run_length", [1, 5])
 def test_a_broken_one_breaks_its_order(ordering: Ordering, run_length: int, tmp_path: Path) -> None:
-    report = _judged(tmp_path, Plan(3, 600, run_length, ordering, broken=True))
+    report = _judged(tmp_path, LogPlan(3, 600, run_length, ordering, broken=True))
     assert {rule for rule in report.expected if report.verdicts()[rule] == "FAIL"} == BROKEN[ordering]

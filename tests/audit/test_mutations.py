@@ -21,7 +21,7 @@ from gcom.audit import exact
 from gcom.audit.catalogue import catalogue
 from gcom.audit.incidents import Incident
 from gcom.audit.reading import list_segments
-from gcom.audit.result import GroupResult, Result, result_of
+from gcom.audit.result import AuditResult, GroupResult, result_of
 from tests.audit.cases import flatten, rename
 from tests.audit.damage import Record, write
 from tests.audit.here import audit
@@ -499,7 +499,7 @@ SOUND: dict[str, Callable[[Path], None]] = {
 }
 
 
-def _result(folder: Path) -> Result:
+def _result(folder: Path) -> AuditResult:
     return result_of(audit(folder))
 
 

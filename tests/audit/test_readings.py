@@ -17,7 +17,7 @@ from gcom.audit import exact
 from gcom.audit.catalogue import catalogue
 from gcom.audit.judging import verdict_of
 from gcom.audit.reading import list_segments
-from gcom.audit.stages import Outcome
+from gcom.audit.stages import PlanResult
 from tests.audit.here import audit
 from tests.oracle import judge
 from tests.oracle.build import A, B, C, Record, deliver, leave, life, send, skip, view, write, write_segments
@@ -365,7 +365,7 @@ def _an_election_of_a_view_that_nobody_else_tells_of(folder: Path) -> None:
     write(folder, {A: [one, votes[0]], B: [two, votes[1]]})
 
 
-def _of_audit(outcome: Outcome) -> dict[tuple[str, str], Verdicts]:
+def _of_audit(outcome: PlanResult) -> dict[tuple[str, str], Verdicts]:
     return {each.key: {rule: verdict_of(tally) for rule, tally in each.tallies.items()} for each in outcome.judgements}
 
 

@@ -18,7 +18,7 @@ from gcom.audit.finder import Finder
 from gcom.audit.here import run_here
 from gcom.audit.reading import list_segments
 from gcom.audit.report import render
-from gcom.audit.result import GroupResult, Result, result_of
+from gcom.audit.result import AuditResult, GroupResult, result_of
 from tests.audit.lives import BREAKS, VIEWS, Group, broken, live, write_lives
 
 SIX_MB = 6_000_000
@@ -61,7 +61,7 @@ class Page(HTMLParser):
             self.text += data
 
 
-def _audited(folder: Path) -> tuple[Result, Catalogue]:
+def _audited(folder: Path) -> tuple[AuditResult, Catalogue]:
     found = catalogue(list_segments([str(folder)]))
     return result_of(run_here(found)), found
 
@@ -72,7 +72,7 @@ def _page(folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def torn_apart(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Catalogue]:
+def torn_apart(tmp_path_factory: pytest.TempPathFactory) -> tuple[AuditResult, Catalogue]:
     return _audited(broken(tmp_path_factory.mktemp("logs"), "SERIAL_UNIQUE", "CLOCK", "NO_DUPLICATION"))
 
 
@@ -112,7 +112,7 @@ def test_what_a_process_lacks_stands_in_the_strips_though_only_the_other_has_it(
         assert set(each.incident.messages) <= set(each.columns)
 
 
-def test_the_strip_shows_who_deviates(torn_apart: tuple[Result, Catalogue]) -> None:
+def test_the_strip_shows_who_deviates(torn_apart: tuple[AuditResult, Catalogue]) -> None:
     result, found = torn_apart
     for each in evidence_of(result, Finder(found)).values():
         cells = {strip.process: set(strip.cells) for strip in each.strips}
@@ -123,7 +123,7 @@ def test_the_strip_shows_who_deviates(torn_apart: tuple[Result, Catalogue]) -> N
         assert cells[each.reference] <= {"same", "missing"}
 
 
-def test_the_page_needs_nothing_from_elsewhere(torn_apart: tuple[Result, Catalogue]) -> None:
+def test_the_page_needs_nothing_from_elsewhere(torn_apart: tuple[AuditResult, Catalogue]) -> None:
     result, found = torn_apart
     text = render(result, evidence_of(result, Finder(found)))
     page = Page(text)
@@ -157,7 +157,7 @@ def test_names_from_the_logs_are_only_text(tmp_path: Path) -> None:
     assert "49" not in page.text.partition("news</script>")[2][:60]
 
 
-def _many(result: Result, groups: int, name: str) -> Iterator[GroupResult]:
+def _many(result: AuditResult, groups: int, name: str) -> Iterator[GroupResult]:
     (one,) = result.groups
     for place in range(groups):
         incidents = [
@@ -169,7 +169,7 @@ def _many(result: Result, groups: int, name: str) -> Iterator[GroupResult]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["news", "<&" * 2_000, "\U0001f600" * 2_000])
-def test_ten_thousand_incidents_fit(torn_apart: tuple[Result, Catalogue], name: str) -> None:
+def test_ten_thousand_incidents_fit(torn_apart: tuple[AuditResult, Catalogue], name: str) -> None:
     result, found = torn_apart
     wide = list(_many(result, 10_000 // len(result.incidents) + 1, name))
     evidence = evidence_of(result, Finder(found))

@@ -273,7 +273,7 @@ def _one_alone_to_its_end(folder: Path) -> None:
     write(folder, {A: [view(1, A, ordering="FIFO"), send(1, 1, {}), deliver(1, A, 1)]})
 
 
-# Outside of a stay
+# Outside of a session
 
 
 def _stays(folder: Path, mine: list[Record], heard: list[Record], *, cut: int = 0) -> None:

@@ -13,7 +13,7 @@ from gcom.audit.here import run_here
 from gcom.audit.incidents import Incident, each_of
 from gcom.audit.judging import verdict_of
 from gcom.audit.reading import list_segments
-from gcom.audit.result import Result, result_of
+from gcom.audit.result import AuditResult, result_of
 from gcom.audit.shiviz import EXPRESSION, shiviz
 from gcom.audit.witness import write_witnesses
 from tests.audit.cases import make
@@ -27,7 +27,7 @@ RECORDS_MAX = 30
 SHIVIZ = re.compile(EXPRESSION.replace("(?<", "(?P<"))
 
 
-def _audited(folder: Path) -> Result:
+def _audited(folder: Path) -> AuditResult:
     return result_of(audit(folder))
 
 

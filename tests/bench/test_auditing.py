@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.bench.auditing import START_DELIVERIES, Outcome, Setup, growth
+from gcom.bench.auditing import START_DELIVERIES, AuditBenchResult, AuditBenchSetup, growth
 from gcom.errors import BadValue
 
 
-def outcomes(seconds: dict[int, tuple[float, float, float]]) -> list[Outcome]:
-    return [Outcome(size, 1, 1, each, 1, 0, "PASS") for size, all_of in seconds.items() for each in all_of]
+def outcomes(seconds: dict[int, tuple[float, float, float]]) -> list[AuditBenchResult]:
+    return [AuditBenchResult(size, 1, 1, each, 1, 0, "PASS") for size, all_of in seconds.items() for each in all_of]
 
 
 def test_twice_the_input_is_medians_without_the_start() -> None:
@@ -33,4 +33,4 @@ def test_what_takes_no_longer_than_the_start_says_nothing() -> None:
 )
 def test_what_cannot_be_measured_is_refused(setup: dict[str, int], named: str) -> None:
     with pytest.raises(BadValue, match=named):
-        Setup(**{"members": 5, "deliveries": 10**6, "run_length": 20, **setup})  # type: ignore[arg-type]
+        AuditBenchSetup(**{"members": 5, "deliveries": 10**6, "run_length": 20, **setup})  # type: ignore[arg-type]

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from gcom.bench.cast import Cast
-from gcom.bench.failover import Kill, Outcome, Setup, Trial, measure
+from gcom.bench.failover import FailoverResult, FailoverSetup, Kill, Trial, measure
 from gcom.bench.membership import SCENES, Figure, Goal, Scene
-from gcom.bench.survivor import Seen, Watch
+from gcom.bench.survivor import SeenDelivery, Watch
 from gcom.errors import BadValue
 from gcom.values.definition import Definition, Ordering
 
@@ -20,30 +20,30 @@ TOTAL = [Definition("bench", ordering) for ordering in Ordering if Definition("b
 def test_a_watch_ends_with_a_later_message_of_each_in_a_view_without_the_dead() -> None:
     watch = Watch(1, 10.0, frozenset(["a", "b"]), "dead")
     before, after = ("a", "b", "dead"), ("a", "b")
-    assert not watch.take(Seen("a", 9.0, 10.5, 1), before)
-    assert not watch.take(Seen("a", 10.1, 10.6, 1), before)
-    assert not watch.take(Seen("b", 10.1, 10.7, 1), before)
-    assert not watch.take(Seen("dead", 10.1, 10.8, 1), before)
-    assert not watch.take(Seen("a", 10.2, 10.9, 2), after)
-    assert watch.take(Seen("b", 10.3, 11.0, 2), after)
+    assert not watch.take(SeenDelivery("a", 9.0, 10.5, 1), before)
+    assert not watch.take(SeenDelivery("a", 10.1, 10.6, 1), before)
+    assert not watch.take(SeenDelivery("b", 10.1, 10.7, 1), before)
+    assert not watch.take(SeenDelivery("dead", 10.1, 10.8, 1), before)
+    assert not watch.take(SeenDelivery("a", 10.2, 10.9, 2), after)
+    assert watch.take(SeenDelivery("b", 10.3, 11.0, 2), after)
     assert watch.report() == {"token": 1, "first": 10.7, "resumed": 11.0}
 
 
 def test_without_a_dead_member_the_first_message_of_each_will_do() -> None:
     watch = Watch(1, 10.0, frozenset(["a"]), "")
-    assert watch.take(Seen("a", 10.1, 10.6, 1), ("a", "b"))
+    assert watch.take(SeenDelivery("a", 10.1, 10.6, 1), ("a", "b"))
 
 
 def test_an_outcome_is_judged_by_its_median_its_worst_and_what_failed() -> None:
     def met(*seconds: float | None) -> bool:
-        return Outcome(Kill.LEADER, tuple(Trial(it, it) for it in seconds)).met
+        return FailoverResult(Kill.LEADER, tuple(Trial(it, it) for it in seconds)).met
 
     assert met(0.1, 0.6, 1.4)
     assert not met(0.1, 0.8, 1.4)
     assert not met(0.1, 0.6, 1.6)
     assert not met(0.1, 0.6, None)
     assert not met(None)
-    row = Outcome(Kill.LEADER, (Trial(0.1, 0.2), Trial(None, None))).row()
+    row = FailoverResult(Kill.LEADER, (Trial(0.1, 0.2), Trial(None, None))).row()
     assert (row["median_ms"], row["worst_ms"], row["failed"], row["met"]) == (200.0, 200.0, 1, False)
 
 
@@ -64,7 +64,7 @@ def test_a_figure_that_ever_failed_has_no_value() -> None:
 def test_what_cannot_be_measured_is_refused(words: tuple[int, int, str], named: str) -> None:
     members, trials, kill = words
     with pytest.raises(BadValue, match=named):
-        Setup(FIFO, members, trials, Kill.parse(kill))
+        FailoverSetup(FIFO, members, trials, Kill.parse(kill))
 
 
 def test_kinds_of_kills() -> None:
@@ -72,15 +72,15 @@ def test_kinds_of_kills() -> None:
     assert Kill.parse("Leader") == (Kill.LEADER,)
     with pytest.raises(BadValue, match="leader, member"):
         Kill.parse("everybody")
-    assert Kill.SEQUENCER not in Setup(FIFO, 3, 1, Kill.parse("all")).wanted
-    assert all(Setup(kind, 3, 1, Kill.parse("all")).wanted == tuple(Kill) for kind in TOTAL)
+    assert Kill.SEQUENCER not in FailoverSetup(FIFO, 3, 1, Kill.parse("all")).wanted
+    assert all(FailoverSetup(kind, 3, 1, Kill.parse("all")).wanted == tuple(Kill) for kind in TOTAL)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [FIFO, *TOTAL], ids=lambda kind: kind.ordering)
 def test_survivors_of_every_kill_go_on(kind: Definition) -> None:
     told: list[str] = []
-    setup = Setup(kind, 3, 2, Kill.parse("all"))
+    setup = FailoverSetup(kind, 3, 2, Kill.parse("all"))
     with Cast() as cast:
         outcomes = list(measure(setup, cast, told.append))
     assert [outcome.kill for outcome in outcomes] == list(setup.wanted)

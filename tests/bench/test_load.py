@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gcom.bench.load import CHUNK, SIZE_MIN, Pool, Tally, percentile
+from gcom.bench.load import CHUNK, SIZE_MIN, Pool, StreamJudge, percentile
 
 SIZE = 40
 Messages = list[tuple[int, bytes]]
@@ -19,8 +19,8 @@ def messages(count: int) -> Messages:
     return list(enumerate([payload for chunk in chunks for payload in chunk][:count], 1))
 
 
-def judged(delivered: Messages, ordered: bool = True) -> Tally:
-    tally = Tally(0, SIZE, ordered)
+def judged(delivered: Messages, ordered: bool = True) -> StreamJudge:
+    tally = StreamJudge(0, SIZE, ordered)
     for number, payload in delivered:
         tally.take(number, payload)
     return tally

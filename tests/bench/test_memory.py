@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.bench.memory import MEBIBYTE, Outcome, Setup, measure
+from gcom.bench.memory import MEBIBYTE, MemoryResult, MemorySetup, measure
 from gcom.errors import BadValue
 from gcom.values.definition import Definition, Multicast
 
@@ -14,7 +14,7 @@ KIND = Definition("bench")
 @pytest.mark.slow
 @pytest.mark.parametrize("multicast", list(Multicast))
 def test_each_process_is_measured_twice(multicast: Multicast) -> None:
-    outcome = measure(Setup(Definition("bench", multicast=multicast), 2, 20_000), lambda _text: None)
+    outcome = measure(MemorySetup(Definition("bench", multicast=multicast), 2, 20_000), lambda _text: None)
     assert outcome.wrong == 0
     assert set(outcome.early) == set(outcome.late) == {"m0", "m1", "registry"}
     assert all(size > MEBIBYTE for size in (*outcome.early.values(), *outcome.late.values()))
@@ -22,7 +22,7 @@ def test_each_process_is_measured_twice(multicast: Multicast) -> None:
 
 def test_the_process_that_grew_most_counts() -> None:
     early = {"m0": 100 * MEBIBYTE, "registry": 10 * MEBIBYTE}
-    outcome = Outcome(Setup(KIND, 1, 10_000), early, {"m0": 95 * MEBIBYTE, "registry": 21 * MEBIBYTE}, 0)
+    outcome = MemoryResult(MemorySetup(KIND, 1, 10_000), early, {"m0": 95 * MEBIBYTE, "registry": 21 * MEBIBYTE}, 0)
     assert outcome.growth_mib == 11
     assert not outcome.met
     row = outcome.row()
@@ -32,4 +32,4 @@ def test_the_process_that_grew_most_counts() -> None:
 @pytest.mark.parametrize(("members", "messages", "named"), [(0, 10_000, "members"), (2, 10, "messages")])
 def test_what_cannot_be_measured_is_refused(members: int, messages: int, named: str) -> None:
     with pytest.raises(BadValue, match=named):
-        Setup(KIND, members, messages)
+        MemorySetup(KIND, members, messages)

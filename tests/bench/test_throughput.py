@@ -12,7 +12,7 @@ import pytest
 
 from gcom.bench.children import Children
 from gcom.bench.load import Sequence
-from gcom.bench.throughput import Setup, measure
+from gcom.bench.throughput import ThroughputSetup, measure
 from gcom.errors import BadValue, Unavailable
 from gcom.values.definition import Definition, Multicast, Ordering
 from tests.oracle import judge
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 @pytest.mark.parametrize("ordering", list(Ordering))
 @pytest.mark.parametrize("multicast", list(Multicast))
 def test_every_delivery_is_right(ordering: Ordering, multicast: Multicast) -> None:
-    outcome = measure(Setup(Definition("bench", ordering, multicast), 3, 2, 100, 0.5))
+    outcome = measure(ThroughputSetup(Definition("bench", ordering, multicast), 3, 2, 100, 0.5))
     assert outcome.wrong == []
     assert outcome.ours.rate > 0
     assert outcome.ratio is None
@@ -36,7 +36,7 @@ def test_every_delivery_is_right(ordering: Ordering, multicast: Multicast) -> No
 @pytest.mark.slow
 def test_the_baseline_takes_turns_with_ours() -> None:
     told: list[str] = []
-    outcome = measure(Setup(Definition("bench"), 2, 1, 100, 1.0, "frames"), told.append)
+    outcome = measure(ThroughputSetup(Definition("bench"), 2, 1, 100, 1.0, "frames"), told.append)
     assert outcome.wrong == []
     row = outcome.row()
     assert outcome.baseline is not None
@@ -46,7 +46,7 @@ def test_the_baseline_takes_turns_with_ours() -> None:
 
 @pytest.mark.slow
 def test_delivery_logs_are_written_and_their_cost_is_told(tmp_path: Path) -> None:
-    outcome = measure(Setup(Definition("bench"), 2, 1, 50_000, 0.2, log=True, log_dir=tmp_path / "logs"))
+    outcome = measure(ThroughputSetup(Definition("bench"), 2, 1, 50_000, 0.2, log=True, log_dir=tmp_path / "logs"))
     assert outcome.wrong == []
     row = outcome.row()
     assert outcome.unlogged is not None
@@ -59,7 +59,7 @@ def test_delivery_logs_are_written_and_their_cost_is_told(tmp_path: Path) -> Non
 def test_delivery_logs_do_not_mix_with_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "precious").touch()
     with pytest.raises(BadValue, match="no empty folder"):
-        Setup(Definition("bench"), 2, 1, 100, 1.0, log=True, log_dir=tmp_path)
+        ThroughputSetup(Definition("bench"), 2, 1, 100, 1.0, log=True, log_dir=tmp_path)
 
 
 def test_where_the_order_is_total_the_sequences_of_all_are_compared() -> None:

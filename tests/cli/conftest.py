@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gcom.shell.embedded import embedded
+from gcom.runtime.registry.embedded import embedded
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gcom.demo.checks import Stream, faults
+from gcom.demo.checks import DemoStream, faults
 from gcom.demo.folder import empty_log_folder
 from gcom.demo.texts import chosen_texts
 from gcom.errors import BadValue
@@ -75,14 +75,14 @@ def test_a_folder_of_anything_else_is_not_touched(strange: str, tmp_path: Path) 
 
 
 def test_what_is_wrong_is_seen() -> None:
-    sent = {"alice": Stream([b"1", b"2", b"2"]).report()}
+    sent = {"alice": DemoStream([b"1", b"2", b"2"]).report()}
     right = {"bob": sent}
     assert faults(sent, right, True) == ([], [])
-    swapped = {"bob": {"alice": Stream([b"2", b"1", b"2"]).report()}}
+    swapped = {"bob": {"alice": DemoStream([b"2", b"1", b"2"]).report()}}
     assert [len(found) for found in faults(sent, swapped, True)] == [0, 1]
     assert faults(sent, swapped, False) == ([], [])
     for lines in ([b"1", b"2"], [b"1", b"2", b"2", b"2"], [b"1", b"1", b"2"]):
-        assert [len(found) for found in faults(sent, {"bob": {"alice": Stream(lines).report()}}, True)] == [1, 0]
+        assert [len(found) for found in faults(sent, {"bob": {"alice": DemoStream(lines).report()}}, True)] == [1, 0]
     assert [len(found) for found in faults(sent, {"bob": {}}, True)] == [1, 0]
     stranger = {"bob": {**sent, "eve": replace(sent["alice"])}}
     assert [len(found) for found in faults(sent, stranger, True)] == [1, 0]

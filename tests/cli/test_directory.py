@@ -18,8 +18,8 @@ from gcom.cli import app
 from gcom.cli.directory import fork, show_groups, show_members
 from gcom.cli.output import Output
 from gcom.core.messages.registry import Entry, Register
-from gcom.shell.directory import DirectoryClient
-from gcom.shell.life import Life
+from gcom.runtime.life import Life
+from gcom.runtime.registry.directory_client import DirectoryClient
 
 
 def run(registry: str, words: str) -> int:

@@ -143,15 +143,17 @@ def test_no_registry_is_told() -> None:
 def test_a_signal_leaves_the_group_in_good_order(
     command: str, number: signal.Signals, status: int, registry: str
 ) -> None:
-    with Command("join", "news", "--name", "stays", "--create", "--json", registry=registry) as stays:
-        stays.until_members(1)
+    with Command("join", "news", "--name", "stays", "--create", "--json", registry=registry) as sessions:
+        sessions.until_members(1)
         with Command(command, "news", "--name", "goes", "--json", registry=registry) as goes:
             goes.until_members(2)
             goes.signal(number)
             assert goes.end() == status
             assert goes.rows()[-1]["type"] == "left"
             assert goes.errors == []
-        stays.until(lambda: any("request" in row.get("left", {}).values() for row in stays.rows("view")), "the leave")
+        sessions.until(
+            lambda: any("request" in row.get("left", {}).values() for row in sessions.rows("view")), "the leave"
+        )
 
 
 def test_a_signal_ends_a_join_that_waits_for_members(registry: str) -> None:
@@ -165,8 +167,8 @@ def test_a_signal_ends_a_join_that_waits_for_members(registry: str) -> None:
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_closed_output_leaves_the_group_in_good_order(form: list[str], registry: str) -> None:
-    with Command("join", "news", "--name", "stays", "--create", "--json", registry=registry) as stays:
-        stays.until_members(1)
+    with Command("join", "news", "--name", "stays", "--create", "--json", registry=registry) as sessions:
+        sessions.until_members(1)
         source, sink = os.pipe()
         goes = subprocess.Popen(
             gcom_command("tail", "news", "--name", "goes", *form),
@@ -175,13 +177,15 @@ def test_a_closed_output_leaves_the_group_in_good_order(form: list[str], registr
             env=environment(registry),
         )
         os.close(sink)
-        stays.until_members(2)
+        sessions.until_members(2)
         os.close(source)
-        stays.write(b"anybody there?\n")
+        sessions.write(b"anybody there?\n")
         _, errors = goes.communicate(timeout=300)
         assert goes.returncode == 0
         assert no_traceback(errors.decode())
-        stays.until(lambda: any("request" in row.get("left", {}).values() for row in stays.rows("view")), "the leave")
+        sessions.until(
+            lambda: any("request" in row.get("left", {}).values() for row in sessions.rows("view")), "the leave"
+        )
 
 
 def test_a_signal_gets_through_an_output_that_nobody_reads(registry: str, tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from hypothesis import given
 
 import gcom
 from gcom.cli.output import Output
-from gcom.cli.rows import JsonRows, PlainRows, Rows
+from gcom.cli.rows import JsonRows, PlainRows, RowFormat
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 
-def told(rows: Callable[[Output, str], Rows], *payloads: bytes | str, terminal: bool = False) -> bytes:
+def told(rows: Callable[[Output, str], RowFormat], *payloads: bytes | str, terminal: bool = False) -> bytes:
     """What is printed for messages of those payloads."""
     with tempfile.TemporaryFile() as file:
         output = Output(file.fileno())
@@ -74,7 +74,7 @@ def test_colour_is_for_terminals_that_want_it(no_color: str, bold: bool, monkeyp
     assert b"\x1b" not in told(PlainRows, "hi")
 
 
-def said(capfd: pytest.CaptureFixture[str], tell: Callable[[Rows], None]) -> tuple[str, dict[str, object]]:
+def said(capfd: pytest.CaptureFixture[str], tell: Callable[[RowFormat], None]) -> tuple[str, dict[str, object]]:
     """The notice in plain form, and the row in JSON."""
     with tempfile.TemporaryFile() as file:
         output = Output(file.fileno())

@@ -288,7 +288,7 @@ class Network:
         return [effect for effect in self.effects[who] if isinstance(effect, kind)]
 
     def end(self, who: Process) -> Ended | None:
-        """How its stay ended."""
+        """How its session ended."""
         return next(iter(self.of(who, Ended)), None)
 
     def error(self, who: Process) -> GComError | None:

@@ -1,6 +1,6 @@
 """CONTINUITY, over the instances of a name: naive, from DELIVERY_LOG.md as decision 0005 reads it.
 
-Each case is counted at one instance: where a stay ended or what was confirmed at the instance that ended, where an
+Each case is counted at one instance: where a session ended or what was confirmed at the instance that ended, where an
 instance begins and who enters it at the one that begins.
 """
 
@@ -277,11 +277,11 @@ def _check_ends_are_known(link: Link, view: int, closed: set[Process]) -> None:
     for who in sorted({who for each in last for who in each.members} - link.said.gone - link.said.gives_up):
         history = by_process.get(who)
         if who not in closed and (history is None or not _ends(history)):
-            old.tally.unknowns.append(f"nothing tells how the stay of {who} ended")
+            old.tally.unknowns.append(f"nothing tells how the session of {who} ended")
 
 
 def _settled(history: History) -> set[Message]:
-    """At the end of the stay."""
+    """At the end of the session."""
     for place, event in walk(history):
         if isinstance(event, End) and event.seen:
             return set(place.settled)

@@ -20,7 +20,7 @@ class Place:
     """
 
     certain: bool = True
-    left: bool = False  # the end of its stay was seen
+    left: bool = False  # the end of its session was seen
     view: int | None = None
     last_view: int | None = 0
     members: tuple[Process, ...] | None = ()  # None: of a view whose record is in a gap
@@ -32,7 +32,7 @@ class Place:
     told: dict[Process, int] = field(default_factory=dict)  # the logged clock, changes applied
 
     def in_force(self) -> list[int | None]:
-        """The view in force, None outside of a stay; nothing where a gap hides which it is."""
+        """The view in force, None outside of a session; nothing where a gap hides which it is."""
         if self.left:
             return [None]
         return [self.view] if self.certain or self.view is not None else []
@@ -101,7 +101,7 @@ def _restore(place: Place, state: State) -> None:
 
 @dataclass(slots=True)
 class Section:
-    """A process's events from installing `view` to its next view or the end of its stay.
+    """A process's events from installing `view` to its next view or the end of its session.
 
     `start` is the place at the instant of installing, base included; None if that is not certain.
     """

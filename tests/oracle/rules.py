@@ -405,7 +405,7 @@ def view_agreement(histories: list[History]) -> Tally:
                     f"{who} or the leader {event.leader} is no member of view {event.view} of {who}"
                 )
             if place.left:
-                tally.violations.append(f"{who} installed view {event.view} after the end of its stay")
+                tally.violations.append(f"{who} installed view {event.view} after the end of its session")
             if place.last_view and event.view != place.last_view + 1:
                 tally.violations.append(f"{who} installed view {event.view} after {place.last_view}")
     return tally

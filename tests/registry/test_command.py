@@ -15,7 +15,7 @@ import pytest
 from gcom import __version__
 from gcom.core.messages.registry import Create, Refusal
 from gcom.errors import RegistryUnavailable
-from gcom.shell.directory import DirectoryClient
+from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values.definition import Definition
 
 ROOT = Path(__file__).parents[2]

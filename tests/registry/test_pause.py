@@ -11,7 +11,7 @@ import pytest
 
 import gcom
 from gcom.core.messages.registry import Claim, Entry, Refusal, Register
-from gcom.shell.directory import DirectoryClient
+from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import limits
 from gcom.values.definition import Definition
 from tests.core.making import A, B, address, view

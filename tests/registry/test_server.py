@@ -13,8 +13,8 @@ from gcom.core.codec.registry import decode_answer
 from gcom.core.directory.table import Directory
 from gcom.core.messages.registry import Claim, Create, Entry, Lookup, Refusal, Register
 from gcom.errors import PeerError, VersionMismatch
-from gcom.shell import pyro
-from gcom.shell.directory import DirectoryClient
+from gcom.runtime import pyro
+from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import limits, names
 from gcom.values.definition import Definition
 from gcom.values.view import View

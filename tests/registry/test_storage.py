@@ -14,7 +14,7 @@ from gcom.core.directory.rows import DissolvedInstance, Row
 from gcom.core.directory.witness import WitnessRecord
 from gcom.core.messages.registry import Claim, Create, Entry, Lookup, Refusal, Register, Request, Unregister
 from gcom.errors import BadValue, Unavailable
-from gcom.shell.directory import DirectoryClient
+from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values.definition import Definition
 from registry.server import RegistryServer
 from registry.storage import FILE, Disk

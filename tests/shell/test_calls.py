@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import gcom
-from gcom.shell.answering import NESTED_MAX
+from gcom.runtime.request_handlers import NESTED_MAX
 from gcom.values import limits
 from tests.shell.nodes import LIMIT_S, Cluster, at_once, cluster, next_of, until
 
@@ -270,7 +270,7 @@ class TestGroupCalls:
         assert results["carol"].value == carol.process
         held.let_go()
         assert alice.call_to("bob", "again") == "late"
-        assert alice._stay.calls == {}
+        assert alice._session.calls == {}
 
     def test_an_open_call_ends_by_itself_at_its_time(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 import gcom
-from gcom.shell.membership import NOTICES_MAX
+from gcom.runtime.rejoin import NOTICES_MAX
 from gcom.values import lineage
 from tests.shell.nodes import LIMIT_S, Cluster, at_once, cluster, next_of, take, until
 from tests.shell.processes import Workers
@@ -87,7 +87,7 @@ def test_who_waits_for_members_when_it_is_detached_is_told_of_which_message(memb
     with standing_still(bob, carol):
 
         def flush() -> None:
-            until(lambda: alice._stay.machine.number == 2, "the message")
+            until(lambda: alice._session.machine.number == 2, "the message")
             alice.flush(LIMIT_S)
 
         caught = at_once([lambda: alice.send("two", LIMIT_S, "majority"), flush])
@@ -143,7 +143,7 @@ def test_a_leave_waits_for_the_quorum_that_settles_it(members: list[gcom.Group],
         leave = alice._node.close if closes else alice.leave
         leaving = threading.Thread(target=leave, args=(LIMIT_S,), daemon=True)
         leaving.start()
-        until(lambda: alice._stay.leaving, "the leave")
+        until(lambda: alice._session.leaving, "the leave")
         assert alice.receive(0.1) is None
     leaving.join(LIMIT_S)
     assert next_of(alice, gcom.Departure) == gcom.Departure("request", None)
@@ -257,7 +257,7 @@ def test_a_newcomer_enters_the_successor_of_the_instance_that_it_was_let_into(
     alice, bob = here.members("alice", "bob")
     bob.listen()
     with alice._node.lock:
-        alice._stay._notices = NOTICES_MAX - 1
+        alice._session._notices = NOTICES_MAX - 1
     carol = here.node("carol").join("news", timeout_s=LIMIT_S)
     carol.listen()
     until(lambda: sorted(bob.members) == sorted(carol.members) == ["bob", "carol"], "one view of the two")

@@ -19,9 +19,9 @@ from gcom.errors import (
     UnknownGroup,
     VersionMismatch,
 )
-from gcom.shell import pyro
-from gcom.shell.directory import DirectoryClient, registry_address
-from gcom.shell.embedded import Embedded, embedded
+from gcom.runtime import pyro
+from gcom.runtime.registry.directory_client import DirectoryClient, registry_address
+from gcom.runtime.registry.embedded import Embedded, embedded
 from gcom.values import names
 from gcom.values.definition import Definition
 from gcom.values.view import View

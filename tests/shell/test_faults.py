@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import gcom
-from gcom.shell import pyro
-from gcom.shell.faults import HELD_MAX, VARIABLE, Faults, Plan
+from gcom.runtime import pyro
+from gcom.runtime.fault_injection import HELD_MAX, VARIABLE, FaultInjector, FaultPlan
 from tests.shell.nodes import LIMIT_S, cluster, take, until
 
 ExpectLog = Callable[[str], None]
@@ -34,32 +34,32 @@ def callee() -> Callee:
     return Callee()
 
 
-def put_all(faults: Faults, callee: Callee, count: int, peer: str = "bob#1") -> list[str]:
+def put_all(faults: FaultInjector, callee: Callee, count: int, peer: str = "bob#1") -> list[str]:
     """Calls 0, 1, ...; how each ended."""
     ends = []
     for number in range(count):
         try:
             faults.call(callee, peer, b"%d" % number, 0.2)
             ends.append("answered")
-        except (pyro.Lost, pyro.TimedOut) as error:
+        except (pyro.ConnectionLost, pyro.TimedOut) as error:
             ends.append(type(error).__name__)
     return ends
 
 
 def test_a_text_says_what_goes_wrong() -> None:
     text = "seed=7,drop=0.1,drop_reply=.5,delay=0..40ms,duplicate=0.05,reorder=1,cut=alice>bob"
-    assert Plan.parse(text) == Plan(7, 0.1, 0.5, 0.05, 1.0, (0, 40), frozenset([("alice", "bob")]))
+    assert FaultPlan.parse(text) == FaultPlan(7, 0.1, 0.5, 0.05, 1.0, (0, 40), frozenset([("alice", "bob")]))
     said = "seed=7,drop=0.1,drop_reply=0.5,duplicate=0.05,reorder=1,delay=0..40ms,cut=alice>bob"
-    assert str(Plan.parse(text)) == said
-    assert Plan.parse("") == Plan.parse(" ,\n") == Plan()
-    assert str(Plan.parse("seed=3")) == "none"
-    assert Plan.parse("delay=20ms").delay_ms == (20, 20)
-    both = Plan.parse("cut=a+b<>c\ncut=a>registry")
+    assert str(FaultPlan.parse(text)) == said
+    assert FaultPlan.parse("") == FaultPlan.parse(" ,\n") == FaultPlan()
+    assert str(FaultPlan.parse("seed=3")) == "none"
+    assert FaultPlan.parse("delay=20ms").delay_ms == (20, 20)
+    both = FaultPlan.parse("cut=a+b<>c\ncut=a>registry")
     assert both.cuts == {("a", "c"), ("b", "c"), ("c", "a"), ("c", "b"), ("a", "registry")}
 
 
 def test_anybody_is_a_star() -> None:
-    plan = Plan.parse("cut=alice>*,cut=*>registry")
+    plan = FaultPlan.parse("cut=alice>*,cut=*>registry")
     pairs = [("alice", "bob"), ("bob", "alice"), ("bob", "registry"), ("bob", "carol")]
     assert [plan.cut(*pair) for pair in pairs] == [True, False, True, False]
 
@@ -90,7 +90,7 @@ def test_anybody_is_a_star() -> None:
 )
 def test_a_bad_text_is_refused_by_what_is_wrong(text: str, named: str) -> None:
     with pytest.raises(gcom.BadValue) as caught:
-        Faults("alice", text)
+        FaultInjector("alice", text)
     assert named in str(caught.value)
 
 
@@ -98,21 +98,21 @@ def test_a_dropped_request_does_not_arrive_and_a_dropped_answer_came_too_late(
     callee: Callee, expect_log: ExpectLog
 ) -> None:
     expect_log(ON)
-    assert put_all(Faults("alice", "drop=1"), callee, 3) == ["Lost"] * 3
+    assert put_all(FaultInjector("alice", "drop=1"), callee, 3) == ["Lost"] * 3
     assert callee.arrived == []
-    assert put_all(Faults("alice", "drop_reply=1"), callee, 2) == ["Lost"] * 2
+    assert put_all(FaultInjector("alice", "drop_reply=1"), callee, 2) == ["Lost"] * 2
     assert callee.arrived == [b"0", b"1"]
 
 
 def test_a_duplicate_arrives_twice(callee: Callee, expect_log: ExpectLog) -> None:
     expect_log(ON)
-    assert put_all(Faults("alice", "duplicate=1"), callee, 2) == ["answered"] * 2
+    assert put_all(FaultInjector("alice", "duplicate=1"), callee, 2) == ["answered"] * 2
     assert callee.arrived == [b"0", b"0", b"1", b"1"]
 
 
 def test_a_reordered_request_seems_lost_and_arrives_after_a_later_one(callee: Callee, expect_log: ExpectLog) -> None:
     expect_log(ON)
-    faults = Faults("alice", "reorder=1")
+    faults = FaultInjector("alice", "reorder=1")
     assert put_all(faults, callee, HELD_MAX + 1) == ["Lost"] * (HELD_MAX + 1)
     assert callee.arrived == []
     faults.change("reorder=0")
@@ -122,20 +122,20 @@ def test_a_reordered_request_seems_lost_and_arrives_after_a_later_one(callee: Ca
 
 def test_a_seed_is_one_sequence_of_fates_for_each_pair(callee: Callee, expect_log: ExpectLog) -> None:
     expect_log(ON)
-    ends = [put_all(Faults("alice", f"seed={seed},drop=0.5"), callee, 40) for seed in (1, 1, 2)]
+    ends = [put_all(FaultInjector("alice", f"seed={seed},drop=0.5"), callee, 40) for seed in (1, 1, 2)]
     assert ends[0] == ends[1] != ends[2]
-    disturbed = Faults("alice", "seed=1,drop=0.5")
+    disturbed = FaultInjector("alice", "seed=1,drop=0.5")
     put_all(disturbed, callee, 7, "carol#1")
     assert put_all(disturbed, callee, 40) == ends[0]
-    assert put_all(Faults("bob", "seed=1,drop=0.5"), callee, 40) != ends[0]
+    assert put_all(FaultInjector("bob", "seed=1,drop=0.5"), callee, 40) != ends[0]
 
 
 def test_a_cut_swallows_requests_one_way_and_answers_the_other(callee: Callee, expect_log: ExpectLog) -> None:
     expect_log(ON)
-    assert put_all(Faults("alice", "cut=alice>bob"), callee, 1) == ["TimedOut"]
-    assert put_all(Faults("alice", "cut=carol>bob"), callee, 1) == ["answered"]
+    assert put_all(FaultInjector("alice", "cut=alice>bob"), callee, 1) == ["TimedOut"]
+    assert put_all(FaultInjector("alice", "cut=carol>bob"), callee, 1) == ["answered"]
     callee.arrived.clear()
-    assert put_all(Faults("bob", "cut=alice>bob"), callee, 2, "alice#1") == ["Lost"] * 2
+    assert put_all(FaultInjector("bob", "cut=alice>bob"), callee, 2, "alice#1") == ["Lost"] * 2
     assert callee.arrived == [b"0", b"1"]
 
 
@@ -143,7 +143,7 @@ def test_a_call_at_a_cut_goes_on_when_it_is_healed(callee: Callee, expect_log: E
     expect_log(ON)
     path = tmp_path / "faults"
     path.write_text("cut=alice>bob")
-    faults = Faults("alice", f"@{path}")
+    faults = FaultInjector("alice", f"@{path}")
     answers: list[bytes] = []
     call = threading.Thread(target=lambda: answers.append(faults.call(callee, "bob#1", b"x", LIMIT_S)))
     call.start()
@@ -154,7 +154,7 @@ def test_a_call_at_a_cut_goes_on_when_it_is_healed(callee: Callee, expect_log: E
 
 def test_the_end_of_a_node_ends_its_waits(callee: Callee, expect_log: ExpectLog) -> None:
     expect_log(ON)
-    faults = Faults("alice", "delay=10000ms,cut=alice>bob")
+    faults = FaultInjector("alice", "delay=10000ms,cut=alice>bob")
     faults.close()
     assert put_all(faults, callee, 1) == ["TimedOut"]
 
@@ -166,7 +166,7 @@ def test_a_file_that_goes_bad_is_said_once_and_changes_nothing(
     expect_log("stay as they were")
     path = tmp_path / "faults"
     path.write_text("drop=1")
-    faults = Faults("alice", f"@{path}")
+    faults = FaultInjector("alice", f"@{path}")
     path.write_text("drop=maybe")
     assert put_all(faults, callee, 2) == ["Lost"] * 2
     path.unlink()

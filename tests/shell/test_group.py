@@ -95,14 +95,14 @@ class TestMessages:
         thread.start()
         assert [message.text for message in take(reader, len(texts))] == texts
         thread.join(LIMIT_S)
-        assert not any(isinstance(arrival, gcom.Message) for arrival in sender._stay.arrivals)
+        assert not any(isinstance(arrival, gcom.Message) for arrival in sender._session.arrivals)
 
     def test_flush_returns_when_all_hold_it(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")
         alice.send_many(f"{i}" for i in range(100))
         alice.flush(LIMIT_S)
         assert alice.pending == 0
-        held = [arrival for arrival in bob._stay.arrivals if hasattr(arrival, "run")]
+        held = [arrival for arrival in bob._session.arrivals if hasattr(arrival, "run")]
         assert sum(len(arrival.run.payloads) for arrival in held) == 100
 
 
@@ -344,7 +344,7 @@ class TestSlowReader:
         sent, words = fill(alice, "x" * 1000)
         assert f"'news' after 0.2 s: it waits for {bob.process} to read" in words
         assert sent <= (limits.WINDOW_BYTES_MAX + limits.PENDING_BYTES_MAX) // 1000 + limits.RUN_MESSAGES_MAX
-        assert len(bob._stay.arrivals) <= limits.WINDOW_MESSAGES_MAX
+        assert len(bob._session.arrivals) <= limits.WINDOW_MESSAGES_MAX
         waiting = threading.Thread(target=partial(alice.send, "last", LIMIT_S), daemon=True)
         waiting.start()
         found = take(bob, sent + 1)
@@ -387,8 +387,8 @@ class TestSlowReader:
         assert messages
         assert [message.number for message in messages] == list(range(1, len(messages) + 1))
         assert bob.members == ("bob",)
-        assert alice._stay.ended
-        assert alice._stay.ended.reason == "request"
+        assert alice._session.ended
+        assert alice._session.ended.reason == "request"
 
     def test_views_change_beside_a_slow_reader(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")
@@ -485,7 +485,7 @@ def test_an_application_that_reads_none_of_very_many_events_is_told_why_it_left(
     alice, bob, carol = here.members("alice", "bob", "carol")
     for group in (bob, carol):
         group.listen()
-    monkeypatch.setattr("gcom.shell.stay.NOTICES_MAX", 3)  # so many views wait for alice already
+    monkeypatch.setattr("gcom.runtime.session.NOTICES_MAX", 3)  # so many views wait for alice already
     here.node("dave").join("news", receive=False)
     until(lambda: "alice" not in {*bob.members, *carol.members}, "its leave")
     with pytest.raises(gcom.Detached, match="read none of 3 events"):

@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 
 import gcom
-from gcom.shell.group import HeldBy
+from gcom.runtime.group import HeldBy
 from gcom.values import limits
 from tests.shell.nodes import LIMIT_S, Cluster, at_once, cluster, take, until
 
@@ -32,7 +32,7 @@ def test_it_returns_once_so_many_hold_it_though_nobody_reads(here: Cluster, memb
     groups = here.members(*["alice", "bob", "carol"][:members])
     for number in range(1, 21):
         groups[0].send(f"{number}", LIMIT_S, held_by)
-        lacking = groups[0]._stay.machine.lacking(number)
+        lacking = groups[0]._session.machine.lacking(number)
         assert len(lacking) < members / 2 if held_by == "majority" else not lacking
     for group in groups:
         assert [message.text for message in take(group, 20)] == [str(number) for number in range(1, 21)]
@@ -101,7 +101,7 @@ def test_going_without_waiting_says_what_may_not_have_arrived(here: Cluster) -> 
     thread = threading.Thread(target=send, daemon=True)
     with bob._node.lock:
         thread.start()
-        until(lambda: alice._stay.machine.number == 1, "the number")
+        until(lambda: alice._session.machine.number == 1, "the number")
         alice.leave(0.1)
         thread.join(LIMIT_S)
     assert "its messages 1 to 1 may not have arrived" in str(caught[0])
@@ -141,7 +141,7 @@ def test_in_a_callback_nothing_is_sent(here: Cluster) -> None:
     alice.listen(on_message=answer)
     alice.send("ask")
     until(lambda: bool(caught), "the refusal")
-    assert alice._stay.machine.number == 1
+    assert alice._session.machine.number == 1
 
 
 def test_what_cannot_be_promised_is_refused(here: Cluster) -> None:

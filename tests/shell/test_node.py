@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import gcom
-from gcom.shell.stay import Stay
+from gcom.runtime.session import Session
 from tests.oracle import judge
 from tests.shell.nodes import LIMIT_S, Cluster, at_once, cluster, next_of, take, until
 
@@ -181,7 +181,7 @@ class TestDefects:
         self, here: Cluster, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (alone,) = here.members("alice")
-        monkeypatch.setattr(alone._stay, "tick", lambda: 1 // 0)
+        monkeypatch.setattr(alone._session, "tick", lambda: 1 // 0)
         assert next_of(alone, gcom.Departure).reason == "defect"
         with pytest.raises(gcom.Detached, match="a defect in GCom"):
             alone.send("into the void")
@@ -292,7 +292,7 @@ class TestMisuse:
             found: list[object] = []
             thread = threading.Thread(target=lambda: found.extend(at_once([partial(node.join, "news")])))
             thread.start()
-            until(lambda: bool(node._stays), "the start of a join")
+            until(lambda: bool(node._sessions), "the start of a join")
             node.close(0.1)
             thread.join(LIMIT_S)
         assert isinstance(found[0], gcom.NotAMember), found
@@ -338,17 +338,17 @@ class TestMisuse:
             gcom.connect("alice", "nowhere")
 
 
-def waits_until_it_is_in(stay: Stay, deadline: float | None) -> bool:
+def waits_until_it_is_in(session: Session, deadline: float | None) -> bool:
     """Stands in for a wait whose thread runs again only after the deadline, as in a process that was paused."""
-    while stay.machine.view is None:
-        stay.changed.wait(LIMIT_S)
+    while session.machine.view is None:
+        session.changed.wait(LIMIT_S)
     return deadline is None
 
 
 def test_a_join_that_got_in_when_its_time_was_over_is_in(here: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """1. A joiner is paused, and its time runs out. 2. It runs again, and is admitted before its thread looks."""
     (alice,) = here.members("alice")
-    monkeypatch.setattr(Stay, "wait", waits_until_it_is_in)
+    monkeypatch.setattr(Session, "wait", waits_until_it_is_in)
     bob = here.node("bob").join("news")
     monkeypatch.undo()
     alice.wait_for_members(2, LIMIT_S)
@@ -359,11 +359,11 @@ def test_a_join_that_is_interrupted_leaves_nobody_in(here: Cluster, monkeypatch:
     (alice,) = here.members("alice")
     bob = here.node("bob")
 
-    def interrupted(stay: Stay, deadline: float | None) -> bool:
-        waits_until_it_is_in(stay, deadline)
+    def interrupted(session: Session, deadline: float | None) -> bool:
+        waits_until_it_is_in(session, deadline)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Stay, "wait", interrupted)
+    monkeypatch.setattr(Session, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         bob.join("news")
     monkeypatch.undo()

@@ -20,7 +20,7 @@ from Pyro5 import client, errors, protocol, serializers
 from Pyro5.server import Daemon
 
 from gcom.errors import BadValue, MalformedFrame, PeerError, Unavailable
-from gcom.shell import pyro
+from gcom.runtime import pyro
 from gcom.values import limits, names
 
 LIMIT_S = 60.0  # for what should take milliseconds
@@ -263,7 +263,7 @@ def test_a_connection_that_is_being_served_gives_way_to_nobody(expect_log: Expec
         assert all(entered.acquire(timeout=LIMIT_S) for _ in busy)
         with (
             closing(pyro.Caller(served.address, pyro.NODE)) as caller,
-            pytest.raises(pyro.Lost, match="no free worker"),
+            pytest.raises(pyro.ConnectionLost, match="no free worker"),
         ):
             caller.call(b"", LIMIT_S)
         leave.set()
@@ -457,7 +457,7 @@ def test_closing_ends_calls_in_progress_at_once() -> None:
         with closing(pyro.Caller(served.address, pyro.NODE)) as caller:
             try:
                 caller.call(b"", LIMIT_S)
-            except pyro.Lost:
+            except pyro.ConnectionLost:
                 outcomes.append("lost")
 
     threads = [threading.Thread(target=call) for _ in range(20)]
@@ -473,7 +473,7 @@ def test_closing_ends_calls_in_progress_at_once() -> None:
     assert outcomes == ["lost"] * 20
     with idle:
         assert ended(idle)
-    with closing(pyro.Caller(served.address, pyro.NODE)) as caller, pytest.raises(pyro.Refused):
+    with closing(pyro.Caller(served.address, pyro.NODE)) as caller, pytest.raises(pyro.ConnectionRefused):
         caller.call(b"", LIMIT_S)
 
 
@@ -483,7 +483,7 @@ def test_a_handler_may_close_its_server() -> None:
         return frame
 
     it = Served(handler)
-    with closing(pyro.Caller(it.address, pyro.NODE)) as caller, pytest.raises(pyro.Lost):
+    with closing(pyro.Caller(it.address, pyro.NODE)) as caller, pytest.raises(pyro.ConnectionLost):
         caller.call(b"", LIMIT_S)
 
 
@@ -549,7 +549,7 @@ def test_a_port_where_nobody_listens_is_refused() -> None:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))  # ours, but not listening
         caller = pyro.Caller("{}:{}".format(*sock.getsockname()), pyro.NODE)
-        with closing(caller), pytest.raises(pyro.Refused):
+        with closing(caller), pytest.raises(pyro.ConnectionRefused):
             caller.call(b"", LIMIT_S)
 
 
@@ -637,7 +637,7 @@ def test_a_broken_connection_is_lost_and_the_next_call_dials_anew() -> None:
 
     calls: list[int] = []
     with closing(Peer(script)) as peer, closing(pyro.Caller(peer.address, pyro.NODE)) as caller:
-        with pytest.raises(pyro.Lost):
+        with pytest.raises(pyro.ConnectionLost):
             caller.call(b"", LIMIT_S)
         assert caller.call(b"", LIMIT_S) == b"here"
 
@@ -660,8 +660,8 @@ def test_another_thread_may_end_a_call_by_closing() -> None:
         caller = pyro.Caller(peer.address, pyro.NODE)
         closer = threading.Thread(target=close)
         closer.start()
-        with pytest.raises(pyro.Lost):
+        with pytest.raises(pyro.ConnectionLost):
             caller.call(b"", LIMIT_S)
         closer.join(LIMIT_S)
-        with pytest.raises(pyro.Lost, match="closed by this side"):
+        with pytest.raises(pyro.ConnectionLost, match="closed by this side"):
             caller.call(b"", LIMIT_S)

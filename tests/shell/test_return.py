@@ -121,7 +121,7 @@ def test_who_leaves_while_it_is_away_stays_away(apart: list[gcom.Group]) -> None
 @pytest.mark.slow
 def test_an_end_that_was_not_read_is_the_last_when_it_leaves_meanwhile(apart: list[gcom.Group]) -> None:
     alice, bob, carol = apart
-    until(lambda: carol._stay.ended is not None, "the end")
+    until(lambda: carol._session.ended is not None, "the end")
     carol.leave()
     assert [type(event) for event in carol.events()][-1] is gcom.Departure
     until(lambda: alice.members == bob.members == ("alice", "bob"), "the expulsion")

@@ -7,17 +7,17 @@ from typing import cast
 
 from gcom.core.messages.events import Event, SequencerAnswered
 from gcom.core.messages.sequencer import Want
-from gcom.shell import pyro
-from gcom.shell.node import Node
-from gcom.shell.sequencing import SequencerLink
-from gcom.shell.stay import Stay
+from gcom.runtime import pyro
+from gcom.runtime.node import Node
+from gcom.runtime.registry.sequencer_client import SequencerLink
+from gcom.runtime.session import Session
 from tests.shell.nodes import LIMIT_S, until
 
 GROUPS = 12
 
 
 class Waiter:
-    """Stands in for a stay: keeps what it is told."""
+    """Stands in for a session: keeps what it is told."""
 
     def __init__(self) -> None:
         self.told: list[Event] = []
@@ -49,7 +49,7 @@ def test_one_silent_call_is_the_answer_to_all_who_wait_behind_it() -> None:
     waiters = [Waiter() for _ in range(GROUPS)]
     wants = [Want(f"g{place}", "i", 1, "a#1", 1, 0, 0) for place in range(GROUPS)]
     for waiter, want in zip(waiters, wants, strict=True):
-        link.put(cast(Stay, waiter), want)
+        link.put(cast(Session, waiter), want)
     thread = threading.Thread(target=link.serve, daemon=True)
     thread.start()
     until(lambda: all(waiter.told for waiter in waiters), "an answer for every group")

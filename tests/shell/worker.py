@@ -226,7 +226,7 @@ class Worker:
         tell("confirmed", text=text)
 
     def assembled(self) -> None:
-        member = self._group._stay.machine._member
+        member = self._group._session.machine._member
         assert member is not None
         found = list(member.streams.multicast._assemblies._open.values())
         tell("assembled", count=len(found), bytes=sum(len(each.data) for each in found))

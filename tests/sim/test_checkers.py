@@ -10,7 +10,7 @@ import pytest
 from gcom.core.messages.effects import Deliver, Installed, Sent
 from gcom.sim.checkers import Violation, rules_of
 from gcom.sim.checks.calls import Calls
-from gcom.sim.checks.record import Numbers, Record
+from gcom.sim.checks.record import InstanceHistory, Numbers
 from gcom.sim.checks.state import State
 from gcom.sim.checks.synchrony import SameSequence
 from gcom.sim.checks.total import Precedence, TotalOrder
@@ -452,7 +452,7 @@ def test_the_checker_that_sees_calls_is_the_one_that_is_told_of_them() -> None:
 
 
 def test_two_orders_contradict_each_other() -> None:
-    record = Record()
+    record = InstanceHistory()
     rule = TotalOrder(record)
     for who, sender in [("a", "x"), ("b", "y"), ("a", "y")]:
         rule.delivered(record.witness(who), Deliver(run(sender, 1), 1))
@@ -471,7 +471,7 @@ def test_those_who_go_on_together_have_delivered_one_sequence() -> None:
 
 
 def test_three_that_rotate_contradict_each_other() -> None:
-    record = Record()
+    record = InstanceHistory()
     rule = TotalOrder(record)
     orders = {"a": ("x", "y"), "b": ("y", "z"), "c": ("z", "x")}
     told = [(who, sender) for who, senders in orders.items() for sender in senders]
@@ -482,7 +482,7 @@ def test_three_that_rotate_contradict_each_other() -> None:
 
 
 def test_orders_with_gaps_do_not_contradict_each_other() -> None:
-    record = Record()
+    record = InstanceHistory()
     rule = TotalOrder(record)
     for who, numbers in {"a": (1, 2, 5), "b": (2, 3, 5), "c": (1, 3, 4), "d": (3, 4, 5)}.items():
         for number in numbers:

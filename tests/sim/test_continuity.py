@@ -11,8 +11,8 @@ from gcom.core.messages.registry import Lookup, Refusal
 from gcom.sim.checks.continuity import Continuity
 from gcom.sim.checks.record import Violation
 from gcom.sim.checks.state import State
+from gcom.sim.faults.trouble import FORGETS, REFUSED, STOPPED, Fault, TroubleEvent
 from gcom.sim.plan import draw
-from gcom.sim.trouble import FORGETS, REFUSED, STOPPED, Event, Fault
 from gcom.sim.world import World
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -112,14 +112,14 @@ def test_what_is_right_passes(name: str) -> None:
 
 def test_a_registry_that_was_stopped_answers_what_it_was_asked_meanwhile() -> None:
     world = World(draw(1))
-    world.registry.fail(Event(Fault.OUTAGE, 0, 1_000, (), STOPPED))
+    world.registry.fail(TroubleEvent(Fault.OUTAGE, 0, 1_000, (), STOPPED))
     world.start("m0")
     world.until(900)
     node = world.node("m0")
     assert node is not None
     assert not node.is_member
     said = "the registry: it waits"  # for members to register, since it stood still; and before it would be asked again
-    assert world.until(1_500, lambda: node.stay.machine.waits_for.startswith(said))
+    assert world.until(1_500, lambda: node.session.machine.waits_for.startswith(said))
     assert world.until(6_000, lambda: node.is_member)
 
 
@@ -133,7 +133,7 @@ def test_those_who_crashed_or_left_are_gathered() -> None:
     assert left
     crashed.crash()
     left.leave()
-    assert world.until(15_000, lambda: left.stay.is_over)
+    assert world.until(15_000, lambda: left.session.is_over)
     world.gather()
     assert world.until(30_000, lambda: sum(node.is_member for node in world.living) == 3)
 
@@ -146,12 +146,12 @@ def test_who_lost_a_primary_group_has_its_state_still() -> None:
     node = world.node("m0")
     assert node
     world.until(5_000, lambda: node.is_member)
-    first = node.stay
+    first = node.session
     first.lost = True
     node.enter()
-    assert node.stay is not first
-    assert node.stay.machine.returns
-    assert node.stay.application.state is first.application.state
+    assert node.session is not first
+    assert node.session.machine.returns
+    assert node.session.application.state is first.application.state
 
 
 def test_a_network_that_refuses_says_that_nobody_listens_and_proves_nothing() -> None:
@@ -161,7 +161,7 @@ def test_a_network_that_refuses_says_that_nobody_listens_and_proves_nothing() ->
     one, other = world.node("m0"), world.node("m1")
     assert one
     assert other
-    world.network.split(Event(Fault.PARTITION, 0, 1_000, (), REFUSED, sides=(("m0",), ("m1",))))
+    world.network.split(TroubleEvent(Fault.PARTITION, 0, 1_000, (), REFUSED, sides=(("m0",), ("m1",))))
     ends: list[tuple[bytes | None, bool, bool]] = []
     world.network.call(one, other.address, b"", lambda *end: ends.append(end))
     world.until(500)
@@ -172,7 +172,7 @@ def test_a_registry_that_forgets_has_neither_rows_nor_votes_and_waits_longer() -
     world = World(draw(1))
     world.start("m0")
     world.until(1_000)
-    world.registry.restart(Event(Fault.AMNESIA, 0, detail=FORGETS))
+    world.registry.restart(TroubleEvent(Fault.AMNESIA, 0, detail=FORGETS))
     answer = world.registry.directory.ask(Lookup(world.plan.definition.group), world.now_ms)
     assert isinstance(answer, Refusal)
     assert answer.code == "RegistryStarting"

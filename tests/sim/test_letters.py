@@ -8,7 +8,7 @@ import pytest
 
 from gcom.core.messages.effects import Answered, DeliverUnicast, GroupCallOver, Installed, Serve, UnicastLost
 from gcom.sim.checks.letters import Letters
-from gcom.sim.checks.record import Record, Violation
+from gcom.sim.checks.record import InstanceHistory, Violation
 from gcom.values.answers import Outcome
 from tests.core.making import A, B, C, view
 
@@ -17,7 +17,7 @@ Telling = Callable[[Letters], None]
 
 def letters(*members: str) -> Letters:
     """Of A, who has these in its view."""
-    record = Record()
+    record = InstanceHistory()
     record.install(record.witness(A), Installed(view(*members), members, {}))
     return Letters(record)
 

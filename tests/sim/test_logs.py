@@ -13,7 +13,7 @@ def test_a_crashed_process_leaves_an_unsealed_log_and_the_others_sealed_ones(tmp
     world.run()
     assert any(node.crashed for node in world.everybody)
     for node in world.everybody:
-        for process in node.stays:
+        for process in node.sessions:
             folder = tmp_path / node.name / process.partition("#")[2]
             names = [path.name for path in folder.iterdir()] if folder.exists() else []
             assert all(name.startswith(".") == node.crashed for name in names), process

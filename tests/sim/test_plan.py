@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from gcom.sim.faults.trouble import DISSOLVES, STOPPED
 from gcom.sim.plan import (
     EFFECTS,
     ITEMS,
@@ -19,7 +20,6 @@ from gcom.sim.plan import (
     Move,
     draw,
 )
-from gcom.sim.trouble import DISSOLVES, STOPPED
 from gcom.values import limits
 from gcom.values.definition import Multicast, Netsplit, Ordering, TieBreaker
 

@@ -25,7 +25,7 @@ AUDIT = _words("pyspark py4j pyarrow pandas numpy msgpack jinja2 markupsafe matp
 THREADS = _words("threading queue asyncio concurrent multiprocessing subprocess signal")
 SOCKETS = _words("socket socketserver select selectors ssl")
 SIMULATED = PURE | _words("contextlib hashlib json pathlib random string")
-REGISTRY_INSIDE = ("gcom", "gcom.shell.embedded")  # `gcom.embedded()` starts one in-process
+REGISTRY_INSIDE = ("gcom", "gcom.runtime.registry.embedded")  # `gcom.embedded()` starts one in-process
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Layer:
 
 
 VALUES = ("gcom.errors", "gcom.values")
-BELOW_SHELL = (*VALUES, "gcom.core", "gcom.trace")
-PROGRAMS = (*BELOW_SHELL, "gcom", "gcom.audit", "gcom.shell", "gcom.sim", "gcom.demo", "gcom.bench")
+BELOW_RUNTIME = (*VALUES, "gcom.core", "gcom.trace")
+PROGRAMS = (*BELOW_RUNTIME, "gcom", "gcom.audit", "gcom.runtime", "gcom.sim", "gcom.demo", "gcom.bench")
 LAYERS = (
     Layer("gcom.errors", (), PURE),
     Layer("gcom.values", VALUES, PURE),
@@ -52,19 +52,21 @@ LAYERS = (
     Layer(
         "gcom.trace", (*VALUES, "gcom.core.messages.effects", "gcom.trace"), STDLIB - SOCKETS - THREADS | {"threading"}
     ),
-    Layer("gcom.sim.runs", (*BELOW_SHELL, "gcom.sim"), SIMULATED | {"concurrent", "multiprocessing", "traceback"}),
-    Layer("gcom.sim", (*BELOW_SHELL, "gcom.sim"), SIMULATED),
-    Layer("gcom.shell.pyro", (*BELOW_SHELL, "gcom.shell"), STDLIB | {"Pyro5", "serpent", "msgpack", "loguru"}),
-    Layer("gcom.shell", (*BELOW_SHELL, "gcom.shell"), STDLIB | {"Pyro5", "loguru"}),
-    Layer("gcom.demo", (*BELOW_SHELL, "gcom", "gcom.shell", "gcom.bench", "gcom.demo"), STDLIB | {"loguru", "rich"}),
+    Layer("gcom.sim.runs", (*BELOW_RUNTIME, "gcom.sim"), SIMULATED | {"concurrent", "multiprocessing", "traceback"}),
+    Layer("gcom.sim", (*BELOW_RUNTIME, "gcom.sim"), SIMULATED),
+    Layer("gcom.runtime.pyro", (*BELOW_RUNTIME, "gcom.runtime"), STDLIB | {"Pyro5", "serpent", "msgpack", "loguru"}),
+    Layer("gcom.runtime", (*BELOW_RUNTIME, "gcom.runtime"), STDLIB | {"Pyro5", "loguru"}),
+    Layer(
+        "gcom.demo", (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench", "gcom.demo"), STDLIB | {"loguru", "rich"}
+    ),
     Layer("gcom.bench.frames", ("gcom.bench",), STDLIB | {"Pyro5", "msgpack"}),  # the baseline is bare Pyro5
-    Layer("gcom.bench", (*BELOW_SHELL, "gcom", "gcom.shell", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
+    Layer("gcom.bench", (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
     Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | AUDIT),
-    Layer("gcom", (*VALUES, "gcom.core.messages.registry", "gcom.shell"), STDLIB | {"loguru"}),
+    Layer("gcom", (*VALUES, "gcom.core.messages.registry", "gcom.runtime"), STDLIB | {"loguru"}),
     Layer(
         "registry",
-        (*BELOW_SHELL, "gcom", "gcom.shell", "registry"),
+        (*BELOW_RUNTIME, "gcom", "gcom.runtime", "registry"),
         STDLIB | {"Pyro5", "loguru", "rich", "typer", "platformdirs"},
     ),
     Layer("chat_gui", ("gcom", "gcom.errors", "chat_gui"), STDLIB | {"PySide6", "loguru"}),
@@ -111,7 +113,7 @@ def test_the_map_names_every_module() -> None:
 
 
 def test_the_packages_are_there() -> None:
-    assert set(PACKAGES) | {"gcom.values", "gcom.core", "gcom.shell", "gcom.sim", "gcom.trace", "gcom.cli"} <= NAMES
+    assert set(PACKAGES) | {"gcom.values", "gcom.core", "gcom.runtime", "gcom.sim", "gcom.trace", "gcom.cli"} <= NAMES
 
 
 @pytest.mark.parametrize("module", ["gcom.values.x", "gcom.core.x", "gcom.core.codec.frames", "gcom.sim.x"])
@@ -137,14 +139,14 @@ def test_the_table_keeps_the_core_pure(module: str) -> None:
         ("gcom/trace/writer.py", "from gcom.core.directory.table import Request", False),
         ("gcom/sim/world.py", "import random", True),
         ("gcom/sim/world.py", "import Pyro5.api", False),
-        ("gcom/shell/node.py", "import Pyro5.api", True),
-        ("gcom/shell/embedded.py", "import registry", False),
-        ("gcom/shell/embedded.py", "def f() -> None:\n    from registry import server", True),
-        ("gcom/shell/node.py", "def f() -> None:\n    from registry import server", False),
+        ("gcom/runtime/node.py", "import Pyro5.api", True),
+        ("gcom/runtime/registry/embedded.py", "import registry", False),
+        ("gcom/runtime/registry/embedded.py", "def f() -> None:\n    from registry import server", True),
+        ("gcom/runtime/node.py", "def f() -> None:\n    from registry import server", False),
         ("gcom/cli/app.py", "import Pyro5.api", False),
         ("gcom/cli/app.py", "from gcom import connect", True),
         ("gcom/bench/run.py", "import sqlite3", False),
-        ("chat_gui/window.py", "from gcom.shell import node", False),
+        ("chat_gui/window.py", "from gcom.runtime import node", False),
         ("chat_gui/window.py", "from PySide6 import QtWidgets", True),
     ],
 )

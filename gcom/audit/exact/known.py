@@ -47,7 +47,10 @@ def _none() -> Column:
 
 
 def others(known: DataFrame, runs: DataFrame, placed: DataFrame) -> DataFrame:
-    """Whom each process ever had to do with in a group: as many as were ever in it, so one list a stay is bounded."""
+    """Whom each process ever had to do with in a group.
+
+    As many as were ever in it, so one list a session is bounded.
+    """
     clocks = runs.where("kind = 'send'").select(*STAY, F.explode(F.map_keys("clock")).alias("other"))
     members = placed.where("kind = 'view'").select(*STAY, F.explode("members").alias("other"))
     named = known.select(*STAY, "other").unionByName(clocks).unionByName(members).distinct()

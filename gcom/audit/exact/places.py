@@ -52,7 +52,7 @@ def stays(rows: DataFrame, stated: DataFrame) -> DataFrame:
 
 
 def breaks(rows: DataFrame, stated: DataFrame, stayed: DataFrame) -> DataFrame:
-    """The gaps and openings that concern each stay.
+    """The gaps and openings that concern each session.
 
     A gap is none of a group that the process had not entered, or had left; where the opening after it says nothing of
     the group, the process has left it in the gap.
@@ -96,7 +96,7 @@ def _with_views(events: DataFrame) -> DataFrame:
     named = F.when(view, F.struct(F.col("view").alias("number")))
     named = named.when(F.col("restored"), F.struct(F.col("state.view").alias("number")))
     in_force = latest(named.when(end | gap, F.struct(none.alias("number"))), so_far()).number
-    # A gap ends no section, but only the end of the stay, or an opening that tells of another view, does.
+    # A gap ends no section, but only the end of the session, or an opening that tells of another view, does.
     section = latest(named.when(end, F.struct(none.alias("number"))), before()).number
     installed = latest(named.when(gap, F.struct(none.alias("number"))), before())
     return (

@@ -30,7 +30,7 @@ from gcom.audit.exact.known import known
 from gcom.audit.exact.reading import read
 from gcom.audit.judging import RULES, Judgement, expected_rules
 from gcom.audit.place import Key, Tally
-from gcom.audit.stages import Outcome
+from gcom.audit.stages import PlanResult
 
 _OF_NO_GAP = ("INTEGRITY",)
 _OF_UNTOLD_GAPS = ("CLOCK", "SERIAL_CONTIGUOUS")  # a state hides nothing from these
@@ -58,7 +58,7 @@ class Tables:
     absent: DataFrame
 
 
-def run(spark: Any, catalogue: Catalogue) -> Outcome:
+def run(spark: Any, catalogue: Catalogue) -> PlanResult:
     """The exact plan: the same answers as the quick one, by another way."""
     return _outcome(tables_of(read(spark, catalogue)), catalogue)
 
@@ -129,7 +129,7 @@ def cases_of(tables: Tables) -> dict[str, DataFrame]:
     return found
 
 
-def _outcome(tables: Tables, catalogue: Catalogue) -> Outcome:
+def _outcome(tables: Tables, catalogue: Catalogue) -> PlanResult:
     judgements = _definitions(tables)
     for cases in cases_of(tables).values():
         if _add(judgements, cases):
@@ -230,7 +230,7 @@ def _name_files(example: dict[str, Any], catalogue: Catalogue) -> None:
                 _name_files(each, catalogue)
 
 
-def _with_logs(tables: Tables, judgements: list[Judgement], catalogue: Catalogue) -> Outcome:
+def _with_logs(tables: Tables, judgements: list[Judgement], catalogue: Catalogue) -> PlanResult:
     """What the logs themselves are like; one row a process."""
     notes = list(catalogue.notes)
     coverage: dict[str, str] = {}
@@ -244,4 +244,4 @@ def _with_logs(tables: Tables, judgements: list[Judgement], catalogue: Catalogue
         notes += told["notes"]
         for kind, count in told["unknown_types"].items():
             unknown[kind] += count
-    return Outcome(judgements, coverage, positions, notes, dict(unknown), list(catalogue.unread))
+    return PlanResult(judgements, coverage, positions, notes, dict(unknown), list(catalogue.unread))

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 from gcom.audit.catalogue import Catalogue
 from gcom.audit.reading import open_segment
 from gcom.audit.records import BAD, DELIVER, KINDS, LOST, OTHER, SEND, SKIP, Ints, Record, Rows, only_forward
-from gcom.audit.segments import Segment, are_states
+from gcom.audit.segments import LogSegment, are_states
 
 _BATCH = 1 << 16
 _TASK_BYTES = 32 << 20  # of logs that one task reads, at least
@@ -125,7 +125,7 @@ class _Log:
     def _batch(self, records: list[Record]) -> pa.RecordBatch:
         return pa.RecordBatch.from_pylist([{"process": self.process, **each} for each in records], _SCHEMA)
 
-    def _segment(self, segment: Segment, index: int, previous: int) -> Iterator[pa.RecordBatch]:
+    def _segment(self, segment: LogSegment, index: int, previous: int) -> Iterator[pa.RecordBatch]:
         opening, closing, path = segment.opening, segment.closing, segment.path
         if segment.damage:
             self.notes.append(f"{path}: {segment.damage}; nothing in it is read")

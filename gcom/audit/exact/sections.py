@@ -14,7 +14,7 @@ MEMBER = [*CLASS, "process", "section", "covered", "until", "size", "witness_pro
 
 
 def sections(placed: DataFrame, closed: DataFrame) -> DataFrame:
-    """From installing a view, or from an opening that tells of one, to the next view or the end of the stay."""
+    """From installing a view, or from an opening that tells of one, to the next view or the end of the session."""
     gaps = placed.where("kind = 'gap' AND before_section IS NOT NULL")
     holes = gaps.select(*STAY, F.col("before_section").alias("section"), F.lit(True).alias("hole")).distinct()
     end = F.col("kind").isin("leave", "detach") | F.col("ending")

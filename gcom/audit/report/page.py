@@ -22,7 +22,7 @@ from gcom.audit.incidents import Incident
 from gcom.audit.judging import RULES
 from gcom.audit.report.plots import over_time
 from gcom.audit.report.spacetime import diagram_of
-from gcom.audit.result import GroupResult, Result
+from gcom.audit.result import AuditResult, GroupResult
 from gcom.audit.timeline import Counts
 
 BYTES = 5_500_000  # of a page; where names from the logs make it larger, less is shown
@@ -51,7 +51,7 @@ class Latency:
 
 
 def render(
-    result: Result,
+    result: AuditResult,
     evidence: Mapping[str, Evidence] | None = None,
     witnesses: Mapping[str, str] | None = None,
     title: str = "delivery logs",
@@ -99,7 +99,7 @@ def _template() -> Template:
     return environment.get_template("report.html")
 
 
-def _shown(result: Result, groups: list[GroupResult], share: int) -> dict[str, Any]:
+def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[str, Any]:
     """What the lists hold, each cut to its limit's `share`th part."""
     counted = [incident for incident in result.incidents if incident.expected]
     coverage = sorted(result.coverage.items(), key=lambda item: (item[1] == "closed", item[0]))
@@ -119,19 +119,19 @@ def _shown(result: Result, groups: list[GroupResult], share: int) -> dict[str, A
     }
 
 
-def _positions(result: Result, evidence: Evidence) -> int:
+def _positions(result: AuditResult, evidence: Evidence) -> int:
     """How long the logs are of which the surroundings are a piece."""
     return sum(result.positions.get(process, 0) for process in evidence.events)
 
 
-def _headline(result: Result, counted: list[Incident]) -> str:
+def _headline(result: AuditResult, counted: list[Incident]) -> str:
     if counted:
         return counted[0].sentence
     reasons = [f"{group.group}: {group.reason}" for group in result.groups if group.reason]
     return reasons[0] if result.verdict != "PASS" and reasons else _REASONS[result.verdict]
 
 
-def _facts(result: Result, counted: list[Incident]) -> list[tuple[str, str]]:
+def _facts(result: AuditResult, counted: list[Incident]) -> list[tuple[str, str]]:
     processes = len({*result.coverage, *(who for group in result.groups for who in group.processes)})
     closed = sum(state == "closed" for state in result.coverage.values())
     return [
@@ -143,7 +143,7 @@ def _facts(result: Result, counted: list[Incident]) -> list[tuple[str, str]]:
     ]
 
 
-def _covered(result: Result, group: GroupResult) -> str:
+def _covered(result: AuditResult, group: GroupResult) -> str:
     """How many of the group's processes have a log that is complete."""
     closed = sum(result.coverage.get(process) == "closed" for process in group.processes)
     return f"{closed}/{len(group.processes)}"

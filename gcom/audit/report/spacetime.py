@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gcom.audit.evidence import Evidence
-from gcom.audit.finder import Event
+from gcom.audit.finder import LogEvent
 
 LANE = 66
 _TOP, _LEFT, _RIGHT = 34, 18, 26
@@ -17,7 +17,7 @@ _LETTER = 5.9  # pixels
 
 
 @dataclass(slots=True)
-class Node:
+class DiagramNode:
     """One record. `color` is the sender's lane, -1 for others'; `first` marks the violation itself."""
 
     kind: str
@@ -45,7 +45,7 @@ class Diagram:
     width: float
     height: float
     lanes: list[tuple[str, float]]
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[DiagramNode] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
 
 
@@ -74,7 +74,7 @@ def diagram_of(evidence: Evidence) -> Diagram | None:
     return found
 
 
-def _sends(events: list[Event]) -> list[int | None]:
+def _sends(events: list[LogEvent]) -> list[int | None]:
     """Of each delivery the place of its send, if that is there too."""
     sends = [(place, event) for place, event in enumerate(events) if event.kind == "send"]
     return [
@@ -104,21 +104,21 @@ def _is_known(send: int | None, columns: list[int]) -> bool:
     return send is None or columns[send] >= 0
 
 
-def _node(evidence: Evidence, event: Event, x: float, y: float, colors: dict[str, int]) -> Node:
+def _node(evidence: Evidence, event: LogEvent, x: float, y: float, colors: dict[str, int]) -> DiagramNode:
     incident = evidence.incident
     at = dict(reversed(incident.positions)).get(event.process, -1)
     here = event.at <= at < event.at + event.count
     hot = here or any(event.has(*message) for message in incident.messages)
-    return Node(event.kind, x, y, _label(event), _title(event), colors.get(event.sender, -1), hot, here)
+    return DiagramNode(event.kind, x, y, _label(event), _title(event), colors.get(event.sender, -1), hot, here)
 
 
-def _label(event: Event) -> str:
+def _label(event: LogEvent) -> str:
     if event.kind in ("send", "deliver", "skip") and event.number > 0:
         return str(event.number) if event.count == 1 else f"{event.number}–{event.number + event.count - 1}"
     return f"view {event.view}" if event.kind == "view" else event.kind
 
 
-def _title(event: Event) -> str:
+def _title(event: LogEvent) -> str:
     what = {"send": "sent", "deliver": "delivered", "skip": "skipped", "view": "installed"}.get(event.kind, event.kind)
     of = f" of {event.sender}" if event.kind in ("deliver", "skip") and event.sender else ""
     serial = f", serial {event.serial}" if event.serial > 0 else ""

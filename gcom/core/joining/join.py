@@ -1,4 +1,4 @@
-"""Getting in: routes between the entry, the links, and the machine of the stay (docs/protocols/group.md)."""
+"""Getting in: routes between the entry, the links, and the machine of the session (docs/protocols/group.md)."""
 
 from __future__ import annotations
 

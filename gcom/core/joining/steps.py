@@ -1,4 +1,4 @@
-"""Steps that a process on its way into a group wants done, and facts of its last stay (entry.py carries them out)."""
+"""Steps that a process on its way into a group wants done, and facts of its last session (entry.py carries them out)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gcom.values.names import Address, Process
 
 @dataclass(frozen=True, slots=True)
 class PreviousSession:
-    """What a process that enters again knows of its last stay: who it was, and the group as it was then.
+    """What a process that enters again knows of its last session: who it was, and the group as it was then.
 
     `started` is of the last view; `away` were in the group, and may be in another instance.
     """

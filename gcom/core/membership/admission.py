@@ -25,7 +25,7 @@ from gcom.values.names import Address, Process
 from gcom.values.view import View
 
 # Why one goes who may be alive behind a bad link: it is let in again once it has reached all. Whose machine says that
-# it is gone may have ended its stay itself, since it heard too few.
+# it is gone may have ended its session itself, since it heard too few.
 _MAY_LIVE = (CUT_OFF, "accused", "gone", "silence", "stuck")
 
 

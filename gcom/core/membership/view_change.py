@@ -34,7 +34,7 @@ from gcom.values.view import View
 
 
 class ViewChanger:
-    """One member's way through its views. `ended` is set when its stay is over; nothing is to be called after that."""
+    """One member's way through its views. `ended` is set when its session is over; nothing is to be called after that."""
 
     def __init__(
         self,
@@ -378,7 +378,7 @@ class ViewChanger:
     # the end, and time
 
     def end(self, reason: str) -> None:
-        """The stay is over without a cut: say what of this process's messages may not have arrived."""
+        """The session is over without a cut: say what of this process's messages may not have arrived."""
         self.finish(Ended(self.view.number, reason, None, self._streams.unconfirmed))
 
     def expel(self, arrived: int | None) -> None:
@@ -412,7 +412,7 @@ class ViewChanger:
             self.effects.append(Quorum(self.view.number, not detached, unconfirmed))
 
     def finish(self, ended: Ended) -> None:
-        """The stay is over."""
+        """The session is over."""
         self.ended = ended
         self.effects.append(ended)
 

@@ -28,7 +28,7 @@ Source = tuple[Process, int]  # whose state, and at the barrier of which view (d
 NO_RECEIPT = Receipt()
 # Proofs that a member will never vote again.
 DEAD = "dead"  # its own kernel, or another life at its address, says so
-ENDED = "ended"  # its node says that its stay is over
+ENDED = "ended"  # its node says that its session is over
 LEAVES_FOR = ("request", "merge")  # of the application; to enter another instance, to which this one gives way
 
 

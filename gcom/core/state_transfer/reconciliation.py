@@ -1,7 +1,7 @@
 """The state that an application had in the instance it left: kept until it is merged where the application is now.
 
-One a process image, over all of its stays; the driver has it (docs/protocols/netsplit.md). A driver calls `leave` when
-all of a stay has been dealt with, `enter` before anything of the next is, `merged` when a MergeState is put to the
+One a process image, over all of its sessions; the driver has it (docs/protocols/netsplit.md). A driver calls `leave` when
+all of a session has been dealt with, `enter` before anything of the next is, `merged` when a MergeState is put to the
 queue, and `given` or `lost` when the state is that the application awaited meanwhile: a state that comes covers what
 was merged before its barrier, and where none comes nobody may have it.
 """
@@ -36,12 +36,12 @@ class StateReconciliation:
         return self._kept is None
 
     def leave(self, instance: str, state: bytes, merge: Callable[[bytes, bytes], bytes]) -> None:
-        """A stay is over; what should have been brought there and was not merged goes along."""
+        """A session is over; what should have been brought there and was not merged goes along."""
         before = self._kept
         self._kept = _Kept(merge(state, before.state) if before else state, instance, before is not None)
 
     def enter(self, instance: str, first: bool) -> Brought | None:
-        """A stay begins, as the first of its instance or not; what to multicast in it, if anything.
+        """A session begins, as the first of its instance or not; what to multicast in it, if anything.
 
         Who begins an instance goes on with what it has; who comes back to the one it was in has missed nothing else.
         """

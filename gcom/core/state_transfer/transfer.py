@@ -108,7 +108,7 @@ class _Wanted:
 class Transfer:
     """One member's part, as donor and as joiner. `gives`, `takes`: whether the application has callbacks for it.
 
-    `lacking`: it never got the state in its former stay.
+    `lacking`: it never got the state in its former session.
     """
 
     def __init__(self, process: Process, gives: bool, takes: bool, lacking: bool = False) -> None:
@@ -195,7 +195,7 @@ class Transfer:
             del self._offers[view]
 
     def end(self) -> None:
-        """The stay is over: whoever waits for this state is given another's."""
+        """The session is over: whoever waits for this state is given another's."""
         self._lacking = self.lacking
         self._wanted = None
         self._offers.clear()

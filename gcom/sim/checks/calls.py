@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcom.core.messages.effects import Deliver, Ended, Installed
-from gcom.sim.checks.record import Record, Rule, Violation, Witness
+from gcom.sim.checks.record import InstanceHistory, ProcessHistory, Rule, Violation
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Payload, Run
@@ -15,7 +15,7 @@ class Calls(Rule):
     WINDOW: of each sender at most a window of messages waits for a reader.
     """
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
         self._submitted: dict[Process, list[Payload]] = {}
         self._leaving: set[Process] = set()
@@ -31,7 +31,7 @@ class Calls(Rule):
         """An application is done with so many messages that it was handed."""
         self._unread[who, sender] -= count
 
-    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         run, who = delivery.run, witness.process
         unread = self._unread[who, run.sender] = self._unread.get((who, run.sender), 0) + len(run.payloads)
         if unread > limits.WINDOW_MESSAGES_MAX:
@@ -44,16 +44,16 @@ class Calls(Rule):
         """How many messages a process's application has handed over."""
         return len(self._submitted.get(who, []))
 
-    def sent(self, witness: Witness, run: Run) -> None:
+    def sent(self, witness: ProcessHistory, run: Run) -> None:
         submitted = self._submitted.get(witness.process, [])
         if submitted[run.first - 1 : run.last] != run.payloads:
             raise Violation(f"NO_CREATION: {witness.process} sends {run.first}…{run.last} otherwise than was submitted")
 
-    def installed(self, witness: Witness, installed: Installed) -> None:
+    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         for gone, reason in installed.left.items():
             if reason == "request" and gone not in self._leaving:
                 raise Violation(f"LEAVE: view {installed.view.number} lets {gone} go, which did not ask to")
 
-    def ended(self, witness: Witness, ended: Ended) -> None:
+    def ended(self, witness: ProcessHistory, ended: Ended) -> None:
         if ended.reason == "request" and witness.process not in self._leaving:
             raise Violation(f"LEAVE: {witness.process} ends by request, and did not ask to")

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from gcom.core.messages.effects import Deliver, Ended, Installed, Skip
-from gcom.sim.checks.record import Rule, Violation, Witness
+from gcom.sim.checks.record import ProcessHistory, Rule, Violation
 from gcom.values.names import Process
 from gcom.values.run import Run
 
 
-class Life(Rule):
-    """LIFE: nothing follows the end of a stay; nothing but suspicions and the end precedes its first view."""
+class LifeRule(Rule):
+    """LIFE: nothing follows the end of a session; nothing but suspicions and the end precedes its first view."""
 
-    def installed(self, witness: Witness, installed: Installed) -> None:
+    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         self._goes_on(witness, f"installs view {installed.view.number}")
 
-    def sent(self, witness: Witness, run: Run) -> None:
+    def sent(self, witness: ProcessHistory, run: Run) -> None:
         self._goes_on(witness, f"sends {run.first}")
 
-    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         self._goes_on(witness, f"delivers {delivery.run.sender}, {delivery.run.first}")
 
-    def skipped(self, witness: Witness, skip: Skip) -> None:
+    def skipped(self, witness: ProcessHistory, skip: Skip) -> None:
         self._goes_on(witness, f"skips {skip.sender}, {skip.first}")
 
-    def ended(self, witness: Witness, ended: Ended) -> None:
+    def ended(self, witness: ProcessHistory, ended: Ended) -> None:
         self._goes_on(witness, f"ends again ({ended.reason})")
 
-    def _goes_on(self, witness: Witness, what: str) -> None:
+    def _goes_on(self, witness: ProcessHistory, what: str) -> None:
         if witness.ended:
             raise Violation(f"LIFE: {witness.process} {what} after its end ({witness.ended.reason})")
 
@@ -34,12 +34,12 @@ class Life(Rule):
 class Creation(Rule):
     """NO_CREATION: a process's sends are 1, 2, 3, …; what is delivered was sent, so and before."""
 
-    def sent(self, witness: Witness, run: Run) -> None:
+    def sent(self, witness: ProcessHistory, run: Run) -> None:
         expected = len(self.record.stream(witness.process).payloads) + 1
         if run.sender != witness.process or run.first != expected or not run.payloads:
             raise Violation(f"NO_CREATION: {witness.process} sends {run.sender}, {run.first} where {expected} follows")
 
-    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
         stream = self.record.streams.get(run.sender)
         if run.first < 1 or stream is None or stream.payloads[run.first - 1 : run.last] != run.payloads:
@@ -51,13 +51,13 @@ class Creation(Rule):
 class Duplication(Rule):
     """NO_DUPLICATION: what is delivered was neither delivered, nor skipped, nor in the base; a skip likewise."""
 
-    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         self._once(witness, "delivers", delivery.run.sender, delivery.run.first, delivery.run.last)
 
-    def skipped(self, witness: Witness, skip: Skip) -> None:
+    def skipped(self, witness: ProcessHistory, skip: Skip) -> None:
         self._once(witness, "skips", skip.sender, skip.first, skip.first + skip.count - 1)
 
-    def _once(self, witness: Witness, verb: str, sender: Process, first: int, last: int) -> None:
+    def _once(self, witness: ProcessHistory, verb: str, sender: Process, first: int, last: int) -> None:
         known = witness.settled.get(sender)
         again = known.first_known(first, last) if known else 0
         if again:
@@ -67,12 +67,12 @@ class Duplication(Rule):
 class SendingView(Rule):
     """SENDING_VIEW: a message is delivered in the view in which it was sent."""
 
-    def sent(self, witness: Witness, run: Run) -> None:
+    def sent(self, witness: ProcessHistory, run: Run) -> None:
         number = witness.section.view.number
         if run.view != number:
             raise Violation(f"SENDING_VIEW: {witness.process} sends {run.first} for view {run.view} in view {number}")
 
-    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         run, number = delivery.run, witness.section.view.number
         views = {
             delivery.view,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gcom.core.messages.effects import Answered, DeliverUnicast, GroupCallOver, OfMail, Serve, UnicastLost
-from gcom.sim.checks.record import Record, Violation
+from gcom.sim.checks.record import InstanceHistory, Violation
 from gcom.values.answers import Outcome
 from gcom.values.names import Process
 from gcom.values.run import Payload
@@ -35,7 +35,7 @@ class _Call:
 class Letters:
     """LETTER: of one sender in the order posted, each once, none left out, or reported. CALL: one true result each."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: InstanceHistory) -> None:
         self._record = record
         self._pairs: dict[tuple[Process, Process], _Pair] = {}  # sender and receiver
         self._calls: dict[tuple[Process, int], _Call] = {}  # open ones
@@ -58,7 +58,7 @@ class Letters:
         self._answers[caller, call, who] = (Outcome.ERROR if failed else Outcome.VALUE, payload)
 
     def end(self, who: Process) -> None:
-        """Its stay is over, and its calls with it."""
+        """Its session is over, and its calls with it."""
         self._calls = {key: call for key, call in self._calls.items() if key[0] != who}
 
     # what becomes of it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcom.core.messages.effects import Deliver, Installed
-from gcom.sim.checks.record import Record, Rule, Violation, Witness
+from gcom.sim.checks.record import InstanceHistory, ProcessHistory, Rule, Violation
 from gcom.values.names import Process
 from gcom.values.run import Run
 
@@ -11,7 +11,7 @@ from gcom.values.run import Run
 class FifoOrder(Rule):
     """FIFO: when n of a sender is delivered, n-1 is settled."""
 
-    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         sender, first = delivery.run.sender, delivery.run.first
         if first > 1 and not witness.has_settled(sender, first - 1):
             raise Violation(f"FIFO: {witness.process} delivers {sender}, {first} before {first - 1}")
@@ -24,7 +24,7 @@ class CausalOrder(Rule):
     the message says; what came before that highest is FIFO's, and in that message's own past.
     """
 
-    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
         for send in self.record.stream(run.sender).of(run.first, run.last):
             for other in witness.section.view.members:
@@ -43,15 +43,15 @@ class WholePast(Rule):
     covers what those before it have given up.
     """
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
         self._bases: dict[Process, dict[Process, int]] = {}
 
-    def installed(self, witness: Witness, installed: Installed) -> None:
+    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         if installed.base:
             self._bases[witness.process] = installed.base
 
-    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
         base = self._bases.get(run.sender, {})
         for send in self.record.stream(run.sender).of(run.first, run.last):
@@ -67,11 +67,11 @@ class WholePast(Rule):
 class Clocks(Rule):
     """CLOCK: a run's clock, changes applied, is the highest number delivered from each other member, or in the base."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
         self._told: dict[Process, dict[Process, int]] = {}
 
-    def sent(self, witness: Witness, run: Run) -> None:
+    def sent(self, witness: ProcessHistory, run: Run) -> None:
         told = self._told.setdefault(witness.process, {})
         told.update(run.clock)
         for other in witness.section.view.members:

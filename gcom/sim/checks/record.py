@@ -58,7 +58,7 @@ class Numbers:
 
 
 @dataclass(slots=True)
-class Section:
+class ViewHistory:
     """What a process did in one view. `next` is the view that follows here; for a leaver, the one without it."""
 
     view: View
@@ -68,18 +68,18 @@ class Section:
 
 
 @dataclass(slots=True)
-class Witness:
+class ProcessHistory:
     """One process. `settled`: delivered, skipped, or in its base; `heard`: the highest delivered or in its base."""
 
     process: Process
-    sections: list[Section] = field(default_factory=list)
+    sections: list[ViewHistory] = field(default_factory=list)
     settled: dict[Process, Numbers] = field(default_factory=dict)
     skipped: dict[Process, Numbers] = field(default_factory=dict)
     heard: dict[Process, int] = field(default_factory=dict)
     ended: Ended | None = None
 
     @property
-    def section(self) -> Section:
+    def section(self) -> ViewHistory:
         """The present one; a process without a view does nothing that comes here."""
         if not self.sections:
             raise Violation(f"LIFE: {self.process} acts before its first view")
@@ -116,7 +116,7 @@ class Send:
 
 
 @dataclass(slots=True)
-class Stream:
+class SentStream:
     """All that one process sent."""
 
     payloads: list[Payload] = field(default_factory=list)
@@ -131,33 +131,33 @@ class Stream:
             yield self.sends[index]
 
 
-class Record:
+class InstanceHistory:
     """Every process of one instance. Rules look at it before an effect is put down."""
 
     def __init__(self, static: tuple[str, ...] = (), partitionable: bool = False) -> None:
         self.static = static
         self.partitionable = partitionable
-        self.witnesses: dict[Process, Witness] = {}
-        self.streams: dict[Process, Stream] = {}
+        self.witnesses: dict[Process, ProcessHistory] = {}
+        self.streams: dict[Process, SentStream] = {}
         self.views: dict[int, Installed] = {}
         self.suspected: set[Process] = set()  # by anybody, ever
         self.suspecting: set[Process] = set()  # anybody, ever
         self.messages = 0
         self.deliveries = 0
 
-    def witness(self, who: Process) -> Witness:
+    def witness(self, who: Process) -> ProcessHistory:
         known = self.witnesses.get(who)
         if known is None:
-            known = self.witnesses[who] = Witness(who)
+            known = self.witnesses[who] = ProcessHistory(who)
         return known
 
-    def stream(self, who: Process) -> Stream:
+    def stream(self, who: Process) -> SentStream:
         known = self.streams.get(who)
         if known is None:
-            known = self.streams[who] = Stream()
+            known = self.streams[who] = SentStream()
         return known
 
-    def install(self, witness: Witness, installed: Installed) -> None:
+    def install(self, witness: ProcessHistory, installed: Installed) -> None:
         view = installed.view
         self.views.setdefault(view.number, installed)
         if witness.sections:
@@ -166,9 +166,9 @@ class Record:
             for sender, number in (installed.base or {}).items():
                 witness.settled[sender] = Numbers(number)
                 witness.heard[sender] = number
-        witness.sections.append(Section(view))
+        witness.sections.append(ViewHistory(view))
 
-    def send(self, witness: Witness, run: Run) -> None:
+    def send(self, witness: ProcessHistory, run: Run) -> None:
         stream = self.stream(witness.process)
         stream.payloads += run.payloads
         stream.sends.append(Send(run.first, run.last, run.view, dict(witness.heard)))
@@ -176,7 +176,7 @@ class Record:
         witness.section.sent.append((run.sender, run.first, run.last))
         self.messages += len(run.payloads)
 
-    def deliver(self, witness: Witness, delivery: Deliver) -> None:
+    def deliver(self, witness: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
         witness.settle(run.sender, run.first, run.last)
         if run.last > witness.heard.get(run.sender, 0):
@@ -184,14 +184,14 @@ class Record:
         witness.section.delivered.append((run.sender, run.first, run.last))
         self.deliveries += len(run.payloads)
 
-    def skip(self, witness: Witness, skip: Skip) -> None:
+    def skip(self, witness: ProcessHistory, skip: Skip) -> None:
         if not skip.count or not skip.sender:
             return
         last = skip.first + skip.count - 1
         witness.settle(skip.sender, skip.first, last)
         witness.skipped.setdefault(skip.sender, Numbers()).add(skip.first, last)
 
-    def end(self, witness: Witness, ended: Ended) -> None:
+    def end(self, witness: ProcessHistory, ended: Ended) -> None:
         witness.ended = ended
         if witness.sections:
             witness.sections[-1].next = ended.settled
@@ -200,23 +200,23 @@ class Record:
 class Rule:
     """One family of rules. Each method is told what is about to be put down, and raises Violation."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: InstanceHistory) -> None:
         self.record = record
 
-    def installed(self, witness: Witness, installed: Installed) -> None:
+    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         """A view is installed."""
 
-    def sent(self, witness: Witness, run: Run) -> None:
+    def sent(self, witness: ProcessHistory, run: Run) -> None:
         """A run got its numbers."""
 
-    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         """A run is delivered."""
 
-    def skipped(self, witness: Witness, skip: Skip) -> None:
+    def skipped(self, witness: ProcessHistory, skip: Skip) -> None:
         """Messages are given up."""
 
-    def suspected(self, witness: Witness, process: Process) -> None:
+    def suspected(self, witness: ProcessHistory, process: Process) -> None:
         """The process begins to suspect another."""
 
-    def ended(self, witness: Witness, ended: Ended) -> None:
+    def ended(self, witness: ProcessHistory, ended: Ended) -> None:
         """The process's stay ends."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gcom.core.messages.effects import Deliver, Ended, Installed
-from gcom.sim.checks.record import Record, Rule, Section, Span, Violation, Witness
+from gcom.sim.checks.record import InstanceHistory, ProcessHistory, Rule, Span, ViewHistory, Violation
 from gcom.values.names import Process
 
 Way = tuple[int, int]  # a view and the one that follows
@@ -42,15 +42,15 @@ def joined(spans: list[Span]) -> list[Span]:
 class Passage(Rule):
     """What is checked when a process goes over from one view to the next; subclasses say what."""
 
-    def installed(self, witness: Witness, installed: Installed) -> None:
+    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         if witness.sections:
             self.closed(witness, witness.section, (witness.section.view.number, installed.view.number))
 
-    def ended(self, witness: Witness, ended: Ended) -> None:
+    def ended(self, witness: ProcessHistory, ended: Ended) -> None:
         if witness.sections and ended.settled is not None:
             self.closed(witness, witness.section, (witness.section.view.number, ended.settled))
 
-    def closed(self, witness: Witness, section: Section, way: Way) -> None:
+    def closed(self, witness: ProcessHistory, section: ViewHistory, way: Way) -> None:
         """The process has done all that it ever does in a view, and is in a class."""
         raise AssertionError("a subclass says what is checked")
 
@@ -58,7 +58,7 @@ class Passage(Rule):
 class SelfDelivery(Passage):
     """SELF_DELIVERY: what a process sent in a view is settled at it when the next begins."""
 
-    def closed(self, witness: Witness, section: Section, way: Way) -> None:
+    def closed(self, witness: ProcessHistory, section: ViewHistory, way: Way) -> None:
         for sender, first, last in section.sent:
             missing = witness.first_unsettled(sender, first, last)
             if missing:
@@ -68,12 +68,12 @@ class SelfDelivery(Passage):
 class Synchrony(Passage):
     """AGREEMENT and VIRTUAL_SYNCHRONY: a class delivered one set; all who begin a view stand at one place."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
         self._delivered: dict[Way, tuple[Process, Ranges]] = {}
         self._starts: dict[int, tuple[Process, list[int]]] = {}
 
-    def installed(self, witness: Witness, installed: Installed) -> None:
+    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         super().installed(witness, installed)
         base = installed.base or {}
         entering = not witness.sections
@@ -85,7 +85,7 @@ class Synchrony(Passage):
                 f"{installed.view.members}, {other} after {known}"
             )
 
-    def closed(self, witness: Witness, section: Section, way: Way) -> None:
+    def closed(self, witness: ProcessHistory, section: ViewHistory, way: Way) -> None:
         mine = ranges(section.delivered)
         other, known = self._delivered.setdefault(way, (witness.process, mine))
         if known != mine:
@@ -100,11 +100,11 @@ class Synchrony(Passage):
 class SameSequence(Passage):
     """TOTAL_GAP_FREE: a class delivered one sequence."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
         self._sequences: dict[Way, tuple[Process, list[Span]]] = {}
 
-    def closed(self, witness: Witness, section: Section, way: Way) -> None:
+    def closed(self, witness: ProcessHistory, section: ViewHistory, way: Way) -> None:
         mine = joined(section.delivered)
         other, known = self._sequences.setdefault(way, (witness.process, mine))
         if known != mine:
@@ -128,10 +128,10 @@ class _Owed(Passage):
 
     name = ""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
         self._claims: dict[int, list[_Claim]] = {}  # by view
-        self._closed: dict[int, list[Witness]] = {}  # by view, those in a class
+        self._closed: dict[int, list[ProcessHistory]] = {}  # by view, those in a class
 
     def claim(self, by: Process, view: int, span: Span) -> None:
         known = self._claims.setdefault(view, [])
@@ -143,13 +143,13 @@ class _Owed(Passage):
         for witness in self._closed.get(view, []):
             self._check(witness, view, by, span)
 
-    def closed(self, witness: Witness, section: Section, way: Way) -> None:
+    def closed(self, witness: ProcessHistory, section: ViewHistory, way: Way) -> None:
         self._closed.setdefault(way[0], []).append(witness)
         for claim in self._claims.get(way[0], []):
             for span in claim.spans:
                 self._check(witness, way[0], claim.by, span)
 
-    def _check(self, witness: Witness, view: int, by: Process, span: Span) -> None:
+    def _check(self, witness: ProcessHistory, view: int, by: Process, span: Span) -> None:
         missing = witness.first_unsettled(*span)
         if missing:
             raise Violation(
@@ -162,7 +162,7 @@ class Safety(_Owed):
 
     name = "SAFE"
 
-    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
         self.claim(witness.process, delivery.view, (run.sender, run.first, run.last))
 
@@ -175,11 +175,11 @@ class Confirmation(_Owed):
 
     name = "UNCONFIRMED"
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
         self._never: dict[tuple[int, Process], int] = {}  # by view, from which number on none will be delivered
 
-    def ended(self, witness: Witness, ended: Ended) -> None:
+    def ended(self, witness: ProcessHistory, ended: Ended) -> None:
         super().ended(witness, ended)
         if not witness.sections or ended.settled is not None:
             return
@@ -195,11 +195,11 @@ class Confirmation(_Owed):
             if sure >= first:
                 self.claim(witness.process, witness.section.view.number, (sender, first, sure))
 
-    def closed(self, witness: Witness, section: Section, way: Way) -> None:
+    def closed(self, witness: ProcessHistory, section: ViewHistory, way: Way) -> None:
         super().closed(witness, section, way)
         self._must_not_have(witness, section)
 
-    def _must_not_have(self, witness: Witness, section: Section) -> None:
+    def _must_not_have(self, witness: ProcessHistory, section: ViewHistory) -> None:
         for sender, first, last in section.delivered:
             never = self._never.get((section.view.number, sender), last + 1)
             if last >= never:

@@ -7,7 +7,7 @@ forward (Pearce and Kelly 2006, §2: dynamic topological sort). A delivery that 
 from __future__ import annotations
 
 from gcom.core.messages.effects import Deliver, Installed, Skip
-from gcom.sim.checks.record import Record, Rule, Violation, Witness
+from gcom.sim.checks.record import InstanceHistory, ProcessHistory, Rule, Violation
 from gcom.values.names import Process
 
 Message = tuple[Process, int]
@@ -78,12 +78,12 @@ class Precedence:
 class TotalOrder(Rule):
     """TOTAL: the orders in which processes deliver do not contradict each other, three that rotate included."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
         self._order = Precedence()
         self._last: dict[Process, Message] = {}
 
-    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
         for number in range(run.first, run.last + 1):
             message = (run.sender, number)
@@ -98,14 +98,14 @@ class TotalOrder(Rule):
 class Serials(Rule):
     """SERIAL_UNIQUE and SERIAL_CONTIGUOUS: one serial, one message, over all processes; at each they go up by 1."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
         self._message: dict[int, Message | None] = {}  # by serial; None: a no-op
         self._serial: dict[Message, int] = {}
         self._at: dict[Process, int] = {}
         self._starts: dict[int, tuple[Process, int]] = {}  # where a view begins, and who says so
 
-    def installed(self, witness: Witness, installed: Installed) -> None:
+    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         """Who enters goes on where those stand who were in before."""
         who, number = witness.process, installed.view.number
         if not witness.sections:
@@ -116,7 +116,7 @@ class Serials(Rule):
                 f"SERIAL_CONTIGUOUS: {who} begins view {number} after serial {self._at[who]}, {other} after {serial}"
             )
 
-    def delivered(self, witness: Witness, delivery: Deliver) -> None:
+    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         serial, run = delivery.serial, delivery.run
         if not serial:
             raise Violation(f"SERIAL_CONTIGUOUS: {witness.process} delivers {run.sender}, {run.first} without a serial")
@@ -124,7 +124,7 @@ class Serials(Rule):
         for offset in range(len(run.payloads)):
             self._only(witness.process, serial + offset, (run.sender, run.first + offset))
 
-    def skipped(self, witness: Witness, skip: Skip) -> None:
+    def skipped(self, witness: ProcessHistory, skip: Skip) -> None:
         serial = skip.serial
         if not serial:
             return

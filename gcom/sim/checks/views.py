@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gcom.core.detector.suspicion import CUT_OFF
 from gcom.core.messages.effects import Ended, Installed
-from gcom.sim.checks.record import Record, Rule, Violation, Witness
+from gcom.sim.checks.record import InstanceHistory, ProcessHistory, Rule, Violation
 from gcom.values.names import Process
 from gcom.values.run import Run
 from gcom.values.view import View
@@ -13,7 +13,7 @@ from gcom.values.view import View
 class ViewAgreement(Rule):
     """VIEW_AGREEMENT: one view, one set of members in one order; self is a member; views go up by exactly 1."""
 
-    def installed(self, witness: Witness, installed: Installed) -> None:
+    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         who, view = witness.process, installed.view
         known = self.record.views.get(view.number, installed).view
         if known != view:
@@ -26,13 +26,13 @@ class ViewAgreement(Rule):
             raise Violation(f"VIEW_AGREEMENT: only one that enters is given a base, {who} in view {view.number}")
 
 
-class Succession(Rule):
+class SuccessionRule(Rule):
     """SUCCESSION: a view is those of the last one who stay, in their order, then those who join; and it says who.
 
     So rank is age. No name is in a view twice.
     """
 
-    def installed(self, witness: Witness, installed: Installed) -> None:
+    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         view, who = installed.view, witness.process
         if len(set(view.names)) != len(view.names):
             raise Violation(f"SUCCESSION: a name is twice in view {view.number} of {view.members}")
@@ -51,12 +51,12 @@ class Succession(Rule):
 class StaticStart(Rule):
     """STATIC: only the names that a static group was made with get in; nothing is sent before all were in one view."""
 
-    def installed(self, witness: Witness, installed: Installed) -> None:
+    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         strangers = set(installed.view.names) - set(self.record.static)
         if self.record.static and strangers:
             raise Violation(f"STATIC: view {installed.view.number} has {sorted(strangers)}, who were not invited")
 
-    def sent(self, witness: Witness, run: Run) -> None:
+    def sent(self, witness: ProcessHistory, run: Run) -> None:
         if self.record.static and not self._has_started(witness.section.view.number):
             raise Violation(f"STATIC: {run.sender} sends {run.first} in view {run.view}, and not all have been in")
 
@@ -70,11 +70,11 @@ class StaticStart(Rule):
 class OneLeader(Rule):
     """ONE_LEADER: whoever installs a view names the same leader for it."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
         self._leaders: dict[int, Process] = {}
 
-    def installed(self, witness: Witness, installed: Installed) -> None:
+    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         view = installed.view
         leader = self._leaders.setdefault(view.number, view.leader)
         if leader != view.leader:
@@ -90,11 +90,11 @@ class Expulsion(Rule):
     who finds itself put out is: a later view does without it.
     """
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
         self._put_out: dict[int, list[Process]] = {}  # by the view that must do without them and is still to come
 
-    def installed(self, witness: Witness, installed: Installed) -> None:
+    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         for gone, reason in installed.left.items():
             known = self.record.suspected | (self.record.suspecting if reason == CUT_OFF else set())
             if reason not in ("request", "merge") and gone not in known:
@@ -104,7 +104,7 @@ class Expulsion(Rule):
         for who in self._put_out.pop(installed.view.number, ()):
             self._must_be_out(who, [installed.view])
 
-    def ended(self, witness: Witness, ended: Ended) -> None:
+    def ended(self, witness: ProcessHistory, ended: Ended) -> None:
         if ended.reason != "expelled":
             return
         who = witness.process

@@ -44,17 +44,17 @@ from gcom.core.messages.effects import (
 from gcom.core.messages.frames import Frame, Reply
 from gcom.core.messages.registry import Answer, Refusal, Request
 from gcom.errors import Detached, GComError, NotAMember, RegistryUnavailable, StateFailed, VersionMismatch
-from gcom.shell.answering import NO_HANDLER
-from gcom.shell.happenings import LogEnded
-from gcom.shell.membership import NOTICES_MAX, Membership
-from gcom.shell.results import Results
+from gcom.runtime.events import LogEnded
+from gcom.runtime.rejoin import NOTICES_MAX, Membership
+from gcom.runtime.request_handlers import NO_HANDLER
+from gcom.runtime.results import Results
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Payload
 
 if TYPE_CHECKING:
-    from gcom.shell.node import Node
+    from gcom.runtime.node import Node
 
 Notice = Installed | Quorum | DoubtSettled | Suspected | Skip | UnicastLost
 
@@ -69,7 +69,7 @@ _REASONS = {  # of an end that the application did not ask for
 }
 
 
-class Stay:
+class Session:
     """One process in one group. Every field is guarded by the node's lock; `arrivals` may be popped without it."""
 
     def __init__(self, node: Node, machine: GroupMachine, log: DeliveryLog | None, membership: Membership) -> None:
@@ -77,7 +77,7 @@ class Stay:
         self.membership = membership
         self.arrivals = membership.arrivals
         self.ended: Ended | None = None
-        self.carried_on = False  # what was not sent goes on in a stay that follows
+        self.carried_on = False  # what was not sent goes on in a session that follows
         self.detached = False  # it hears no quorum of its view, and goes on when it does
         self.leaving = False  # the application asked to leave: it sends no more
         self.failure: GComError | None = None
@@ -187,7 +187,7 @@ class Stay:
         return unsent
 
     def raise_if_ended(self) -> None:
-        """Raise NotAMember or Detached once the stay is over, StateFailed if it had to end. Holds the lock."""
+        """Raise NotAMember or Detached once the session is over, StateFailed if it had to end. Holds the lock."""
         if self.membership.state_failure:
             raise StateFailed(self.membership.state_failure)
         ended, group = self.ended, self.machine.group

@@ -26,7 +26,7 @@ from gcom.core.messages.registry import (
     Remove,
     Request,
 )
-from gcom.shell import pyro
+from gcom.runtime import pyro
 from gcom.values import names
 from gcom.values.definition import Definition
 from gcom.values.names import Address
@@ -70,9 +70,9 @@ class DirectoryClient:
         try:
             data = self._call(encode_request(request), deadline)
             answer = decode_answer(data)
-        except pyro.Refused as error:
+        except pyro.ConnectionRefused as error:
             raise errors.RegistryUnavailable(f"no registry at {self.address}: {self._how_to_start()}") from error
-        except (pyro.Lost, pyro.TimedOut) as error:
+        except (pyro.ConnectionLost, pyro.TimedOut) as error:
             raise errors.RegistryUnavailable(
                 f"no answer from the registry: {error}; if it does not run, {self._how_to_start()}"
             ) from error
@@ -155,7 +155,7 @@ class DirectoryClient:
         kept = caller.connected
         try:
             return self._put(caller, data, max(0.001, deadline - monotonic()))
-        except (pyro.Lost, pyro.Refused):
+        except (pyro.ConnectionLost, pyro.ConnectionRefused):
             if not kept:
                 raise
             # The connection was kept from an earlier request, and the registry was restarted since.

@@ -46,7 +46,7 @@ class Move(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TroubleEvent:
     """Something that happens at `at_ms` of the faulty phase. What a field means is the kind's to say.
 
     `order`: all names, the first that it can happen to is the one it happens to. `sides` of a partition: the registry

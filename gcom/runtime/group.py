@@ -37,9 +37,9 @@ from gcom.errors import (
     StateFailed,
     WouldBlock,
 )
-from gcom.shell import payloads
-from gcom.shell.calling import Calling
-from gcom.shell.happenings import (
+from gcom.runtime import payloads
+from gcom.runtime.deadlines import deadline_of
+from gcom.runtime.events import (
     Departure,
     Event,
     LogEnded,
@@ -56,10 +56,10 @@ from gcom.shell.happenings import (
     Unicast,
     ViewChange,
 )
-from gcom.shell.membership import Arrival, Entered, Gone, Membership, Notice
-from gcom.shell.state import Stateful
-from gcom.shell.stay import Stay
-from gcom.shell.waiting import deadline_of
+from gcom.runtime.rejoin import Arrival, Entered, Gone, Membership, Notice
+from gcom.runtime.session import Session
+from gcom.runtime.state_callbacks import Stateful
+from gcom.runtime.unicast import Calling
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast
 from gcom.values.names import Process
@@ -67,7 +67,7 @@ from gcom.values.run import Brought, Payload
 from gcom.values.view import View
 
 if TYPE_CHECKING:
-    from gcom.shell.node import Node
+    from gcom.runtime.node import Node
 
 
 _Event = (
@@ -98,7 +98,7 @@ class Group(Calling, Stateful):
     def __init__(self, node: Node, membership: Membership) -> None:
         self._node = node
         self._membership = membership
-        self._source = membership.stay  # of what is read now
+        self._source = membership.session  # of what is read now
         self._receiving = Lock()  # held by the one receiver
         self._current: Iterator[Message] = iter(())  # of the run that is being read
         self._reading: Deliver | Skip | DeliverUnicast | None = None
@@ -107,35 +107,35 @@ class Group(Calling, Stateful):
     # what it is
 
     @property
-    def _stay(self) -> Stay:
-        return self._membership.stay
+    def _session(self) -> Session:
+        return self._membership.session
 
     @property
     def name(self) -> str:
         """The group's name."""
-        return self._stay.machine.group
+        return self._session.machine.group
 
     @property
     def process(self) -> Process:
         """This process's identity in the group: name#incarnation."""
-        return self._stay.machine.process
+        return self._session.machine.process
 
     @property
     def instance(self) -> str:
         """The id of this life of the group's name."""
-        return self._stay.machine.instance
+        return self._session.machine.instance
 
     @property
     def definition(self) -> Definition:
         """What the group's creator picked."""
-        definition = self._stay.machine.definition
+        definition = self._session.machine.definition
         assert definition is not None, "a Group is made for a member"
         return definition
 
     @property
     def view(self) -> View:
         """The view in force; after the end, the last one."""
-        view = self._stay.machine.view
+        view = self._session.machine.view
         assert view is not None, "a Group is made for a member"
         return view
 
@@ -148,7 +148,7 @@ class Group(Calling, Stateful):
     def pending(self) -> int:
         """Messages sent here that have not yet gone into the group."""
         with self._node.lock:
-            return self._stay.unnumbered
+            return self._session.unnumbered
 
     # sending
 
@@ -167,10 +167,10 @@ class Group(Calling, Stateful):
             self._send_and_wait(payload, timeout_s, held_by)
             return
         with self._node.lock:
-            stay = self._membership.stay
-            if stay.ended is not None or stay.detached or stay.leaving or not stay.room:
-                stay = self._await_room(timeout_s, deadline_of(timeout_s))
-            stay.put(payload)
+            session = self._membership.session
+            if session.ended is not None or session.detached or session.leaving or not session.room:
+                session = self._await_room(timeout_s, deadline_of(timeout_s))
+            session.put(payload)
 
     def _send_and_wait(self, payload: Payload, timeout_s: float | None, held_by: HeldBy) -> None:
         if held_by not in ("majority", "all"):
@@ -181,15 +181,15 @@ class Group(Calling, Stateful):
             raise WouldBlock(f"a callback of group {self.name!r} must not wait for what the members hold")
         deadline = deadline_of(timeout_s)
         with self._node.lock:
-            stay = self._await_room(timeout_s, deadline)
-            stay.put(payload)
-            number = stay.last_number
-            with stay.awaiting_acks():
-                while not _is_held(stay, number, held_by):
-                    stay.raise_if_detached(f"{_named(stay, number)} is not held by {held_by}")
-                    if not stay.wait(deadline):
-                        raise GComTimeout(_why_not_held(stay, number, held_by, timeout_s))
-            stay.confirm(number, held_by)
+            session = self._await_room(timeout_s, deadline)
+            session.put(payload)
+            number = session.last_number
+            with session.awaiting_acks():
+                while not _is_held(session, number, held_by):
+                    session.raise_if_detached(f"{_named(session, number)} is not held by {held_by}")
+                    if not session.wait(deadline):
+                        raise GComTimeout(_why_not_held(session, number, held_by, timeout_s))
+            session.confirm(number, held_by)
 
     def send_many(self, payloads: Iterable[Payload], timeout_s: float | None = 10.0) -> None:
         """As `send`, for each; `timeout_s` holds for each. What was sent before an error stays sent."""
@@ -200,15 +200,15 @@ class Group(Calling, Stateful):
     def _in_callback(self) -> bool:
         return get_ident() == self._membership.listened_by
 
-    def _await_room(self, timeout_s: float | None, deadline: float | None) -> Stay:
+    def _await_room(self, timeout_s: float | None, deadline: float | None) -> Session:
         while True:
-            stay = self._stay_to_send_in()
-            if stay.room:
-                return stay
+            session = self._session_to_send_in()
+            if session.room:
+                return session
             if self._in_callback:
                 raise WouldBlock(f"the window of group {self.name!r} is full, and a callback must not wait for it")
-            if not stay.wait(deadline):
-                waits_for = stay.machine.waits_for or "the members to read"
+            if not session.wait(deadline):
+                waits_for = session.machine.waits_for or "the members to read"
                 raise GComTimeout(
                     f"no room to send in group {self.name!r} after {timeout_s} s: it waits for {waits_for}"
                 )
@@ -216,7 +216,7 @@ class Group(Calling, Stateful):
     def _raise_if_over(self) -> None:
         """Raise if nothing will ever follow; a process on its way back is not through."""
         if self._membership.over:
-            self._stay.raise_if_ended()
+            self._session.raise_if_ended()
 
     def flush(self, timeout_s: float | None = 10.0) -> None:
         """Wait until every member holds all that was sent here, unicasts too.
@@ -224,12 +224,12 @@ class Group(Calling, Stateful):
         Raises GComTimeout, NotAMember, Detached.
         """
         deadline = deadline_of(timeout_s)
-        with self._node.lock, (stay := self._stay).awaiting_acks():
-            while stay.unnumbered or not stay.machine.flushed:
-                stay.raise_if_ended()
-                stay.raise_if_detached("not all that was sent is held by all")
-                if not stay.wait(deadline):
-                    why = stay.machine.waits_for or "the members to confirm"
+        with self._node.lock, (session := self._session).awaiting_acks():
+            while session.unnumbered or not session.machine.flushed:
+                session.raise_if_ended()
+                session.raise_if_detached("not all that was sent is held by all")
+                if not session.wait(deadline):
+                    why = session.machine.waits_for or "the members to confirm"
                     text = f"not all that was sent in group {self.name!r} has arrived after {timeout_s} s"
                     raise GComTimeout(f"{text}: it waits for {why}")
 
@@ -264,7 +264,7 @@ class Group(Calling, Stateful):
             if isinstance(event, Message):
                 yield event
             elif isinstance(event, Departure) and not event.returning and event.reason not in ("request", "exit"):
-                self._stay.raise_if_ended()
+                self._session.raise_if_ended()
 
     def listen(
         self,
@@ -392,10 +392,10 @@ class Group(Calling, Stateful):
                     return Departure(self._why_gone(ended), ended.unconfirmed, unsent, returning, undelivered)
             case StateUnmerged() | LogEnded():
                 return arrival
-            case Entered(stay, first):
-                self._source = stay
+            case Entered(session, first):
+                self._source = session
                 self._bring_state(first)
-                return Returned(stay.machine.process, stay.machine.instance)
+                return Returned(session.machine.process, session.machine.instance)
 
     def _why_gone(self, ended: effects.Ended) -> str:
         if self._membership.state_failure:
@@ -424,11 +424,11 @@ class Group(Calling, Stateful):
         """
         deadline = deadline_of(timeout_s)
         with self._node.lock:
-            while self._stay.ended or self._stay.detached or len(self.view.members) < count:
+            while self._session.ended or self._session.detached or len(self.view.members) < count:
                 self._raise_if_over()
-                if not self._stay.wait(deadline):
+                if not self._session.wait(deadline):
                     present = ", ".join(self.members)
-                    doubt = ", and hears too few of them to go on" if self._stay.detached else ""
+                    doubt = ", and hears too few of them to go on" if self._session.detached else ""
                     raise GComTimeout(
                         f"timed out after {timeout_s} s: group {self.name!r} has not {count} members, but {present}"
                         f"{doubt}"
@@ -447,21 +447,21 @@ class Group(Calling, Stateful):
         with self._node.lock:
             if self._membership.give_up():
                 return
-            stay = self._stay
-            again = stay.leaving or stay.ended is not None
-            stay.begin_leaving()
+            session = self._session
+            again = session.leaving or session.ended is not None
+            session.begin_leaving()
             unsent_until = deadline - min(GOING_S, timeout_s / 2)
-            with stay.awaiting_acks():
-                while (_has_unsent(stay) or self._owes_state) and not stay.ended and stay.wait(unsent_until):
+            with session.awaiting_acks():
+                while (_has_unsent(session) or self._owes_state) and not session.ended and session.wait(unsent_until):
                     pass
-            if stay.machine.stage is Stage.MEMBER and not stay.ended:
-                stay.step(events.Leave())
-            while not stay.ended and stay.wait(deadline):
+            if session.machine.stage is Stage.MEMBER and not session.ended:
+                session.step(events.Leave())
+            while not session.ended and session.wait(deadline):
                 pass
-            if not stay.ended:
-                stay.step(events.Exit())
-        if stay.unnumbered and not again:
-            logger.warning("{} left with {} messages that were never sent", self.process, stay.unnumbered)
+            if not session.ended:
+                session.step(events.Exit())
+        if session.unnumbered and not again:
+            logger.warning("{} left with {} messages that were never sent", self.process, session.unnumbered)
 
     def __repr__(self) -> str:
         return f"<gcom.Group {self.name!r} as {self.process}, view {self.view.number}: {', '.join(self.members)}>"
@@ -475,30 +475,30 @@ class Group(Calling, Stateful):
         self.leave()
 
 
-def _has_unsent(stay: Stay) -> bool:
+def _has_unsent(session: Session) -> bool:
     """Whether something that was sent here waits, and can go."""
-    view = stay.machine.view
-    return bool(stay.unnumbered and view and view.started) or not stay.machine.mail_settled
+    view = session.machine.view
+    return bool(session.unnumbered and view and view.started) or not session.machine.mail_settled
 
 
-def _is_held(stay: Stay, number: int, held_by: HeldBy) -> bool:
-    """Raises NotAMember or Detached if the stay has ended and the message may not have arrived."""
-    machine, ended = stay.machine, stay.ended
+def _is_held(session: Session, number: int, held_by: HeldBy) -> bool:
+    """Raises NotAMember or Detached if the session has ended and the message may not have arrived."""
+    machine, ended = session.machine, session.ended
     lacking = len(machine.lacking(number))
-    if machine.placed(number) and (not lacking or (held_by == "majority" and 2 * lacking < len(stay.members))):
+    if machine.placed(number) and (not lacking or (held_by == "majority" and 2 * lacking < len(session.members))):
         return True
     if ended is not None and (ended.settled is None or number > machine.number):
-        stay.raise_if_ended()
+        session.raise_if_ended()
     return ended is not None  # a leaver's messages are in the cut of the view that goes on
 
 
-def _named(stay: Stay, number: int) -> str:
-    return f"message {number} of {stay.machine.process} in group {stay.machine.group!r}"
+def _named(session: Session, number: int) -> str:
+    return f"message {number} of {session.machine.process} in group {session.machine.group!r}"
 
 
-def _why_not_held(stay: Stay, number: int, held_by: HeldBy, timeout_s: float | None) -> str:
-    machine = stay.machine
-    names_it = _named(stay, number)
+def _why_not_held(session: Session, number: int, held_by: HeldBy, timeout_s: float | None) -> str:
+    machine = session.machine
+    names_it = _named(session, number)
     if number > machine.number:
         return f"{names_it} still waits to be sent after {timeout_s} s, for {machine.waits_for or 'its turn'}"
     lacking = ", ".join(machine.lacking(number))

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 from gcom.core.messages import events
 from gcom.errors import BadValue, GComTimeout, NotAMember, UnknownMember, WouldBlock
-from gcom.shell import payloads
-from gcom.shell.answering import Handler
-from gcom.shell.results import Results
-from gcom.shell.waiting import deadline_of
+from gcom.runtime import payloads
+from gcom.runtime.deadlines import deadline_of
+from gcom.runtime.request_handlers import Handler
+from gcom.runtime.results import Results
 from gcom.values import limits, names
 from gcom.values.answers import Wait
 from gcom.values.names import Process
 from gcom.values.run import Payload
 
 if TYPE_CHECKING:
-    from gcom.shell.node import Node
-    from gcom.shell.stay import Stay
+    from gcom.runtime.node import Node
+    from gcom.runtime.session import Session
 
 
 class Calling(ABC):
@@ -33,7 +33,7 @@ class Calling(ABC):
 
     @property
     @abstractmethod
-    def _stay(self) -> Stay: ...
+    def _session(self) -> Session: ...
 
     @property
     @abstractmethod
@@ -53,12 +53,12 @@ class Calling(ABC):
         deadline = deadline_of(timeout_s)
         with self._node.lock:
             while True:
-                stay = self._stay_to_send_in()
-                target = _member(stay, member)
-                if stay.machine.has_room_for(target):
+                session = self._session_to_send_in()
+                target = _member(session, member)
+                if session.machine.has_room_for(target):
                     break
-                self._await(stay, deadline, f"{target} to read its unicasts")
-            stay.step(events.SendUnicast(target, payload))
+                self._await(session, deadline, f"{target} to read its unicasts")
+            session.step(events.SendUnicast(target, payload))
 
     def on_call(self, handler: Handler | None) -> Handler | None:
         """Answer group calls with `handler(payload, caller)`, which returns bytes or text; None: with an error again.
@@ -72,7 +72,7 @@ class Calling(ABC):
         the caller's result, an error with its text.
         """
         with self._node.lock:
-            self._stay.membership.answering.handler = handler
+            self._session.membership.answering.handler = handler
         return handler
 
     def call(
@@ -101,12 +101,12 @@ class Calling(ABC):
         wait = _wait(wait)
         deadline = deadline_of(timeout_s)
         with self._node.lock:
-            while len((stay := self._stay_to_send_in()).calls) >= limits.CALLS_OPEN_MAX:
-                self._await(stay, deadline, f"one of {limits.CALLS_OPEN_MAX} open calls to end")
+            while len((session := self._session_to_send_in()).calls) >= limits.CALLS_OPEN_MAX:
+                self._await(session, deadline, f"one of {limits.CALLS_OPEN_MAX} open calls to end")
             named = [targets] if isinstance(targets, str) else targets
-            members = stay.members if named is None else tuple(dict.fromkeys(_member(stay, it) for it in named))
-            asked = tuple(it for it in members if not (exclude_self and it == stay.machine.process))
-            results = stay.call(payload, asked, None if deadline is None else int((deadline - monotonic()) * 1000))
+            members = session.members if named is None else tuple(dict.fromkeys(_member(session, it) for it in named))
+            asked = tuple(it for it in members if not (exclude_self and it == session.machine.process))
+            results = session.call(payload, asked, None if deadline is None else int((deadline - monotonic()) * 1000))
         if wait is Wait.NONE:
             return results
         with results:
@@ -122,29 +122,29 @@ class Calling(ABC):
         (result,) = self.call(payload, Wait.ALL, timeout_s, targets=[member]).values()
         return result.value
 
-    def _stay_to_send_in(self) -> Stay:
+    def _session_to_send_in(self) -> Session:
         """Raises NotAMember, Detached. Holds the lock."""
-        stay = self._stay
-        stay.raise_if_ended()
-        stay.raise_if_detached()
-        if stay.leaving:
-            raise NotAMember(f"group {stay.machine.group!r} is being left: nothing more is sent in it")
-        return stay
+        session = self._session
+        session.raise_if_ended()
+        session.raise_if_detached()
+        if session.leaving:
+            raise NotAMember(f"group {session.machine.group!r} is being left: nothing more is sent in it")
+        return session
 
-    def _await(self, stay: Stay, deadline: float | None, what: str) -> None:
+    def _await(self, session: Session, deadline: float | None, what: str) -> None:
         if self._in_callback:
-            raise WouldBlock(f"group {stay.machine.group!r} waits for {what}, and a callback must not wait for it")
-        with stay.awaiting_acks(), stay.membership.answering.stepping_aside():
-            if not stay.wait(deadline):
-                raise GComTimeout(f"group {stay.machine.group!r} still waits for {what}")
+            raise WouldBlock(f"group {session.machine.group!r} waits for {what}, and a callback must not wait for it")
+        with session.awaiting_acks(), session.membership.answering.stepping_aside():
+            if not session.wait(deadline):
+                raise GComTimeout(f"group {session.machine.group!r} still waits for {what}")
 
 
-def _member(stay: Stay, member: object) -> Process:
+def _member(session: Session, member: object) -> Process:
     """The process of a name in the view, or a process of it; raises UnknownMember."""
-    found = next((it for it in stay.members if member in (it, names.name_of(it))), None)
+    found = next((it for it in session.members if member in (it, names.name_of(it))), None)
     if found is None:
-        present = ", ".join(map(names.name_of, stay.members))
-        raise UnknownMember(f"{member!r} is not in the view of group {stay.machine.group!r}, only {present}")
+        present = ", ".join(map(names.name_of, session.members))
+        raise UnknownMember(f"{member!r} is not in the view of group {session.machine.group!r}, only {present}")
     return found
 
 

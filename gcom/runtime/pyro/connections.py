@@ -15,7 +15,7 @@ from threading import Lock
 from time import monotonic
 from typing import Protocol
 
-from gcom.shell.pyro.wire import shut
+from gcom.runtime.pyro.wire import shut
 
 
 class Connection(Protocol):
@@ -24,7 +24,7 @@ class Connection(Protocol):
     sock: socket.socket
 
 
-class Admission(Enum):
+class ConnectionAdmission(Enum):
     """What becomes of a new connection."""
 
     CLOSED = "closed"  # the server serves nobody any more
@@ -47,18 +47,18 @@ class Connections:
     def __len__(self) -> int:
         return len(self._idle) + len(self._served)
 
-    def admit(self, conn: Connection) -> Admission:
+    def admit(self, conn: Connection) -> ConnectionAdmission:
         """A connection was accepted."""
         with self._lock:
             if self._closed:
-                return Admission.CLOSED
+                return ConnectionAdmission.CLOSED
             full = len(self) >= self._most
             if full and not self._idle:
-                return Admission.REFUSED
+                return ConnectionAdmission.REFUSED
             if full:
                 self._end(next(iter(self._idle)))
             self._idle[conn] = monotonic()
-            return Admission.REPLACES if full else Admission.ADMITTED
+            return ConnectionAdmission.REPLACES if full else ConnectionAdmission.ADMITTED
 
     @contextmanager
     def serving(self, conn: Connection) -> Iterator[None]:

@@ -1,8 +1,8 @@
 """A process that takes part in groups: one Pyro5 server, one lock, and a few threads around the pure machines.
 
-Threads: one worker a connection (Pyro5's), one a peer's address (gcom/shell/link.py), one timer, one for the registry,
-one for its sequencer, one that flushes delivery logs if there are any; of a group, those that serve calls
-(gcom/shell/answering.py) and a listener. The lock is never held across a call or a callback, and across a
+Threads: one worker per connection (Pyro5's), one per peer address (connection.py), one timer, one for the registry, one
+for its sequencer, one that flushes delivery logs if there are any; of a group, those that serve calls
+(request_handlers.py) and a listener. The lock is never held across a call or a callback, and across a
 wait for a disk only when a log's buffer is full.
 """
 
@@ -30,16 +30,16 @@ from gcom.core.messages.frames import Refused, Reply
 from gcom.core.messages.registry import Answer, Entry, Lookup, Request
 from gcom.core.messages.sequencer import SequencerRequest
 from gcom.errors import BadValue, GComError, GComTimeout, LocalError, NotAMember, PeerError, VersionMismatch
-from gcom.shell import pyro
-from gcom.shell.directory import DirectoryClient, registry_address
-from gcom.shell.faults import REGISTRY, Faults, wanted
-from gcom.shell.group import Group
-from gcom.shell.life import Life
-from gcom.shell.link import Link
-from gcom.shell.membership import Membership
-from gcom.shell.sequencing import SequencerLink
-from gcom.shell.state import GetState, MergeStates, SetStateCallback, Uses
-from gcom.shell.stay import Stay
+from gcom.runtime import pyro
+from gcom.runtime.connection import Link
+from gcom.runtime.fault_injection import REGISTRY, FaultInjector, wanted
+from gcom.runtime.group import Group
+from gcom.runtime.life import Life
+from gcom.runtime.registry.directory_client import DirectoryClient, registry_address
+from gcom.runtime.registry.sequencer_client import SequencerLink
+from gcom.runtime.rejoin import Membership
+from gcom.runtime.session import Session
+from gcom.runtime.state_callbacks import GetState, MergeStates, SetStateCallback, Uses
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits, names
 from gcom.values.definition import Definition
@@ -78,7 +78,7 @@ class Node:
     ) -> None:
         self.name = names.member_name(name)
         wanted_faults = wanted(faults)
-        self._faults = Faults(self.name, wanted_faults) if wanted_faults else None
+        self._faults = FaultInjector(self.name, wanted_faults) if wanted_faults else None
         self.directory = DirectoryClient(registry_address(registry), put=self._put_registry)
         self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
         self.timeout_s = timeout_s
@@ -88,12 +88,14 @@ class Node:
         self._log_troubles: dict[Process, str] = {}  # why logs have ended; set and get are atomic
         self._entered: set[str] = set()
         self._process = self._new_process()
-        self._stays: dict[tuple[str, Process], Stay] = {}
-        self._succeeded: dict[tuple[str, Process, str], Stay] = {}  # by instance, too: whose process goes on in another
+        self._sessions: dict[tuple[str, Process], Session] = {}
+        self._succeeded: dict[
+            tuple[str, Process, str], Session
+        ] = {}  # by instance, too: whose process goes on in another
         self._ended: dict[tuple[str, Process], None] = {}  # in order; at most GONE_MAX: they never take part again
         self._links: dict[Address, Link] = {}
         self.waiting_links = 0
-        self._requests: SimpleQueue[tuple[Stay, Request] | None] = SimpleQueue()
+        self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
         self._sequencer = SequencerLink(self, self.directory.address)
         self._ticking = Condition(self.lock)
         self._leaving = False  # closed for joins; the threads go on until every group is left
@@ -187,42 +189,46 @@ class Node:
                 gives_state=uses.gives_state,
                 takes_state=uses.takes_state,
             )
-            stay = membership.begin(machine)
+            session = membership.begin(machine)
             try:
-                self._await_entry(stay, group, self.timeout_s if timeout_s is None else timeout_s)
+                self._await_entry(session, group, self.timeout_s if timeout_s is None else timeout_s)
             except BaseException:  # outermost: of a join; nobody will hold the group, so it must not stay in it
-                stay.step(events.Exit())
-                self._drop(stay)
+                session.step(events.Exit())
+                self._drop(session)
                 raise
         return Group(self, membership)
 
     def _raise_if_in(self, group: str) -> None:
         self._raise_if_leaving()
-        stays = [stay for stay in self._stays.values() if stay.machine.group == group and not stay.ended]
-        if any(stay.machine.stage is not Stage.ENDED for stay in stays):
+        sessions = [
+            session for session in self._sessions.values() if session.machine.group == group and not session.ended
+        ]
+        if any(session.machine.stage is not Stage.ENDED for session in sessions):
             raise LocalError(f"{self.name!r} is in group {group!r} already: leave it first")
 
-    def _await_entry(self, stay: Stay, group: str, timeout_s: float) -> None:
+    def _await_entry(self, session: Session, group: str, timeout_s: float) -> None:
         deadline = monotonic() + timeout_s
-        while stay.machine.view is None:
+        while session.machine.view is None:
             self._raise_if_leaving()
-            if stay.failure is not None:
-                raise stay.failure
-            if not stay.wait(deadline) and stay.machine.view is None:  # it may have come in while this thread slept
+            if session.failure is not None:
+                raise session.failure
+            if (
+                not session.wait(deadline) and session.machine.view is None
+            ):  # it may have come in while this thread slept
                 raise GComTimeout(
                     f"{self.name!r} is not in group {group!r} after {timeout_s:.3g} s: it waited for "
-                    f"{stay.machine.waits_for}; try again, or give it more time"
+                    f"{session.machine.waits_for}; try again, or give it more time"
                 )
 
     def _raise_if_leaving(self) -> None:
         if self._leaving:
             raise NotAMember(f"the node {self.name!r} is closed")
 
-    def _drop(self, stay: Stay) -> None:
-        """A stay is over, and no other of that process can follow; whoever asks for it is told so."""
-        key = stay.machine.group, stay.machine.process
-        if self._stays.get(key) is stay:
-            del self._stays[key]
+    def _drop(self, session: Session) -> None:
+        """A session is over, and no other of that process can follow; whoever asks for it is told so."""
+        key = session.machine.group, session.machine.process
+        if self._sessions.get(key) is session:
+            del self._sessions[key]
             self._ended[key] = None
         for oldest in list(self._ended)[: -limits.GONE_MAX]:
             del self._ended[oldest]
@@ -232,15 +238,15 @@ class Node:
         self._process = self._new_process()
         return self._process
 
-    def add_stay(self, membership: Membership, machine: GroupMachine) -> Stay:
-        """A stay of the present incarnation, not yet started. Holds the lock."""
-        stay = Stay(self, machine, self._logs.get(machine.process), membership)
-        if before := self._stays.get(key := (machine.group, machine.process)):
+    def add_session(self, membership: Membership, machine: GroupMachine) -> Session:
+        """A session of the present incarnation, not yet started. Holds the lock."""
+        session = Session(self, machine, self._logs.get(machine.process), membership)
+        if before := self._sessions.get(key := (machine.group, machine.process)):
             self._succeeded[*key, before.machine.instance] = before
             for oldest in list(self._succeeded)[:-SUCCEEDED_MAX]:
                 del self._succeeded[oldest]
-        self._stays[key] = stay
-        return stay
+        self._sessions[key] = session
+        return session
 
     def _new_process(self) -> Process:
         process = names.process(self.name, secrets.token_hex(4))
@@ -270,7 +276,7 @@ class Node:
     def inject(self, faults: str) -> None:
         """Have faults in the calls of this node from now on, for tests (docs/TESTING.md); raises BadValue."""
         if self._faults is None:
-            self._faults = Faults(self.name, faults)
+            self._faults = FaultInjector(self.name, faults)
         else:
             self._faults.change(faults)
 
@@ -306,13 +312,13 @@ class Node:
         """A link has no peer left; its thread ends."""
         self._links.pop(link.address, None)
 
-    def ask_registry(self, stay: Stay, request: Request) -> None:
-        """Have the registry thread put a request; the answer comes back to the stay."""
-        self._requests.put((stay, request))
+    def ask_registry(self, session: Session, request: Request) -> None:
+        """Have the registry thread put a request; the answer comes back to the session."""
+        self._requests.put((session, request))
 
-    def ask_sequencer(self, stay: Stay, request: SequencerRequest) -> None:
-        """Have the sequencer's thread put a request; the answer comes back to the stay."""
-        self._sequencer.put(stay, request)
+    def ask_sequencer(self, session: Session, request: SequencerRequest) -> None:
+        """Have the sequencer's thread put a request; the answer comes back to the session."""
+        self._sequencer.put(session, request)
 
     def count_misbehaviour(self, peer: Process, error: PeerError) -> None:
         """Said once a peer, counted each time."""
@@ -330,15 +336,15 @@ class Node:
             raise
 
     def on_defect(self) -> None:
-        """A thread ends by a defect of GCom: nothing of this node can be relied on, so all of its stays end and say so.
+        """A thread ends by a defect of GCom: nothing of this node can be relied on, so all of its sessions end and say so.
 
         Whoever calls this raises on, so that the traceback is seen: the library's log may be disabled.
         """
         with self.lock:
-            for stay in self._stays.values():
-                stay.end_by_defect()
-                self._ended[stay.machine.group, stay.machine.process] = None
-            self._stays.clear()
+            for session in self._sessions.values():
+                session.end_by_defect()
+                self._ended[session.machine.group, session.machine.process] = None
+            self._sessions.clear()
             self._life.end()
 
     def _receive(self, data: bytes) -> bytes:
@@ -349,24 +355,24 @@ class Node:
             return self._answer(Refused("version", str(error)))
         key = frame.group, frame.target
         with self.lock:
-            stay = self._stays.get(key)
-            if stay is not None and stay.machine.instance != frame.instance:
-                stay = self._succeeded.get((*key, frame.instance), stay)
+            session = self._sessions.get(key)
+            if session is not None and session.machine.instance != frame.instance:
+                session = self._succeeded.get((*key, frame.instance), session)
             over = key in self._ended
             if frame.hail and names.name_of(frame.target) == self.name:
-                stay = self._present(frame.group)
-        if stay is None:
+                session = self._present(frame.group)
+        if session is None:
             text = f"{frame.target} is not in group {frame.group!r} here"
             told = Refused("ended" if over else "unknown", text, life=self._life.name)
             return self._answer(self._unless_returning(frame.group, told))
         try:
-            return self._answer(self._unless_returning(frame.group, stay.receive(frame)))
+            return self._answer(self._unless_returning(frame.group, session.receive(frame)))
         except Exception:  # outermost: of what is ours in the worker's thread; the server logs it
             self.on_defect()
             raise
 
     def _unless_returning(self, group: str, reply: Reply) -> Reply:
-        """Say of one whose stay is over if it is on its way back, as another process."""
+        """Say of one whose session is over if it is on its way back, as another process."""
         if not isinstance(reply, Refused) or reply.code != "ended":
             return reply
         with self.lock:
@@ -375,9 +381,9 @@ class Node:
                 return replace(reply, code="returning", settled=present.machine.last_view)
         return reply
 
-    def _present(self, group: str) -> Stay | None:
+    def _present(self, group: str) -> Session | None:
         """The latest stay in a group: a hail is for whoever has the name now. Holds the lock."""
-        return next((stay for stay in reversed(self._stays.values()) if stay.machine.group == group), None)
+        return next((session for session in reversed(self._sessions.values()) if session.machine.group == group), None)
 
     def _answer(self, reply: Reply) -> bytes:
         if isinstance(reply, Refused):
@@ -389,35 +395,35 @@ class Node:
         with self.lock:
             while not self._closing.is_set():
                 now = self.now_ms()
-                for stay in [*self._succeeded.values(), *self._stays.values()]:
-                    deadline = stay.machine.deadline_ms
+                for session in [*self._succeeded.values(), *self._sessions.values()]:
+                    deadline = session.machine.deadline_ms
                     if deadline is not None and deadline <= now:
-                        stay.tick()
-                    if stay.machine.stage is Stage.ENDED:
-                        self._drop(stay)
+                        session.tick()
+                    if session.machine.stage is Stage.ENDED:
+                        self._drop(session)
                 self._ticking.wait(self._until_next_tick_s(now))
 
     def _until_next_tick_s(self, now_ms: int) -> float:
-        deadlines = [stay.machine.deadline_ms for stay in self._stays.values()]
+        deadlines = [session.machine.deadline_ms for session in self._sessions.values()]
         self._next_tick_ms = min([now_ms + IDLE_TICK_MS, *[at for at in deadlines if at is not None]])
         return max(0.001, (self._next_tick_ms - now_ms) / 1000)
 
-    def hurry(self, stay: Stay) -> None:
+    def hurry(self, session: Session) -> None:
         """A step may have brought a machine's deadline forward. Holds the lock."""
-        deadline = stay.machine.deadline_ms
+        deadline = session.machine.deadline_ms
         if deadline is not None and deadline < self._next_tick_ms:
             self._ticking.notify_all()
 
     def _serve_registry(self) -> None:
         while (item := self._requests.get()) is not None:
-            stay, request = item
+            session, request = item
             answer: Answer | None = None
             failure: GComError | None = None
             try:
                 answer = self.directory.ask(request)
             except GComError as error:
                 failure = error
-            stay.on_registry(request, answer, failure)
+            session.on_registry(request, answer, failure)
 
     def _flush_logs(self) -> None:
         while not self._closing.wait(FLUSH_S):
@@ -430,15 +436,15 @@ class Node:
 
     def _tell_log_troubles(self) -> None:
         with self.lock:
-            for stay in self._stays.values():
-                reason = self._log_troubles.get(stay.machine.process)
-                if reason and stay.machine.view:
-                    stay.tell_log_ended(reason)
+            for session in self._sessions.values():
+                reason = self._log_troubles.get(session.machine.process)
+                if reason and session.machine.view:
+                    session.tell_log_ended(reason)
 
     def _take_finished_logs(self) -> list[DeliveryLog]:
         """Those of earlier incarnations that are in no group any more; each holds a descriptor until it is closed."""
         with self.lock:
-            used = {self._process, *[process for _, process in self._stays]}
+            used = {self._process, *[process for _, process in self._sessions]}
             finished = [process for process in self._logs if process not in used]
             for process in finished:
                 self._log_troubles.pop(process, None)
@@ -451,10 +457,12 @@ class Node:
         deadline = monotonic() + timeout_s
         with self.lock:
             self._leaving = True
-            for stay in self._stays.values():
-                stay.changed.notify_all()  # a join in progress ends
-            inside = [stay.membership for stay in self._stays.values() if stay.membership.stay.machine.view]
-        inside.sort(key=lambda membership: membership.stay.detached)  # which may take all the time that there is
+            for session in self._sessions.values():
+                session.changed.notify_all()  # a join in progress ends
+            inside = [
+                session.membership for session in self._sessions.values() if session.membership.session.machine.view
+            ]
+        inside.sort(key=lambda membership: membership.session.detached)  # which may take all the time that there is
         for membership in dict.fromkeys(inside):
             Group(self, membership).leave(max(0.0, deadline - monotonic()))
         self._await_lingerers(deadline)
@@ -483,8 +491,8 @@ class Node:
     def _await_lingerers(self, deadline: float) -> None:
         """A leader that left still tells the others which view goes on."""
         with self.lock:
-            both = [*self._stays.values(), *self._succeeded.values()]
-            while any(stay.machine.stage is Stage.LINGERING for stay in both):
+            both = [*self._sessions.values(), *self._succeeded.values()]
+            while any(session.machine.stage is Stage.LINGERING for session in both):
                 if monotonic() >= deadline:
                     return
                 self._ticking.wait(limits.JOIN_GATHER_MS / 1000)

@@ -15,14 +15,14 @@ from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.messages.events import SequencerAnswered
 from gcom.core.messages.sequencer import SequencerRequest
 from gcom.errors import GComError
-from gcom.shell import pyro
-from gcom.shell.faults import REGISTRY
+from gcom.runtime import pyro
+from gcom.runtime.fault_injection import REGISTRY
 from gcom.values import limits
 from gcom.values.names import Address
 
 if TYPE_CHECKING:
-    from gcom.shell.node import Node
-    from gcom.shell.stay import Stay
+    from gcom.runtime.node import Node
+    from gcom.runtime.session import Session
 
 
 class SequencerLink:
@@ -31,10 +31,10 @@ class SequencerLink:
     def __init__(self, node: Node, address: Address) -> None:
         self._node = node
         self._caller = pyro.Caller(address, pyro.SEQUENCER)
-        self._requests: SimpleQueue[tuple[Stay, SequencerRequest] | None] = SimpleQueue()  # one a group at most
+        self._requests: SimpleQueue[tuple[Session, SequencerRequest] | None] = SimpleQueue()  # one a group at most
 
-    def put(self, stay: Stay, request: SequencerRequest) -> None:
-        self._requests.put((stay, request))
+    def put(self, session: Session, request: SequencerRequest) -> None:
+        self._requests.put((session, request))
 
     def close(self) -> None:
         """End `serve`, and a call in progress."""
@@ -44,15 +44,15 @@ class SequencerLink:
     def serve(self) -> None:
         """Put requests until closed."""
         while (item := self._requests.get()) is not None:
-            stay, request = item
-            stay.handle(self._ask(request))
+            session, request = item
+            session.handle(self._ask(request))
 
     def _ask(self, request: SequencerRequest) -> SequencerAnswered:
         data = sequencer_codec.encode_request(request)
         try:
             answer = self._node.call(self._caller, REGISTRY, data, limits.SEQUENCER_CALL_MS / 1000)
             return SequencerAnswered(request, sequencer_codec.decode_answer(answer))
-        except pyro.Refused:
+        except pyro.ConnectionRefused:
             return SequencerAnswered(request, None, refused=True)
         except pyro.TimedOut:
             self._answer_waiting()
@@ -66,6 +66,6 @@ class SequencerLink:
             item = self._requests.get()
             if item is None:
                 return self._requests.put(None)  # closed: `serve` sees it next
-            stay, request = item
-            stay.handle(SequencerAnswered(request, None))
+            session, request = item
+            session.handle(SequencerAnswered(request, None))
         return None

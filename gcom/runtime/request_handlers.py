@@ -18,14 +18,14 @@ from loguru import logger
 from gcom.core.messages import events
 from gcom.core.messages.effects import Serve
 from gcom.errors import BadValue
-from gcom.shell import payloads
+from gcom.runtime import payloads
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Payload
 
 if TYPE_CHECKING:
-    from gcom.shell.node import Node
-    from gcom.shell.stay import Stay
+    from gcom.runtime.node import Node
+    from gcom.runtime.session import Session
 
 Handler = Callable[[Payload, Process], Payload]
 
@@ -39,7 +39,7 @@ class Answering:
     def __init__(self, node: Node) -> None:
         self.handler: Handler | None = None
         self._node = node
-        self._requests: deque[tuple[Stay, Serve]] = deque()
+        self._requests: deque[tuple[Session, Serve]] = deque()
         self._ready = Condition(node.lock)
         self._threads: set[int] = set()
         self._idle = 0  # threads that wait for a request
@@ -47,9 +47,9 @@ class Answering:
         self._at_work = False
         self._closed = False
 
-    def take(self, stay: Stay, request: Serve) -> None:
+    def take(self, session: Session, request: Serve) -> None:
         """A request came; there is a handler."""
-        self._requests.append((stay, request))
+        self._requests.append((session, request))
         self._pass_on()
 
     def close(self) -> None:
@@ -100,7 +100,7 @@ class Answering:
             self._node.on_defect()
             raise
 
-    def _serve(self, stay: Stay, request: Serve) -> None:
+    def _serve(self, session: Session, request: Serve) -> None:
         """Call the handler, without the lock."""
         handler, self._at_work = self.handler, True
         self._ready.release()
@@ -109,7 +109,7 @@ class Answering:
         finally:
             self._ready.acquire()
             self._at_work = False
-        stay.step(events.Served(request.caller, request.call, payload, failed))
+        session.step(events.Served(request.caller, request.call, payload, failed))
         self._pass_on()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gcom.shell import payloads
+from gcom.runtime import payloads
 from gcom.values import names
 from gcom.values.names import Process
 from gcom.values.run import Payload

@@ -11,13 +11,13 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from gcom.sim.checkers import Violation
+from gcom.sim.faults.trouble import Fault, TroubleEvent
 from gcom.sim.network import LATE_MS_MAX
-from gcom.sim.trouble import Event, Fault
 from gcom.values.definition import Multicast
 from gcom.values.names import Process
 
 if TYPE_CHECKING:
-    from gcom.sim.node import Node
+    from gcom.sim.node import SimNode
     from gcom.sim.world import World
 
 LIVE_MS = 60_000  # all is well again by then
@@ -76,16 +76,16 @@ class Healing:
             return False
         if not self._have_read():
             raise Violation(f"STUCK: what arrived is not read: {world.describe()}")
-        keepers = {node.stay.process: node.stay.application for node in self._running}
+        keepers = {node.session.process: node.session.application for node in self._running}
         states = {who: application.state for who, application in keepers.items()}
-        self._running[0].stay.checker.states.on_rest({who: state for who, state in states.items() if state})
+        self._running[0].session.checker.states.on_rest({who: state for who, state in states.items() if state})
         return True
 
     def _have_read(self) -> bool:
-        return all(node.stay.application.has_read for node in self._running)
+        return all(node.session.application.has_read for node in self._running)
 
     @property
-    def _running(self) -> list[Node]:
+    def _running(self) -> list[SimNode]:
         return [node for node in self._world.living if not node.away]
 
     def _end_faults(self) -> None:
@@ -93,7 +93,7 @@ class Healing:
         static = bool(world.plan.definition.static)  # begins anew only with all its names
         world.network.heal()
         if world.plan.forgets:
-            world.registry.restart(Event(Fault.AMNESIA, 0))
+            world.registry.restart(TroubleEvent(Fault.AMNESIA, 0))
         world.registry.heal()
         for node in world.everybody:
             node.reads_slowly = ""
@@ -109,13 +109,13 @@ class Healing:
     def _bury(self) -> None:
         """Machines that were gone start again. Before, only their silence told of it: to a quorum that was enough."""
         silent = [node for node in self._world.everybody if node.crashed and not node.refuses]
-        gone = {process for node in silent for process in node.stays}
-        members = [node.stay for node in self._running if node.is_member]
-        here = {stay.process for stay in members}
-        for stay in members:
-            view = stay.machine.view
+        gone = {process for node in silent for process in node.sessions}
+        members = [node.session for node in self._running if node.is_member]
+        here = {session.process for session in members}
+        for session in members:
+            view = session.machine.view
             if view and gone & set(view.members) and 2 * len(here & set(view.members)) > len(view.members):
-                raise Violation(f"SILENCE: {stay.describe()}: {sorted(gone)} have said nothing for {SILENT_MS} ms")
+                raise Violation(f"SILENCE: {session.describe()}: {sorted(gone)} have said nothing for {SILENT_MS} ms")
         for node in silent:
             node.refuses = True
 
@@ -123,12 +123,14 @@ class Healing:
         running = self._running
         if not all(node.is_member for node in running):
             return False
-        stays = [node.stay for node in running]
-        views = {(stay.machine.instance, stay.machine.view and stay.machine.view.number) for stay in stays}
-        view = stays[0].machine.view
-        if not all(stay.application.has_state for stay in stays):
+        sessions = [node.session for node in running]
+        views = {
+            (session.machine.instance, session.machine.view and session.machine.view.number) for session in sessions
+        }
+        view = sessions[0].machine.view
+        if not all(session.application.has_state for session in sessions):
             return False
-        return len(views) == 1 and view is not None and set(view.members) == {stay.process for stay in stays}
+        return len(views) == 1 and view is not None and set(view.members) == {session.process for session in sessions}
 
     def _storm(self) -> None:
         """Once more many calls break, then nobody sends: what was lost last comes out, though nothing tells of it."""
@@ -152,7 +154,7 @@ class Healing:
         return self._has_merged()
 
     def _has_merged(self) -> bool:
-        return self._is_united() and all(node.stay.application.has_brought_all for node in self._running)
+        return self._is_united() and all(node.session.application.has_brought_all for node in self._running)
 
     def _settles(self, end_ms: int) -> bool:
         """Whether what was sent before all fell silent is dealt with everywhere, with nothing sent after it."""
@@ -167,9 +169,11 @@ class Healing:
         """Whether each member of the view has dealt with all that each of them has numbered."""
         if not self._is_united():
             return False
-        stays = [node.stay for node in self._running]
-        sent = [(stay.process, number) for stay in stays if (number := stay.checker.sent_by(stay.process))]
-        return all(stay.checker.settled_by(stay.process, *last) for stay in stays for last in sent)
+        sessions = [node.session for node in self._running]
+        sent = [
+            (session.process, number) for session in sessions if (number := session.checker.sent_by(session.process))
+        ]
+        return all(session.checker.settled_by(session.process, *last) for session in sessions for last in sent)
 
     def _mark(self) -> None:
         """Everybody sends one message more, and falls silent: it must arrive everywhere, and all that was sent before
@@ -179,14 +183,14 @@ class Healing:
         self._marked_in, self._marked_ms = self._view_number, self._world.now_ms
         self._world.silent = True
         for node in [node for node in self._running if node.is_member]:
-            node.stay.application.submit(1)
-            process = node.stay.process
-            self._marks.append((process, node.stay.checker.calls.submitted(process)))
+            node.session.application.submit(1)
+            process = node.session.process
+            self._marks.append((process, node.session.checker.calls.submitted(process)))
 
     @property
     def _view_number(self) -> int:
         """Of the latest view that anybody is in."""
-        return max((node.stay.machine.view.number for node in self._running if node.stay.machine.view), default=0)
+        return max((node.session.machine.view.number for node in self._running if node.session.machine.view), default=0)
 
     def _is_a_mark_lost(self) -> bool:
         """Over BASIC what waits behind a call of before the heal may be given up by a view change: then mark anew."""
@@ -194,7 +198,7 @@ class Healing:
             return False
         if self._marked_ms >= self._healed_ms + LATE_MS_MAX:  # no call of before is under way
             return False
-        checkers = [(node.stay.checker, node.stay.process) for node in self._running]
+        checkers = [(node.session.checker, node.session.process) for node in self._running]
         return any(
             checker.settled_by(process, *mark) and not checker.delivered_by(process, *mark)
             for checker, process in checkers
@@ -203,7 +207,7 @@ class Healing:
 
     def _are_in(self) -> bool:
         """Whether all whose messages are awaited are still members."""
-        members = {node.stay.process for node in self._running if node.is_member}
+        members = {node.session.process for node in self._running if node.is_member}
         return members == {sender for sender, _ in self._marks}
 
     def _have_arrived(self) -> bool:
@@ -213,13 +217,13 @@ class Healing:
 
     def _unanswered(self) -> Iterator[str]:
         """Letters and calls that have not come to their end."""
-        stays = [node.stay for node in self._running]
-        return stays[0].checker.letters.waiting({stay.process for stay in stays})
+        sessions = [node.session for node in self._running]
+        return sessions[0].checker.letters.waiting({session.process for session in sessions})
 
     def _missing(self) -> Iterator[tuple[Process, Process, int]]:
         """Whoever has not yet what somebody's application sent, up to its last message."""
-        for stay in [node.stay for node in self._running]:
-            checker, process = stay.checker, stay.process
+        for session in [node.session for node in self._running]:
+            checker, process = session.checker, session.process
             for sender, number in self._marks:
                 if not checker.settled_by(process, sender, number) or not checker.delivered_by(process, sender, number):
                     yield process, sender, number

@@ -16,8 +16,8 @@ from Pyro5 import config, errors, protocol, serializers
 from Pyro5 import server as pyro_server
 
 from gcom.errors import BadValue, GComError, Unavailable
-from gcom.shell.pyro.connections import Admission, Connections
-from gcom.shell.pyro.wire import CALL_BYTES_MAX, MSGPACK, POOL_FULL, Bad, Message, pack, plain, read, shut, write
+from gcom.runtime.pyro.connections import ConnectionAdmission, Connections
+from gcom.runtime.pyro.wire import CALL_BYTES_MAX, MSGPACK, POOL_FULL, Bad, WireMessage, pack, plain, read, shut, write
 from gcom.values import limits
 from gcom.values.names import Address
 
@@ -136,7 +136,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         sock.settimeout(None)
         return True
 
-    def _welcome(self, hello: Message) -> bytes:
+    def _welcome(self, hello: WireMessage) -> bytes:
         if hello.kind != protocol.MSG_CONNECT:
             raise Bad("no introduction")
         if hello.serializer != MSGPACK:
@@ -165,7 +165,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         except (EOFError, OSError) as error:
             raise errors.ConnectionClosedError("gone") from error
 
-    def _serve(self, sock: socket.socket, request: Message) -> None:
+    def _serve(self, sock: socket.socket, request: WireMessage) -> None:
         if request.kind == protocol.MSG_PING:
             return write(sock, protocol.MSG_PING, 0, request.seq, b"pong", request.serializer)
         if request.kind != protocol.MSG_INVOKE or request.serializer != MSGPACK:
@@ -175,7 +175,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         flags, answer = self._answer(request)
         return write(sock, protocol.MSG_RESULT, flags, request.seq, answer)
 
-    def _answer(self, request: Message) -> tuple[int, bytes]:
+    def _answer(self, request: WireMessage) -> tuple[int, bytes]:
         """The outermost frame of a call: whatever goes wrong in it becomes an answer, and the connection goes on."""
         try:
             answer = _dump(self._call(request))
@@ -194,7 +194,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             return protocol.FLAGS_EXCEPTION, _failure(errors.PyroError(f"the call failed: {type(error).__name__}"))
         return 0, answer
 
-    def _call(self, request: Message) -> Any:
+    def _call(self, request: WireMessage) -> Any:
         if request.flags & protocol.FLAGS_BATCH:
             raise Bad("batch", "batches are not served: make single calls")
         match plain(request.body):
@@ -209,11 +209,11 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
 
     def _admit(self, conn: Any) -> bool:
         admission = self._connections.admit(conn)
-        if admission is Admission.REFUSED:
+        if admission is ConnectionAdmission.REFUSED:
             self._deny(conn.sock)
-        elif admission is Admission.REPLACES:
+        elif admission is ConnectionAdmission.REPLACES:
             self._refusals.add("pool full")
-        return admission in (Admission.REPLACES, Admission.ADMITTED)
+        return admission in (ConnectionAdmission.REPLACES, ConnectionAdmission.ADMITTED)
 
     def clientDisconnect(self, conn: Any) -> None:
         """Pyro5's hook: a connection ended."""

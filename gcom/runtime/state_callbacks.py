@@ -18,17 +18,17 @@ from loguru import logger
 from gcom.core.messages import events
 from gcom.core.messages.effects import SetState
 from gcom.errors import BadValue, GComTimeout, StateFailed
-from gcom.shell.answering import words
-from gcom.shell.happenings import StateUnmerged
-from gcom.shell.waiting import deadline_of
+from gcom.runtime.deadlines import deadline_of
+from gcom.runtime.events import StateUnmerged
+from gcom.runtime.request_handlers import words
 from gcom.values import limits
 from gcom.values.definition import Netsplit
 from gcom.values.run import Brought
 
 if TYPE_CHECKING:
-    from gcom.shell.membership import Membership
-    from gcom.shell.node import Node
-    from gcom.shell.stay import Stay
+    from gcom.runtime.node import Node
+    from gcom.runtime.rejoin import Membership
+    from gcom.runtime.session import Session
 
 GetState = Callable[[], bytes]
 SetStateCallback = Callable[[bytes], object]
@@ -72,12 +72,12 @@ class Stateful(ABC):
 
     _node: Node
     _membership: Membership
-    _source: Stay  # of what is read now
+    _source: Session  # of what is read now
     _receiving: Lock
 
     @property
     @abstractmethod
-    def _stay(self) -> Stay: ...
+    def _session(self) -> Session: ...
 
     @abstractmethod
     def _raise_if_over(self) -> None: ...
@@ -94,13 +94,13 @@ class Stateful(ABC):
                 self._set_state(arrived.data)
             finally:
                 self._receiving.release()
-        return not self._stay.state_lost
+        return not self._session.state_lost
 
     def _await_state(self, timeout_s: float | None, deadline: float | None) -> SetState | None:
         """The state, to be set by this thread, which is the receiver until it has done so; None: it was, or is lost."""
         arrivals = self._membership.arrivals
         with self._node.lock:
-            while (stay := self._stay).state_awaited or stay.ended is not None:
+            while (session := self._session).state_awaited or session.ended is not None:
                 first = arrivals[0] if arrivals else None
                 if isinstance(first, SetState) and self._receiving.acquire(blocking=False):
                     arrivals.popleft()
@@ -108,16 +108,16 @@ class Stateful(ABC):
                 if self._membership.state_failure:
                     raise StateFailed(self._membership.state_failure)
                 self._raise_if_over()
-                if not stay.wait(deadline):
-                    donor = stay.machine.transfer.donor or "its own reader"
-                    text = f"no state in group {stay.machine.group!r} after {timeout_s} s: it waits for {donor}"
+                if not session.wait(deadline):
+                    donor = session.machine.transfer.donor or "its own reader"
+                    text = f"no state in group {session.machine.group!r} after {timeout_s} s: it waits for {donor}"
                     raise GComTimeout(text)
         return None
 
     @property
     def _owes_state(self) -> bool:
         """Whether a joiner is being given this member's state, or will be once the listener gets to the barrier."""
-        transfer, listener = self._stay.machine.transfer, self._membership.listened_by
+        transfer, listener = self._session.machine.transfer, self._membership.listened_by
         return transfer.giving or (transfer.owes and listener not in (None, get_ident()))
 
     def _take_state(self, view: int) -> None:
@@ -157,7 +157,7 @@ class Stateful(ABC):
             uses.set_state(_checked(uses.merge_states(_checked(uses.get_state()), data)))
 
     def _keep_state(self) -> None:
-        """A stay is over: all that it had is dealt with. Keep the state for the instance that is entered next."""
+        """A session is over: all that it had is dealt with. Keep the state for the instance that is entered next."""
         uses, machine = self._membership.uses, self._source.machine
         definition = machine.definition
         if uses.merge_states is None or definition is None or definition.netsplit is not Netsplit.PARTITIONABLE:
@@ -184,7 +184,7 @@ class Stateful(ABC):
         self._membership.arrivals.appendleft(StateUnmerged(data, text))
 
     def _give_up_state(self) -> StateUnmerged | None:
-        """A stay is over, and none follows: what is still to be merged is told before the end."""
+        """A session is over, and none follows: what is still to be merged is told before the end."""
         with self._node.lock:
             data = self._membership.reconciliation.give_up()
         return None if data is None else StateUnmerged(data, "its process left; others may have merged it")
@@ -202,15 +202,15 @@ class Stateful(ABC):
         self._bring(brought)
 
     def _bring(self, brought: Brought | None) -> None:
-        stay = self._source
+        session = self._source
         if brought is None:
             return
         with self._node.lock:
             if len(brought) > limits.MESSAGE_BYTES_MAX:
                 self._membership.arrivals.appendleft(_too_large(self._membership.reconciliation.give_up()))
                 return
-            if stay.ended is None and not stay.leaving:
-                stay.put(brought)
+            if session.ended is None and not session.leaving:
+                session.put(brought)
 
 
 def _too_large(data: bytes | None) -> StateUnmerged:

@@ -9,18 +9,18 @@ from typing import Any
 from Pyro5 import protocol
 
 from gcom.errors import PeerError, Unavailable
-from gcom.shell.pyro.wire import MSGPACK, POOL_FULL, Bad, Message, pack, plain, read, remaining, shut, write
+from gcom.runtime.pyro.wire import MSGPACK, POOL_FULL, Bad, WireMessage, pack, plain, read, remaining, shut, write
 from gcom.values import names
 from gcom.values.names import Address
 
 CONNECT_S = 3.0  # a dial takes this long at most, whatever the call's own timeout
 
 
-class Refused(Unavailable):
+class ConnectionRefused(Unavailable):
     """Nobody listens at the address."""
 
 
-class Lost(Unavailable):
+class ConnectionLost(Unavailable):
     """The connection broke; whether the peer carried out the call is unknown."""
 
 
@@ -31,7 +31,7 @@ class TimedOut(Unavailable):
 class Caller:
     """One persistent connection to one object, used by one thread at a time; dialled when needed.
 
-    A server ends connections that are idle (gcom/shell/pyro/connections.py). That is seen before the next request is
+    A server ends connections that are idle (gcom/runtime/pyro/connections.py). That is seen before the next request is
     put, which then goes over a new one: it fails nothing, and no request is put twice.
     Pyro5's own Proxy is not used: it would let the peer choose how its answer is deserialised.
     """
@@ -58,11 +58,11 @@ class Caller:
             answer = self._exchange(data, monotonic() + timeout_s)
             done = True
         except ConnectionRefusedError as error:
-            raise Refused(f"nobody listens at {self.address}") from error
+            raise ConnectionRefused(f"nobody listens at {self.address}") from error
         except TimeoutError as error:
             raise TimedOut(f"{self.address} did not answer within {timeout_s:.3g} s") from error
         except (EOFError, OSError) as error:
-            raise Lost(f"the connection to {self.address} broke: {error}") from error
+            raise ConnectionLost(f"the connection to {self.address} broke: {error}") from error
         except Bad as bad:
             raise PeerError(f"{self.address} gave no answer of ours: {bad}") from bad
         finally:
@@ -134,7 +134,7 @@ def _is_over(sock: socket.socket) -> bool:
     return True
 
 
-def _reply(reply: Message) -> Any:
+def _reply(reply: WireMessage) -> Any:
     if reply.serializer != MSGPACK:
         raise Bad("serializer", "its answer is not msgpack")
     return plain(reply.body)

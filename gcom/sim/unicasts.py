@@ -10,7 +10,7 @@ from gcom.core.messages import events
 from gcom.core.messages.effects import Answered, DeliverUnicast, Ended, GroupCallOver, OfMail, Serve, UnicastLost
 
 if TYPE_CHECKING:
-    from gcom.sim.stay import Stay
+    from gcom.sim.session import SimSession
 
 SERVE_MS = 60  # a handler takes up to so long
 CALLS_OPEN_MAX = 8  # at the bound nothing more is asked for now
@@ -18,10 +18,10 @@ CALL_MS = (None, None, 100, 1_000)  # how long a call may take
 
 
 class Correspondent:
-    """The letters of one stay. `is_ready` says whether the application has its state: it answers nothing before."""
+    """The letters of one session. `is_ready` says whether the application has its state: it answers nothing before."""
 
-    def __init__(self, stay: Stay, rng: Random, is_ready: Callable[[], bool]) -> None:
-        self._stay = stay
+    def __init__(self, session: SimSession, rng: Random, is_ready: Callable[[], bool]) -> None:
+        self._session = session
         self._rng = rng
         self._is_ready = is_ready
         self._known: list[str] = []  # members, those who went too
@@ -30,13 +30,13 @@ class Correspondent:
 
     def write(self) -> None:
         """Perhaps post a letter, or call some members."""
-        view, rng = self._stay.machine.view, self._rng
-        if view is None or not self._stay.is_member or rng.random() >= self._stay.world.plan.posting:
+        view, rng = self._session.machine.view, self._rng
+        if view is None or not self._session.is_member or rng.random() >= self._session.world.plan.posting:
             return
         self._known += [member for member in view.members if member not in self._known]
         members = self._known if rng.random() < 0.1 else list(view.members)
         self._made += 1
-        text = f"{self._stay.process} {self._made}"
+        text = f"{self._session.process} {self._made}"
         if rng.random() < 0.6:
             for part in range(rng.choice((1, 1, 3))):
                 self._post(rng.choice(members), f"{text}.{part}")
@@ -44,17 +44,21 @@ class Correspondent:
             self._call(tuple(rng.sample(members, rng.randint(1, len(members)))), text)
 
     def _post(self, target: str, text: str) -> None:
-        view = self._stay.machine.view
-        if self._stay.is_member and view and (target not in view.members or self._stay.machine.has_room_for(target)):
-            self._stay.checker.letters.post(self._stay.process, target, text)
-            self._stay.handle(events.SendUnicast(target, text))
+        view = self._session.machine.view
+        if (
+            self._session.is_member
+            and view
+            and (target not in view.members or self._session.machine.has_room_for(target))
+        ):
+            self._session.checker.letters.post(self._session.process, target, text)
+            self._session.handle(events.SendUnicast(target, text))
 
     def _call(self, targets: tuple[str, ...], text: str) -> None:
         call, time_ms = self._made, self._rng.choice(CALL_MS)
-        until_ms = None if time_ms is None else self._stay.node.clock.now_ms + time_ms
+        until_ms = None if time_ms is None else self._session.node.clock.now_ms + time_ms
         self._open[call] = len(targets)
-        self._stay.checker.letters.call(self._stay.process, call, targets, text, until_ms)
-        self._stay.handle(events.GroupCall(call, targets, text, until_ms))
+        self._session.checker.letters.call(self._session.process, call, targets, text, until_ms)
+        self._session.handle(events.GroupCall(call, targets, text, until_ms))
 
     def arrived(self, effect: OfMail | Ended) -> None:
         """Something that is not read in turn with the messages."""
@@ -68,25 +72,25 @@ class Correspondent:
             case GroupCallOver(call):
                 del self._open[call]
             case Ended():
-                self._stay.checker.letters.end(self._stay.process)
+                self._session.checker.letters.end(self._session.process)
             case DeliverUnicast() | UnicastLost():
                 pass
 
     def _later(self, request: Serve) -> None:
-        node = self._stay.node
-        self._stay.world.at(self._rng.randint(0, SERVE_MS), lambda: node.run(lambda: self._serve(request)))
+        node = self._session.node
+        self._session.world.at(self._rng.randint(0, SERVE_MS), lambda: node.run(lambda: self._serve(request)))
 
     def _serve(self, request: Serve) -> None:
-        if self._stay.is_over:
+        if self._session.is_over:
             return
         if not self._is_ready():
             self._later(request)
             return
         failed = self._rng.random() < 0.2
-        text = f"{self._stay.process} to {request.payload!s}"
-        self._stay.checker.letters.answer(self._stay.process, request.caller, request.call, text, failed)
-        self._stay.handle(events.Served(request.caller, request.call, text, failed))
+        text = f"{self._session.process} to {request.payload!s}"
+        self._session.checker.letters.answer(self._session.process, request.caller, request.call, text, failed)
+        self._session.handle(events.Served(request.caller, request.call, text, failed))
 
     def read(self, unicast: DeliverUnicast) -> None:
         """The application has read a unicast."""
-        self._stay.handle(events.UnicastRead(unicast.sender))
+        self._session.handle(events.UnicastRead(unicast.sender))

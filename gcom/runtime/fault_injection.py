@@ -28,7 +28,7 @@ from time import monotonic
 from loguru import logger
 
 from gcom.errors import BadValue, PeerError
-from gcom.shell import pyro
+from gcom.runtime import pyro
 from gcom.values import names
 
 VARIABLE = "GCOM_FAULTS"
@@ -46,7 +46,7 @@ _SHARES = ("drop", "drop_reply", "duplicate", "reorder")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FaultPlan:
     """What may go wrong. `cuts` are pairs of names: what the first says does not reach the second."""
 
     seed: int = 0
@@ -58,7 +58,7 @@ class Plan:
     cuts: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
-    def parse(cls, text: str) -> Plan:
+    def parse(cls, text: str) -> FaultPlan:
         """The plan of a text; raises BadValue naming what is allowed."""
         shares: dict[str, float] = {}
         cuts: set[tuple[str, str]] = set()
@@ -111,7 +111,7 @@ class _Way:
     rng: Random
     held: deque[bytes] = field(default_factory=lambda: deque(maxlen=HELD_MAX))
 
-    def draw(self, plan: Plan) -> _Fate:
+    def draw(self, plan: FaultPlan) -> _Fate:
         """As many draws whatever the plan, so that a change of it moves no later fate."""
         drop, reply, again, late, there, back = (self.rng.random() for _ in range(6))
         least, most = plan.delay_ms
@@ -121,7 +121,7 @@ class _Way:
         )
 
 
-class Faults:
+class FaultInjector:
     """The faults of one node's calls, changed by `change`, or by the file that they come from.
 
     Raises BadValue for a text or file that says nothing sensible. Any thread may call anything.
@@ -134,7 +134,7 @@ class Faults:
         self._ways: dict[str, _Way] = {}
         self._file: Path | None = None
         self._seen: tuple[int, ...] = ()
-        self._plan = Plan()
+        self._plan = FaultPlan()
         self.change(text)
 
     def change(self, text: str) -> None:
@@ -142,10 +142,10 @@ class Faults:
         with self._lock:
             self._file = Path(text[1:]) if text.startswith("@") else None
             if self._file is None:
-                self._adopt(Plan.parse(text))
+                self._adopt(FaultPlan.parse(text))
             else:
                 self._seen = _stamp(self._file)
-                self._adopt(Plan.parse(_content(self._file)))
+                self._adopt(FaultPlan.parse(_content(self._file)))
 
     def close(self) -> None:
         """End every wait: the node closes."""
@@ -164,13 +164,13 @@ class Faults:
             with self._lock:
                 way.held.append(data)
         if fate.reorder or fate.drop:
-            raise pyro.Lost(f"the request to {target} was lost, on purpose")
+            raise pyro.ConnectionLost(f"the request to {target} was lost, on purpose")
         answer = caller.call(data, max(0.001, deadline - monotonic()))
         for late in self._late(way, data, fate):
             self._put_late(caller, late, deadline)
         self._closed.wait(fate.back_s)
         if fate.drop_reply or self._is_cut(target, self._name):
-            raise pyro.Lost(f"the answer of {target} was lost, on purpose")
+            raise pyro.ConnectionLost(f"the answer of {target} was lost, on purpose")
         return answer
 
     def _pass_cut(self, target: str, deadline: float) -> None:
@@ -197,7 +197,7 @@ class Faults:
         """Nobody waits for the answer."""
         try:
             caller.call(data, max(0.001, deadline - monotonic()))
-        except (pyro.Refused, pyro.Lost, pyro.TimedOut, PeerError):
+        except (pyro.ConnectionRefused, pyro.ConnectionLost, pyro.TimedOut, PeerError):
             return
 
     # the lock is held
@@ -208,17 +208,17 @@ class Faults:
             found = self._ways[target] = _Way(Random(f"{self._plan.seed} {self._name}>{target}"))
         return found
 
-    def _current(self) -> Plan:
+    def _current(self) -> FaultPlan:
         """The plan in force; a file that changed is read again, and what it cannot mean is said and passed over."""
         if self._file is not None and (seen := _stamp(self._file)) != self._seen:
             self._seen = seen
             try:
-                self._adopt(Plan.parse(_content(self._file)))
+                self._adopt(FaultPlan.parse(_content(self._file)))
             except BadValue as error:
                 logger.warning("{}; the faults of {} stay as they were", error, self._name)
         return self._plan
 
-    def _adopt(self, plan: Plan) -> None:
+    def _adopt(self, plan: FaultPlan) -> None:
         if plan.seed != self._plan.seed:
             self._ways.clear()
         self._plan = plan

@@ -1,4 +1,4 @@
-"""One stay of a simulated process in the group: drives a GroupMachine exactly as the Pyro5 shell does."""
+"""One session of a simulated process in the group: drives a GroupMachine exactly as the Pyro5 shell does."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.errors import GComError
 from gcom.sim.application import Application
 from gcom.sim.checkers import Checker, Violation
-from gcom.sim.trouble import Fault
+from gcom.sim.faults.trouble import Fault
 from gcom.trace.writer import DeliveryLog
 from gcom.values.names import Address, Process
 
 if TYPE_CHECKING:
     from gcom.sim.network import ReplyTo
-    from gcom.sim.node import Node
+    from gcom.sim.node import SimNode
     from gcom.sim.world import World
 
 QUORUM_LOST_MS = 6_000  # a member that has heard no quorum for so long has given up (SILENCE_MAX_MS, 1 s, and slack)
 _WALL_NS = 1_700_000_000_000_000_000
 
 
-class Stay:
+class SimSession:
     """A machine, its timer, its calls, its application and its log."""
 
-    def __init__(self, node: Node, process: Process, rng: Random, former: Stay | None = None) -> None:
+    def __init__(self, node: SimNode, process: Process, rng: Random, former: SimSession | None = None) -> None:
         self.node = node
         self.process = process
         self.world: World = node.world

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gcom.sim.trouble import DISSOLVES, Event, Fault, Move
+from gcom.sim.faults.trouble import DISSOLVES, Fault, Move, TroubleEvent
 
 if TYPE_CHECKING:
-    from gcom.sim.node import Node
+    from gcom.sim.node import SimNode
     from gcom.sim.world import World
 
 AGAIN_MS = 150  # an event that finds nobody it can happen to is tried again
 
 
-class Faults:
+class FaultDriver:
     """Looks for somebody whom an event can happen to, until the faulty phase is over."""
 
     def __init__(self, world: World) -> None:
@@ -25,7 +25,7 @@ class Faults:
         for event in self._world.plan.events:
             self._world.at(event.at_ms, lambda event=event: self._happen(event))  # type: ignore[misc]
 
-    def _happen(self, event: Event) -> None:
+    def _happen(self, event: TroubleEvent) -> None:
         if self.over:
             return
         world = self._world
@@ -49,7 +49,7 @@ class Faults:
             case _:
                 self._happen_to_somebody(event)
 
-    def _happen_to_somebody(self, event: Event) -> None:
+    def _happen_to_somebody(self, event: TroubleEvent) -> None:
         world = self._world
         allowed, action = self._actions(event)[event.kind]
         for name in event.order:
@@ -60,8 +60,8 @@ class Faults:
         world.at(AGAIN_MS, lambda: self._happen(event))
 
     def _actions(
-        self, event: Event
-    ) -> dict[Fault | Move, tuple[Callable[[Node], bool], Callable[[Node, Event], None]]]:
+        self, event: TroubleEvent
+    ) -> dict[Fault | Move, tuple[Callable[[SimNode], bool], Callable[[SimNode, TroubleEvent], None]]]:
         """Of each kind: whom it can happen to, and what it does."""
         return {
             Fault.CRASH: (lambda node: self._world.may_crash and node.is_member, self._crash),
@@ -77,7 +77,7 @@ class Faults:
             ),
         }
 
-    def _cut(self, event: Event) -> None:
+    def _cut(self, event: TroubleEvent) -> None:
         """Between two members, so that there is something to lose."""
         nodes = [node for name in event.order if (node := self._world.node(name)) is not None and node.is_member]
         if len(nodes) < 2:
@@ -85,27 +85,27 @@ class Faults:
         else:
             self._world.network.cut(event, nodes[0].name, nodes[1].name)
 
-    def _crash(self, node: Node, event: Event) -> None:
+    def _crash(self, node: SimNode, event: TroubleEvent) -> None:
         self._world.count(Fault.CRASH)
         node.refuses = event.detail != "machine"
         node.crash()
         self.restart_later(node, event)
 
-    def restart_later(self, node: Node, event: Event) -> None:
+    def restart_later(self, node: SimNode, event: TroubleEvent) -> None:
         """Start a node again that crashed, or crashes now; 0: not before all is healed."""
         if event.for_ms:
             self._world.at(event.for_ms, lambda: self._world.restart(node, same_port=event.detail == "same port"))
 
-    def _pause(self, node: Node, event: Event) -> None:
+    def _pause(self, node: SimNode, event: TroubleEvent) -> None:
         self._world.count(Fault.PAUSE)
         self.pause(node, event)
 
-    def pause(self, node: Node, event: Event) -> None:
+    def pause(self, node: SimNode, event: TroubleEvent) -> None:
         """Let a node stand still for a while."""
         node.pause()
         self._world.at(event.for_ms, node.resume)
 
-    def _read_slowly(self, node: Node, event: Event) -> None:
+    def _read_slowly(self, node: SimNode, event: TroubleEvent) -> None:
         node.reads_slowly = event.detail
 
         def recover() -> None:
@@ -113,7 +113,7 @@ class Faults:
 
         self._world.at(event.for_ms, recover)
 
-    def _leave(self, node: Node, event: Event) -> None:
+    def _leave(self, node: SimNode, event: TroubleEvent) -> None:
         node.leave()
         self._world.count_move(Move.LEAVE)
         if event.for_ms:

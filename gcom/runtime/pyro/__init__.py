@@ -27,9 +27,9 @@ try:
 finally:
     os.environ.update(_hidden)
 
-from gcom.shell.pyro.caller import Caller, Lost, Refused, TimedOut  # noqa: E402 - after Pyro5
-from gcom.shell.pyro.server import Endpoint, Server, loopback, settings  # noqa: E402
-from gcom.shell.pyro.wire import CALL_BYTES_MAX  # noqa: E402
+from gcom.runtime.pyro.caller import Caller, ConnectionLost, ConnectionRefused, TimedOut  # noqa: E402 - after Pyro5
+from gcom.runtime.pyro.server import Endpoint, Server, loopback, settings  # noqa: E402
+from gcom.runtime.pyro.wire import CALL_BYTES_MAX  # noqa: E402
 
 NODE = "gcom.node"  # the object that every node serves
 DIRECTORY = "gcom.directory"  # the objects that a registry serves
@@ -41,9 +41,9 @@ __all__ = [
     "NODE",
     "SEQUENCER",
     "Caller",
+    "ConnectionLost",
+    "ConnectionRefused",
     "Endpoint",
-    "Lost",
-    "Refused",
     "Server",
     "TimedOut",
     "loopback",

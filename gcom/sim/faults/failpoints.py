@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING
 
 from gcom.core.messages.effects import Effect
 from gcom.core.messages.frames import Frame, Install, StateChunk
+from gcom.sim.faults.trouble import Fault, TroubleEvent
 from gcom.sim.network import LATE_MS_MAX
 from gcom.sim.plan import CHUNK, HEIR, LATE_RUNS, LEAVER, RUNS
-from gcom.sim.trouble import Event, Fault
 from gcom.values.names import Process
 
 if TYPE_CHECKING:
-    from gcom.sim.node import Node
-    from gcom.sim.stay import Stay
+    from gcom.sim.node import SimNode
+    from gcom.sim.session import SimSession
     from gcom.sim.world import World
 
 
-ECHOED = Event(Fault.SLOW_MEMBER, 0, 300, count=200)
+ECHOED = TroubleEvent(Fault.SLOW_MEMBER, 0, 300, count=200)
 CHUNKS_MIN = 4  # put before the crash that interrupts a state
 
 
 @dataclass(slots=True)
 class _Armed:
-    event: Event
+    event: TroubleEvent
     victim: Process = ""  # of calls and replies: the first that made one of the kind
     cause: Process = ""  # only runs that were sent when something of it had been delivered
     told: set[Process] = field(default_factory=set)
@@ -39,8 +39,8 @@ class _Armed:
 class _Stalled:
     """A process that is paused over a call. One that proposed waits until a rival does."""
 
-    event: Event
-    node: Node
+    event: TroubleEvent
+    node: SimNode
     rival: bool
 
 
@@ -48,7 +48,7 @@ class _Stalled:
 class _Echo:
     """The last call with what the event says, made in a view at a time."""
 
-    event: Event
+    event: TroubleEvent
     view: int = 0
     made_ms: int = 0
     again: Callable[[], None] | None = None
@@ -64,10 +64,10 @@ class Failpoints:
         self._calls: list[_Armed] = []
         self._stalled: list[_Stalled] = []
         self._echoes: list[_Echo] = []
-        self._heirs: dict[Process, tuple[Event, set[Process]]] = {}  # by who died, who is to die after it
+        self._heirs: dict[Process, tuple[TroubleEvent, set[Process]]] = {}  # by who died, who is to die after it
         self._told: dict[tuple[str, int], Process] = {}  # of each view, who first told of it
 
-    def arm(self, event: Event) -> None:
+    def arm(self, event: TroubleEvent) -> None:
         if event.kind is Fault.ECHO:
             self._echoes.append(_Echo(event))
         else:
@@ -77,19 +77,19 @@ class Failpoints:
         for armed in (self._effects, self._calls, self._stalled, self._echoes, self._heirs):
             armed.clear()
 
-    def last_effect(self, stay: Stay, effects: list[Effect]) -> int | None:
+    def last_effect(self, session: SimSession, effects: list[Effect]) -> int | None:
         """Before which effect of a step its process crashes, counted from 0; None: it does not."""
         for armed in self._effects:
             if self._world.may_crash and any(type(effect).__name__ == armed.event.detail for effect in effects):
                 self._effects.remove(armed)
-                self._fire(stay.node, armed.event)
+                self._fire(session.node, armed.event)
                 return min(armed.event.count, len(effects))
         return None
 
-    def at_call(self, stay: Stay, frame: Frame) -> Event | None:
+    def at_call(self, session: SimSession, frame: Frame) -> TroubleEvent | None:
         """Whether its process crashes, or pauses, over a call that it is about to put, or a reply with answers."""
-        self._wake(stay, frame)
-        first = self._tells_first(stay, frame)
+        self._wake(session, frame)
+        first = self._tells_first(session, frame)
         for armed in self._calls:
             if not _carries(frame, armed.event.detail) or (armed.event.detail == "Install" and not first):
                 continue
@@ -97,45 +97,45 @@ class Failpoints:
                 continue
             if armed.cause and not any(armed.cause in run.clock for run in frame.runs):
                 continue
-            if len(armed.told) < self._count(armed, stay):
+            if len(armed.told) < self._count(armed, session):
                 if not armed.victim:
-                    armed.victim = stay.process
+                    armed.victim = session.process
                     if armed.event.detail == LATE_RUNS:
-                        self._world.network.hold_up(stay.node.name)
-                if armed.victim == stay.process:
+                        self._world.network.hold_up(session.node.name)
+                if armed.victim == session.process:
                     armed.told.add(frame.target)
-            elif armed.victim in ("", stay.process) and frame.target not in armed.told:
+            elif armed.victim in ("", session.process) and frame.target not in armed.told:
                 if armed.event.kind is Fault.STALL:
                     self._calls.remove(armed)
                     self._world.count(Fault.STALL)
                     rival = not any(_carries(frame, item) for item in ("Prepare", "Cut", "Install"))
-                    self._stalled.append(_Stalled(armed.event, stay.node, rival))
+                    self._stalled.append(_Stalled(armed.event, session.node, rival))
                     return armed.event
                 if self._world.may_crash:
                     self._calls.remove(armed)
-                    self._fire(stay.node, armed.event)
+                    self._fire(session.node, armed.event)
                     if armed.event.whom == HEIR:  # its machine says nothing, so that there is time for the rest
-                        stay.node.refuses = False
-                        self._heirs[stay.process] = (armed.event, armed.told)
+                        session.node.refuses = False
+                        self._heirs[session.process] = (armed.event, armed.told)
                     return armed.event
         return None
 
-    def arrived(self, stay: Stay, frame: Frame) -> None:
+    def arrived(self, session: SimSession, frame: Frame) -> None:
         """A process takes a call: of one who died over telling it, it is the heir, and tells one in its turn."""
         event, heirs = self._heirs.get(frame.source, (None, set[Process]()))
-        if event and frame.runs and stay.process in heirs:
-            heirs.remove(stay.process)
-            self._calls.append(_Armed(replace(event, whom=""), stay.process, frame.source))
+        if event and frame.runs and session.process in heirs:
+            heirs.remove(session.process)
+            self._calls.append(_Armed(replace(event, whom=""), session.process, frame.source))
 
-    def _wake(self, stay: Stay, frame: Frame) -> None:
+    def _wake(self, session: SimSession, frame: Frame) -> None:
         """Let those run again who were to pause until now."""
-        for stalled in [stalled for stalled in self._stalled if stalled.node is not stay.node]:
+        for stalled in [stalled for stalled in self._stalled if stalled.node is not session.node]:
             stalled.rival = stalled.rival or _carries(frame, "Prepare")
             if stalled.rival and _carries(frame, stalled.event.until):
                 self._stalled.remove(stalled)
                 self._world.at(0, stalled.node.resume)
 
-    def echo(self, stay: Stay, frame: Frame, again: Callable[[], None]) -> None:
+    def echo(self, session: SimSession, frame: Frame, again: Callable[[], None]) -> None:
         """A frame was put to a peer; `again` puts it there once more. Calls of an earlier view come again now."""
         now_ms, view = self._world.now_ms, frame.status.view
         for echo in list(self._echoes):
@@ -146,21 +146,21 @@ class Failpoints:
                 self._world.network.slow(echo.caller, ECHOED)  # what it says now comes after what it said then
                 echo.again()
             elif _carries(frame, echo.event.detail):
-                echo.view, echo.made_ms, echo.again, echo.caller = view, now_ms, again, stay.node.name
+                echo.view, echo.made_ms, echo.again, echo.caller = view, now_ms, again, session.node.name
 
-    def _tells_first(self, stay: Stay, frame: Frame) -> bool:
+    def _tells_first(self, session: SimSession, frame: Frame) -> bool:
         """Whether a frame tells of a decision that nobody else has told of: its sender has made it."""
         numbers = [item.decision.view.number for item in frame.control if isinstance(item, Install)]
-        return any(self._told.setdefault((frame.instance, n), stay.process) == stay.process for n in numbers)
+        return any(self._told.setdefault((frame.instance, n), session.process) == session.process for n in numbers)
 
-    def _count(self, armed: _Armed, stay: Stay) -> int:
+    def _count(self, armed: _Armed, session: SimSession) -> int:
         """How many are told; fewer than there are to tell."""
         if armed.event.detail in ("Promise", "CutOk", CHUNK):
             return 0
         least = 1 if armed.event.detail == LATE_RUNS or armed.event.whom == HEIR else 0
-        return min(max(least, armed.event.count), len(stay.machine.peers) - 1)
+        return min(max(least, armed.event.count), len(session.machine.peers) - 1)
 
-    def _fire(self, node: Node, event: Event) -> None:
+    def _fire(self, node: SimNode, event: TroubleEvent) -> None:
         assert isinstance(event.kind, Fault), "a failpoint is a fault"
         self._world.count(event.kind)
         self._world.faults.restart_later(node, event)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Self
 
 from gcom.core.messages import events
 from gcom.errors import Detached, GComTimeout, HandlerFailed, MemberDeparted
-from gcom.shell import payloads
+from gcom.runtime import payloads
 from gcom.values import names
 from gcom.values.answers import Outcome, Wait, enough
 from gcom.values.names import Process
 from gcom.values.run import Payload
 
 if TYPE_CHECKING:
-    from gcom.shell.stay import Stay
+    from gcom.runtime.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ class Results(Mapping[Process, Result]):
         print("no word from", results.pending)
     """
 
-    def __init__(self, stay: Stay, call: int, members: tuple[Process, ...]) -> None:
-        self._stay = stay
+    def __init__(self, session: Session, call: int, members: tuple[Process, ...]) -> None:
+        self._session = session
         self._call = call
         self._results = {member: Result(member) for member in members}
         self._arrived: list[Result] = []
@@ -122,7 +122,7 @@ class Results(Mapping[Process, Result]):
         """
         index = 0
         while True:
-            with self._stay.changed, self._stay.membership.answering.stepping_aside():
+            with self._session.changed, self._session.membership.answering.stepping_aside():
                 while index == len(self._arrived) and not self._over:
                     self._pause(None)
                 if index == len(self._arrived):
@@ -138,7 +138,7 @@ class Results(Mapping[Process, Result]):
         waited for again: the answers come when this process hears the members again.
         """
         deadline = None if timeout_s is None else monotonic() + timeout_s
-        with self._stay.changed, self._stay.membership.answering.stepping_aside():
+        with self._session.changed, self._session.membership.answering.stepping_aside():
             while not enough(wait, [result.outcome for result in self._results.values()]):
                 if self._over or not self._pause(deadline):
                     raise CallTimeout(f"{', '.join(self.pending)} did not answer in time", self)
@@ -147,18 +147,18 @@ class Results(Mapping[Process, Result]):
     def _pause(self, deadline: float | None) -> bool:
         """Wait for news; False at the deadline. Raises CallDetached, NotAMember. Holds the lock."""
         try:
-            self._stay.raise_if_ended()
-            self._stay.raise_if_detached(f"{', '.join(self.pending)} did not answer yet")
+            self._session.raise_if_ended()
+            self._session.raise_if_detached(f"{', '.join(self.pending)} did not answer yet")
         except Detached as error:
             raise CallDetached(str(error), self) from error
-        return self._stay.wait(deadline)
+        return self._session.wait(deadline)
 
     def close(self) -> None:
         """Take no more results: those that are not in stay PENDING, and requests that have not left are withdrawn."""
-        with self._stay.changed:
+        with self._session.changed:
             if not self._over:
                 self.finish()
-                self._stay.step(events.EndGroupCall(self._call))
+                self._session.step(events.EndGroupCall(self._call))
 
     def __enter__(self) -> Self:
         return self
@@ -168,7 +168,7 @@ class Results(Mapping[Process, Result]):
     ) -> None:
         self.close()
 
-    # what the stay does; it holds the lock
+    # what the session does; it holds the lock
 
     def put(self, member: Process, outcome: Outcome, payload: Payload) -> None:
         """A result of a member came."""
@@ -180,7 +180,7 @@ class Results(Mapping[Process, Result]):
     def finish(self) -> None:
         """Nothing follows."""
         self._over = True
-        self._stay.calls.pop(self._call, None)
+        self._session.calls.pop(self._call, None)
 
 
 class CallTimeout(GComTimeout):

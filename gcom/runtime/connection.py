@@ -14,13 +14,13 @@ from gcom.core.codec import frames as codec
 from gcom.core.messages.events import CallFailed, Replied
 from gcom.core.messages.frames import Frame, Refused
 from gcom.errors import PeerError, VersionMismatch
-from gcom.shell import pyro
-from gcom.shell.life import is_dead
+from gcom.runtime import pyro
+from gcom.runtime.life import is_dead
 from gcom.values.names import Address, Process
 
 if TYPE_CHECKING:
-    from gcom.shell.node import Node
-    from gcom.shell.stay import Stay
+    from gcom.runtime.node import Node
+    from gcom.runtime.session import Session
 
 CALL_TIMEOUT_S = 2.5  # longer than SILENCE_MS: a paused peer is suspected before its call is given up
 IDLE_WAIT_S = 1.0  # a thread with nothing to wait for looks again
@@ -33,17 +33,17 @@ class Link:
         self.address = address
         self.waiting = False
         self._node = node
-        self._turns: deque[tuple[Stay, Process]] = deque()
+        self._turns: deque[tuple[Session, Process]] = deque()
         self._ready = Condition(node.lock)
         self._caller = pyro.Caller(address, pyro.NODE)
         self._closed = False
         self._thread = Thread(target=self._run, name=f"gcom link {address}", daemon=True)
         self._thread.start()
 
-    def serve(self, stay: Stay, peer: Process) -> None:
+    def serve(self, session: Session, peer: Process) -> None:
         """Take turns for this peer, too, and wake up. Holds the node's lock."""
-        if (stay, peer) not in self._turns:
-            self._turns.append((stay, peer))
+        if (session, peer) not in self._turns:
+            self._turns.append((session, peer))
         self.wake()
 
     def wake(self) -> None:
@@ -70,7 +70,7 @@ class Link:
         finally:
             self._caller.close()
 
-    def _next(self) -> tuple[Stay, Process, Frame] | None:
+    def _next(self) -> tuple[Session, Process, Frame] | None:
         """Wait for a frame to put; None: this link is over."""
         with self._node.lock:
             while not self._closed:
@@ -87,39 +87,39 @@ class Link:
                 self.waiting = False
         return None
 
-    def _take(self) -> tuple[Stay, Process, Frame] | None:
+    def _take(self) -> tuple[Session, Process, Frame] | None:
         for _ in range(len(self._turns)):
-            stay, peer = self._turns[0]
+            session, peer = self._turns[0]
             self._turns.rotate(-1)
-            if stay.machine.due_ms(peer) is None or stay.machine.address_of(peer) != self.address:
-                self._turns.remove((stay, peer))
+            if session.machine.due_ms(peer) is None or session.machine.address_of(peer) != self.address:
+                self._turns.remove((session, peer))
                 continue
-            frame = stay.take(peer)
+            frame = session.take(peer)
             if frame is not None:
-                return stay, peer, frame
+                return session, peer, frame
         return None
 
     def _patience_s(self) -> float:
-        dues = [stay.machine.due_ms(peer) for stay, peer in self._turns]
+        dues = [session.machine.due_ms(peer) for session, peer in self._turns]
         times = [due for due in dues if due is not None]
         if not times:
             return IDLE_WAIT_S
         return max(0.001, (min(times) - self._node.now_ms()) / 1000)
 
-    def _put(self, stay: Stay, peer: Process, frame: Frame) -> None:
+    def _put(self, session: Session, peer: Process, frame: Frame) -> None:
         """Call the peer; the call's end is an event, whatever it is."""
-        stay.log_before_frame()
+        session.log_before_frame()
         event: Replied | CallFailed
         try:
             answer = self._node.call(self._caller, peer, codec.encode(frame), CALL_TIMEOUT_S)
             event = Replied(peer, codec.decode_reply(answer))
-        except pyro.Refused:
+        except pyro.ConnectionRefused:
             event = CallFailed(peer, refused=True, dead=is_dead(self.address))
-        except (pyro.Lost, pyro.TimedOut):
+        except (pyro.ConnectionLost, pyro.TimedOut):
             event = CallFailed(peer, refused=False, dead=is_dead(self.address))
         except VersionMismatch as error:  # its answer, a refusal most likely, is not for us to read
             event = Replied(peer, Refused("version", f"{peer}: {error}"))
         except PeerError as error:
             self._node.count_misbehaviour(peer, error)
             event = CallFailed(peer, refused=False)
-        stay.handle(event)
+        session.handle(event)

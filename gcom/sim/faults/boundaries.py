@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from gcom.sim.trouble import DISSOLVES, STOPPED, Event, Fault, Move
+from gcom.sim.faults.trouble import DISSOLVES, STOPPED, Fault, Move, TroubleEvent
 
 SHARE = 0.2  # of the seeds
 LONG_MS = (15_000, 20_000)  # longer than every time-out
@@ -25,7 +25,7 @@ class Ambush:
     """
 
     kind: str
-    events: tuple[Event, ...]
+    events: tuple[TroubleEvent, ...]
     for_ms: int
     late: tuple[str, ...] = ()
 
@@ -48,7 +48,7 @@ def _all_are_cut_off(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
 def _a_newcomer_meets_an_outage(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
     """As before, and somebody comes meanwhile who reaches all."""
     for_ms = rng.randint(*LONG_MS)
-    comes = Event(Move.JOIN, at_ms + rng.randint(1_000, 12_000), order=names[-1:])
+    comes = TroubleEvent(Move.JOIN, at_ms + rng.randint(1_000, 12_000), order=names[-1:])
     events = (_apart(names[:-1], at_ms, for_ms), comes)
     return Ambush("a newcomer meets an outage", events, for_ms, names[-1:])
 
@@ -58,8 +58,8 @@ def _one_sleeps_and_another_dies(rng: Random, names: tuple[str, ...], at_ms: int
     order = rng.sample(names, len(names))
     count = (len(order) - 1) // 2
     for_ms = rng.randint(*REACTION_MS) + rng.choice((3_000, LONG_MS[0]))
-    sleep = [Event(Fault.PAUSE, at_ms, for_ms, (name,)) for name in order[:count]]
-    dies = Event(Fault.CRASH, at_ms + rng.randint(200, 1_400), 0, tuple(order[count:]), "refuses")
+    sleep = [TroubleEvent(Fault.PAUSE, at_ms, for_ms, (name,)) for name in order[:count]]
+    dies = TroubleEvent(Fault.CRASH, at_ms + rng.randint(200, 1_400), 0, tuple(order[count:]), "refuses")
     return Ambush("one sleeps and another dies", (*sleep, dies), for_ms + REACTION_MS[1])
 
 
@@ -67,9 +67,9 @@ def _the_registry_stops(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambu
     """More newcomers than members wait for a registry that stops with what it was asked, or starts again empty."""
     late = names[min(2, len(names) - 1) :]
     for_ms = rng.randint(1_500, 6_000)
-    comes = [Event(Move.JOIN, at_ms + rng.randint(50, for_ms), order=(name,)) for name in late]
-    stops = Event(Fault.OUTAGE, at_ms, for_ms, (), STOPPED)
-    forgets = Event(Fault.AMNESIA, at_ms, for_ms)
+    comes = [TroubleEvent(Move.JOIN, at_ms + rng.randint(50, for_ms), order=(name,)) for name in late]
+    stops = TroubleEvent(Fault.OUTAGE, at_ms, for_ms, (), STOPPED)
+    forgets = TroubleEvent(Fault.AMNESIA, at_ms, for_ms)
     return Ambush("the registry stops", (rng.choice((stops, forgets, forgets)), *comes), for_ms + LONG_MS[0], late)
 
 
@@ -79,9 +79,9 @@ def _all_leave_but_one(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambus
     leave_ms = at_ms + rng.randint(*REACTION_MS)
     come_ms = leave_ms + rng.randint(1_000, 6_000)
     for_ms = come_ms - at_ms + rng.randint(1_000, 6_000)
-    cut = Event(Fault.PARTITION, at_ms, for_ms, (), "silent", sides=((lonely,), tuple(others)))
-    leave = [Event(Move.LEAVE, leave_ms + rng.randint(0, 400), 0, (name,), DISSOLVES) for name in others]
-    comes = Event(Move.JOIN, come_ms, order=names[-1:])
+    cut = TroubleEvent(Fault.PARTITION, at_ms, for_ms, (), "silent", sides=((lonely,), tuple(others)))
+    leave = [TroubleEvent(Move.LEAVE, leave_ms + rng.randint(0, 400), 0, (name,), DISSOLVES) for name in others]
+    comes = TroubleEvent(Move.JOIN, come_ms, order=names[-1:])
     return Ambush("all leave but one", (cut, *leave, comes), for_ms, names[-1:])
 
 
@@ -93,14 +93,14 @@ def _all_are_replaced(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush
     come_ms = at_ms + rng.randint(*REACTION_MS)
     leave_ms = come_ms + rng.randint(*REACTION_MS)
     for_ms = leave_ms - at_ms + rng.randint(*REACTION_MS)
-    cut = Event(Fault.PARTITION, at_ms, for_ms, (), "silent", sides=((lonely,), (*others, *late)))
-    come = [Event(Move.JOIN, come_ms + rng.randint(0, 400), order=(name,)) for name in late]
-    leave = [Event(Move.LEAVE, leave_ms + rng.randint(0, 400), 0, (name,)) for name in others]
+    cut = TroubleEvent(Fault.PARTITION, at_ms, for_ms, (), "silent", sides=((lonely,), (*others, *late)))
+    come = [TroubleEvent(Move.JOIN, come_ms + rng.randint(0, 400), order=(name,)) for name in late]
+    leave = [TroubleEvent(Move.LEAVE, leave_ms + rng.randint(0, 400), 0, (name,)) for name in others]
     return Ambush("all are replaced", (cut, *come, *leave), for_ms, late)
 
 
-def _apart(names: tuple[str, ...], at_ms: int, for_ms: int) -> Event:
-    return Event(Fault.PARTITION, at_ms, for_ms, names, "silent", sides=tuple((name,) for name in names))
+def _apart(names: tuple[str, ...], at_ms: int, for_ms: int) -> TroubleEvent:
+    return TroubleEvent(Fault.PARTITION, at_ms, for_ms, names, "silent", sides=tuple((name,) for name in names))
 
 
 _Drawn = Callable[[Random, tuple[str, ...], int], Ambush]

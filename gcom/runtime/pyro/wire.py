@@ -35,7 +35,7 @@ class Bad(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class WireMessage:
     kind: int
     serializer: int
     flags: int
@@ -48,7 +48,7 @@ def write(sock: socket.socket, kind: int, flags: int, seq: int, body: bytes, ser
     sock.sendall(_HEADER.pack(*head) + body)
 
 
-def read(sock: socket.socket, deadline: float | None = None) -> Message:
+def read(sock: socket.socket, deadline: float | None = None) -> WireMessage:
     """One message, its header judged before its body is read. Raises Bad, EOFError, TimeoutError or OSError."""
     header = _read_exactly(sock, _HEADER.size, deadline)
     tag, version, kind, serializer, flags, seq, size, annotations, _, _, magic = _HEADER.unpack(header)
@@ -61,7 +61,7 @@ def read(sock: socket.socket, deadline: float | None = None) -> Message:
     if flags & (protocol.FLAGS_COMPRESSED | protocol.FLAGS_KEEPSERIALIZED):
         raise Bad("compressed" if flags & protocol.FLAGS_COMPRESSED else "blob")
     body = _read_exactly(sock, annotations + size, deadline)
-    return Message(kind, serializer, flags, seq, memoryview(body)[annotations:])
+    return WireMessage(kind, serializer, flags, seq, memoryview(body)[annotations:])
 
 
 def _read_exactly(sock: socket.socket, size: int, deadline: float | None) -> bytearray:
