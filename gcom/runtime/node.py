@@ -336,7 +336,7 @@ class Node:
             raise
 
     def on_defect(self) -> None:
-        """A thread ends by a defect of GCom: nothing of this node can be relied on, so all of its sessions end and say so.
+        """End all sessions, and say so, where a thread ends by a defect of GCom: nothing of this node can be relied on.
 
         Whoever calls this raises on, so that the traceback is seen: the library's log may be disabled.
         """

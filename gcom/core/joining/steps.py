@@ -1,4 +1,4 @@
-"""Steps that a process on its way into a group wants done, and facts of its last session (entry.py carries them out)."""
+"""Steps that a joining process wants done, and what it knows of its last session (attempt.py decides them)."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from gcom.values.view import View
 
 
 class ViewChanger:
-    """One member's way through its views. `ended` is set when its session is over; nothing is to be called after that."""
+    """One member's way through its views. Nothing may be called once `ended` is set: its session is over."""
 
     def __init__(
         self,
