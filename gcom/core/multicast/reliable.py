@@ -27,7 +27,7 @@ class Phase(Enum):
     """Where the streams stand in a view."""
 
     OPEN = "open"  # runs are sent, stored, acknowledged, and go up
-    WEDGED = "frozen"  # promised to a view change: nothing new is numbered, stored, acknowledged, or goes up
+    WEDGED = "wedged"  # promised to a view change: nothing new is numbered, stored, acknowledged, or goes up
     FILLING = "filling"  # the cut is known: what is missing of it, and nothing else, is stored
 
 

@@ -170,7 +170,7 @@ def the_order_goes_on_after_the_promise(patch: Patch) -> None:
     def wedge(self: OrderAgreement) -> None:
         self._wanted = None
 
-    patch.setattr(OrderAgreement, "freeze", wedge)
+    patch.setattr(OrderAgreement, "wedge", wedge)
 
 
 @mutant(total, of_three)
