@@ -25,7 +25,7 @@ def workers() -> Iterator[Workers]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1, 2])
-def test_the_others_go_on_when_one_is_killed(workers: Workers, tmp_path: Path, victim: int) -> None:
+def test_scenario_03_the_others_go_on_when_one_is_killed(workers: Workers, tmp_path: Path, victim: int) -> None:
     members = workers.three("--log-dir", str(tmp_path))
     for member in members:
         member.say("flow")
@@ -138,7 +138,7 @@ def test_a_full_disk_is_said_once_and_messages_go_on(workers: Workers, tmp_path:
     assert judge(tmp_path).notes == []
 
 
-def test_a_killed_holder_of_a_name_does_not_keep_it(workers: Workers) -> None:
+def test_scenario_28_a_killed_holder_of_a_name_does_not_keep_it(workers: Workers) -> None:
     with gcom.connect("zoe", workers.registry) as node:
         zoe = node.join("news", create=gcom.Definition.parse("news"))
         bob = workers.start("bob")
