@@ -14,7 +14,7 @@ import gcom
 from gcom.values import limits
 from tests.oracle import judge
 from tests.shell.nodes import LIMIT_S, next_of, take, until
-from tests.shell.processes import Registry, Workers, flows
+from tests.shell.processes import Workers, flows
 
 
 @pytest.fixture
@@ -81,23 +81,6 @@ def test_one_that_was_paused_is_told_that_it_was_expelled(workers: Workers) -> N
     again.told("view", members=["alice", "bob", "carol"])
     views = [row["members"] for row in alice.rows("view")]
     assert views[-3:] == [["alice", "bob", "carol"], ["alice", "bob"], ["alice", "bob", "carol"]]
-
-
-@pytest.mark.slow
-def test_a_group_goes_on_without_its_registry_and_is_listed_again_when_it_is_back() -> None:
-    with ExitStack() as stack:
-        registry = stack.enter_context(Registry())
-        address = registry.address
-        members = Workers(address, stack).three()
-        for member in members:
-            member.say("flow")
-        registry.kill()
-        flows(members, ["alice", "bob", "carol"])
-        stack.enter_context(registry.again())
-        directory = gcom.Directory(address)
-        stack.callback(directory.close)
-        until(lambda: [len(entry.members) for entry in directory.groups()] == [3], "the group")
-        assert all(member.errors == [] for member in members)
 
 
 @pytest.mark.slow
