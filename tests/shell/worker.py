@@ -157,9 +157,16 @@ class Worker:
             case gcom.StateLost(reason=reason):
                 tell("state_lost", reason=reason)
             case gcom.Departure():
-                tell("departure", reason=event.reason, returning=event.returning)
+                doubt = {"unconfirmed": event.unconfirmed, "unsent": event.unsent}
+                tell("departure", reason=event.reason, returning=event.returning, **doubt)
             case gcom.Returned():
                 tell("returned", process=event.process)
+            case gcom.Suspicion(process=process):
+                tell("suspicion", process=process)
+            case gcom.QuorumLost() | gcom.QuorumRegained():
+                tell("quorum", has=isinstance(event, gcom.QuorumRegained), in_doubt=event.in_doubt)
+            case gcom.Settled():
+                tell("settled", first=event.first, last=event.last, arrived=event.arrived)
             case gcom.Lost():
                 tell("lost", count=event.count)
 
