@@ -95,6 +95,7 @@ class Network:
         self.successors: dict[Process, Process] = {}
         self.succeeded: list[tuple[Process, GroupMachine]] = []  # whose process goes on in a successor
         self._dead: set[Process] = set()
+        self._leaving: set[Process] = set()  # their applications asked for it: they do not come again
         self._hanging: dict[Process, list[Process]] = {}  # paused processes, and whose calls wait for them
         self._doomed: dict[Process, tuple[type[Control], int]] = {}
         self._checkers: dict[str, Checker] = {}
@@ -168,6 +169,7 @@ class Network:
         self.handle(who, events.Submit(list(payloads)))
 
     def leave(self, who: Process) -> None:
+        self._leaving.add(who)
         self.handle(who, events.Leave())
 
     def kill(self, who: Process) -> None:
@@ -343,7 +345,7 @@ class Network:
                     self._ask(who, question, machine)
                 case Ended(_, "succession"):
                     self.again(who)
-                case Ended(_, reason) if self.returning and reason in RETURNS and not machine.leaving:
+                case Ended(_, reason) if self.returning and reason in RETURNS and who not in self._leaving:
                     self.again(who)
                 case _:
                     pass
