@@ -16,7 +16,7 @@ import pytest
 
 import gcom
 from tests.runtime.nodes import until
-from tests.runtime.processes import Registry, Worker, Workers
+from tests.runtime.processes import Network, Registry, Worker, Workers, confirm, together
 
 WORDS = ("--ordering", "TOTAL", "--safe", "--keep", "--persist")
 TOGETHER_S = 60.0
@@ -34,45 +34,14 @@ def workers(stack: ExitStack) -> Workers:
     return Workers(stack.enter_context(gcom.embedded()).address, stack)
 
 
-class Network:
-    """Who does not reach whom, for all processes at one instant."""
-
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / "faults"
-        self.cut("")
-        self.words = ("--faults", f"@{self._file}")
-
-    def cut(self, text: str) -> None:
-        """By a rename, so that nobody reads half of it."""
-        fresh = self._file.with_suffix(".new")
-        fresh.write_text(text)
-        fresh.rename(self._file)
-
-
 def newcomer(workers: Workers, stack: ExitStack, name: str) -> Worker:
     """One that tries until it is in, however long that takes."""
     return stack.enter_context(Worker(name, workers.registry, "news", *WORDS))
 
 
-def confirm(sender: Worker, text: str, *others: Worker) -> None:
-    """Send a text, and wait until its sender is told that a majority holds it, and these have delivered it."""
-    sender.say(f"confirm {text}")
-    sender.told("confirmed", text=text)
-    for worker in (sender, *others):
-        until(lambda it=worker: text in it.report()["texts"], f"{text} at each")  # type: ignore[misc]
-
-
 def pass_s(seconds: float) -> None:
     began = monotonic()
     until(lambda: monotonic() - began >= seconds, "the end of the pause", seconds + TOGETHER_S)
-
-
-def together(members: dict[str, Worker]) -> bool:
-    """Whether the last that each was told of its group is one and the same view, of these names."""
-    told = [[row for row in worker.rows() if row["type"] in ("view", "departure")][-1:] for worker in members.values()]
-    if not all(rows and sorted(rows[0].get("members", [])) == sorted(members) for rows in told):
-        return False
-    return len({(rows[0]["instance"], rows[0]["number"]) for rows in told}) == 1
 
 
 def texts_at_last(**members: Worker) -> dict[str, list[str]]:
