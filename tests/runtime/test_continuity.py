@@ -78,15 +78,15 @@ def test_story_1_what_one_confirmed_that_was_killed_outlives_the_sleep_of_anothe
     confirm(alice, "before", bob, carol)
     network.cut("cut=carol<>alice+bob")
     carol.signal(signal.SIGSTOP)
-    victim, sessions, name = (alice, bob, "bob") if killed == "alice" else (bob, alice, "alice")
-    confirm(victim, "confirmed", sessions)
+    victim, survivor, name = (alice, bob, "bob") if killed == "alice" else (bob, alice, "alice")
+    confirm(victim, "confirmed", survivor)
     victim.signal(signal.SIGKILL)
     pass_s(6)
     network.cut(f"cut={name}<>registry")
     carol.signal(signal.SIGCONT)
     pass_s(4)
     network.cut("")
-    have = texts_at_last(**{name: sessions, "carol": carol})
+    have = texts_at_last(**{name: survivor, "carol": carol})
     assert have == each(have, "before", "confirmed", "after")
     assert is_lost_by_none("before", *members)
 
@@ -146,6 +146,25 @@ def test_story_3_a_registry_that_starts_again_does_not_give_the_name_to_newcomer
     assert have == each(have, "before", "after")
     assert is_lost_by_none("before", alice, bob, carol, dave, erin)
     assert alice.rows("departure") == bob.rows("departure") == []
+
+
+@pytest.mark.slow
+def test_a_newcomer_waits_for_who_was_put_out_when_all_others_are_dead(workers: Workers, stack: ExitStack) -> None:
+    """1. Carol is paused, and put out. 2. The others are killed. 3. Dave comes. 4. Carol runs again, with the state."""
+    alice, bob, carol = members = workers.three(*WORDS)
+    confirm(alice, "before", bob, carol)
+    carol.signal(signal.SIGSTOP)
+    until(lambda: len(alice.rows("view")[-1]["members"]) == 2, "the view without carol", TOGETHER_S)
+    for worker in (alice, bob):
+        worker.signal(signal.SIGKILL)
+    dave = newcomer(workers, stack, "dave")
+    dave.told("kept_out")
+    pass_s(6)
+    assert dave.rows("view") == []
+    carol.signal(signal.SIGCONT)
+    have = texts_at_last(carol=carol, dave=dave)
+    assert have == each(have, "before", "after")
+    assert is_lost_by_none("before", *members, dave)
 
 
 @pytest.mark.slow
