@@ -28,7 +28,7 @@ from gcom.core.messages.effects import (
     Skip,
     Suspected,
 )
-from gcom.core.messages.frames import Control, Frame
+from gcom.core.messages.frames import Control, Frame, Refused, Reply
 from gcom.core.messages.registry import Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.core.ordering.sequencer import Sequencer
@@ -403,6 +403,7 @@ class Network:
         callee = self._machine_of(frame, to)
         reply, effects = callee.receive(frame, self.now_ms)
         self._see(to, effects, callee)
+        reply = self._unless_returning(to, reply)
         self._count_down(frame)
         lost = isinstance(reply, Frame) and self.lose_reply(reply)
         if lost or not self._reaches(name_of(peer), name_of(who)):
@@ -411,6 +412,14 @@ class Network:
             self.handle(who, self._failed(peer, refused=True), caller)
         elif self.alive(who):
             self.handle(who, events.Replied(peer, codec.decode_reply(codec.encode(reply))), caller)
+
+    def _unless_returning(self, who: Process, reply: Reply) -> Reply:
+        """As a node says of a process whose stay is over that it is on its way back, as another one."""
+        present = self.machines[self.latest(who)]
+        back = present.stage is Stage.ENTERING and present.returns
+        if not isinstance(reply, Refused) or reply.code != "ended" or not back:
+            return reply
+        return replace(reply, code="returning", settled=present.last_view)
 
     def _count_down(self, frame: Frame) -> None:
         kind, left = self._doomed.get(frame.source, (frames.Join, 0))

@@ -384,10 +384,8 @@ class Directory:
         gone = self._dissolved.get(group)
         if gone is None or not (gone.instance == instance or (instance and lineage.descends(gone.instance, instance))):
             return None
-        return Refusal(
-            "Dissolved",
-            f"all members of group {group!r} have left, or are dead, the last one out of view {gone.view}: keep what you have, and join anew",
-        )
+        text = f"all members of group {group!r} have left, or are dead, the last one out of view {gone.view}"
+        return Refusal("Dissolved", f"{text}: keep what you have, and join anew")
 
     def _unready(self, group: str) -> Refusal | None:
         if not self.starting:

@@ -190,10 +190,14 @@ class Confirmation(_Owed):
             for other in self._closed.get(number, []):
                 for section in [section for section in other.sections if section.view.number == number]:
                     self._must_not_have(other, section)
-        for sender, first, last in witness.section.sent:
+        section = witness.section
+        sent = section.sent
+        if ended.reason == "succession":  # what it has given up by then it confirms to nobody
+            sent = [span for span in section.delivered if span[0] == witness.process]
+        for sender, first, last in sent:
             sure = last if first_doubtful is None else min(last, first_doubtful - 1)
             if sure >= first:
-                self.claim(witness.process, witness.section.view.number, (sender, first, sure))
+                self.claim(witness.process, section.view.number, (sender, first, sure))
 
     def closed(self, witness: ProcessHistory, section: ViewHistory, way: Way) -> None:
         super().closed(witness, section, way)
