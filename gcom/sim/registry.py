@@ -68,6 +68,7 @@ class Registry:
     def __init__(self, world: World) -> None:
         self._world = world
         self._minted = 0
+        self._ticks = 0
         self._down = ""  # how it is out of reach; empty while it is not
         self._downs = 0
         self._outage = False
@@ -87,9 +88,19 @@ class Registry:
         self.sequencer = Sequencer()
 
     def _tick(self) -> None:
+        self._ticks += 1
         if self._down != STOPPED:
             self.directory.tick(self._world.now_ms)
+            if self._ticks % limits.REAP_TICKS == 0:
+                self._bury()
         self._world.at(limits.TICK_MS, self._tick)
+
+    def _bury(self) -> None:
+        """Take groups off the list whose members are all dead, as their kernels say (registry/server.py)."""
+        for entry in self.directory.doubted:
+            seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
+            dead = [who for who, address in seats if self._world.is_proven_dead(address)]
+            self.directory.bury(entry.definition.group, entry.instance, entry.view, dead)
 
     def _mint(self) -> str:
         self._minted += 1

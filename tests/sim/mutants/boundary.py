@@ -13,6 +13,7 @@ from gcom.core.directory.table import Directory
 from gcom.core.joining.join import Joining
 from gcom.core.member import Member
 from gcom.core.membership.consensus import Consensus
+from gcom.core.membership.registration import Registration
 from gcom.core.membership.triggers import Triggers
 from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import frames
@@ -243,3 +244,8 @@ def a_note_forgets_who_was_noted_before(patch: Patch) -> None:
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_outlives_the_view_that_put_it_out)
 def who_registered_an_older_view_is_forgotten(patch: Patch) -> None:
     patch.setattr(Row, "with_seats", lambda self, seats: self)
+
+
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_outlives_the_view_that_put_it_out)
+def who_was_put_out_is_not_told_to_the_registry(patch: Patch) -> None:
+    patch.setattr(Registration, "install", lambda self, old, decision: None)
