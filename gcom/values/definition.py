@@ -12,12 +12,6 @@ from gcom.values import limits, names
 
 _E = TypeVar("_E", bound=StrEnum)
 
-# The names of the members below, for signatures: mypy finds a name that is misspelt.
-OrderingName = Literal["NONORDERED", "FIFO", "CAUSAL", "TOTAL", "CAUSALTOTAL"]
-MulticastName = Literal["BASIC", "RELIABLE"]
-NetsplitName = Literal["PRIMARY", "PARTITIONABLE"]
-TieBreakerName = Literal["LEADER", "REGISTRY"]
-
 
 class Ordering(StrEnum):
     """In which order members deliver."""
@@ -62,15 +56,16 @@ class Definition:
     netsplit: Netsplit = Netsplit.PRIMARY
     tie_breaker: TieBreaker = TieBreaker.LEADER
 
+    # The names of the members are spelt out: mypy finds one that is misspelt, and help() shows them all.
     def __init__(
         self,
         group: str,
-        ordering: Ordering | OrderingName = Ordering.FIFO,
-        multicast: Multicast | MulticastName = Multicast.RELIABLE,
+        ordering: Ordering | Literal["NONORDERED", "FIFO", "CAUSAL", "TOTAL", "CAUSALTOTAL"] = "FIFO",
+        multicast: Multicast | Literal["BASIC", "RELIABLE"] = "RELIABLE",
         static: tuple[str, ...] = (),
         safe: bool = False,
-        netsplit: Netsplit | NetsplitName = Netsplit.PRIMARY,
-        tie_breaker: TieBreaker | TieBreakerName = TieBreaker.LEADER,
+        netsplit: Netsplit | Literal["PRIMARY", "PARTITIONABLE"] = "PRIMARY",
+        tie_breaker: TieBreaker | Literal["LEADER", "REGISTRY"] = "LEADER",
     ) -> None:
         """Check and normalise; raises BadValue naming what is allowed."""
         if not isinstance(safe, bool):

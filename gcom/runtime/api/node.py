@@ -6,26 +6,16 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
-from gcom.core.messages.registry import Entry
+from gcom.core.messages.registry import Entry as GroupInfo
 from gcom.errors import LocalError, NotAMember
 from gcom.runtime.api.group import Group
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Uses
-from gcom.runtime.registry.directory_client import DirectoryClient
+from gcom.runtime.registry.directory_client import DirectoryClient as Directory
 from gcom.values import names
-from gcom.values.definition import (
-    Definition,
-    Multicast,
-    MulticastName,
-    Netsplit,
-    NetsplitName,
-    Ordering,
-    OrderingName,
-    TieBreaker,
-    TieBreakerName,
-)
+from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
 
 
 class Node:
@@ -64,7 +54,7 @@ class Node:
         return self._timeout_s
 
     @property
-    def directory(self) -> DirectoryClient:
+    def directory(self) -> Directory:
         """The client of the registry's directory (`gcom.Directory`)."""
         return self._host.directory
 
@@ -78,13 +68,13 @@ class Node:
     def create(
         self,
         group: str,
-        ordering: Ordering | OrderingName = Ordering.FIFO,
-        multicast: Multicast | MulticastName = Multicast.RELIABLE,
+        ordering: Ordering | Literal["NONORDERED", "FIFO", "CAUSAL", "TOTAL", "CAUSALTOTAL"] = "FIFO",
+        multicast: Multicast | Literal["BASIC", "RELIABLE"] = "RELIABLE",
         static: tuple[str, ...] = (),
         safe: bool = False,
-        netsplit: Netsplit | NetsplitName = Netsplit.PRIMARY,
-        tie_breaker: TieBreaker | TieBreakerName = TieBreaker.LEADER,
-    ) -> Entry:
+        netsplit: Netsplit | Literal["PRIMARY", "PARTITIONABLE"] = "PRIMARY",
+        tie_breaker: TieBreaker | Literal["LEADER", "REGISTRY"] = "LEADER",
+    ) -> GroupInfo:
         """Make an empty group; it is kept until it is removed or its last member leaves.
 
         An equal definition that is there already is no error. Raises BadValue, GroupExists, RegistryUnavailable.
@@ -93,11 +83,11 @@ class Node:
             raise NotAMember(f"the node {self.name!r} is closed")
         return self.directory.create(Definition.parse(group, ordering, multicast, static, safe, netsplit, tie_breaker))
 
-    def groups(self) -> tuple[Entry, ...]:
+    def groups(self) -> tuple[GroupInfo, ...]:
         """Return the groups that the registry knows, sorted by name."""
         return self.directory.groups()
 
-    def info(self, group: str) -> Entry:
+    def info(self, group: str) -> GroupInfo:
         """Return the registry's entry of a group; raises UnknownGroup."""
         return self.directory.lookup(group)
 

@@ -26,7 +26,12 @@ class Sending(GroupHandle):
         with self._host.lock:
             return self._session.unnumbered
 
-    def send(self, payload: bytes | str, timeout_s: float | None = 10.0, held_by: HeldBy = "sender") -> None:
+    def send(
+        self,
+        payload: bytes | str,
+        timeout_s: float | None = 10.0,
+        held_by: Literal["sender", "majority", "all"] = "sender",
+    ) -> None:
         """Multicast bytes or text to all members, this one included; blocks while the window is full.
 
         With `held_by` "majority" or "all" (RELIABLE only) it returns once so many members of the view, this one
