@@ -29,7 +29,6 @@ from registry.naming import NAME_SERVER, SafeNameServer, list_system
 from registry.storage import Disk
 
 TICK_S = limits.TICK_MS / 1000
-REAP_TICKS = 4  # so seldom it looks whether doubted groups are dead
 
 
 def mint_instance() -> str:
@@ -112,7 +111,7 @@ class RegistryServer:
                 if self._closed:
                     return
                 self._directory.tick(_now_ms())
-                doubted = self._directory.doubted if count % REAP_TICKS == 0 else []
+                doubted = self._directory.doubted if count % limits.REAP_TICKS == 0 else []
             for entry in doubted:
                 self._bury(entry)
 

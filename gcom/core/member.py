@@ -91,6 +91,7 @@ class Member:
             return
         for old, decision in self._view_change.passed:
             self._merge.install(old, decision)
+            self._registration.install(old, decision)
         self._view_change.passed.clear()
         self.effects += self.mail.install(self.view.members)
         if self.leaving and not self._view_change.others:

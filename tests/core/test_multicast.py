@@ -131,7 +131,7 @@ def test_basic_loses_nothing_where_no_call_fails() -> None:
     assert [seen.skipped for seen in three.seen.values()] == [[], [], []]
 
 
-def test_basic_knows_from_the_senders_count_that_its_last_message_is_lost() -> None:
+def test_scenario_02_basic_knows_from_the_senders_count_that_its_last_message_is_lost() -> None:
     three = Three(BASIC)
     three.submit(A, ["x", "y"])
     three.begin(A, B)
@@ -226,7 +226,7 @@ def test_what_was_dropped_as_stable_is_not_served_in_part() -> None:
     assert numbers(multicast.fetched(1, B, 2, 0, 10**6).runs) == [3, 4]
 
 
-def test_a_sender_goes_back_to_what_the_peer_holds() -> None:
+def test_scenario_05_a_sender_goes_back_to_what_the_peer_holds() -> None:
     multicast = reliable()
     for peer in (B, C):
         multicast.on_status(peer, Status(1))

@@ -321,7 +321,7 @@ def test_a_large_message_goes_once_to_each_in_its_place(multicast: str) -> None:
     assert all(len(codec.encode(frame)) <= LOAD + limits.FRAME_HEADER_BYTES for frame in net.carried)
 
 
-def test_no_survivor_keeps_a_part_of_what_a_dead_sender_had_begun() -> None:
+def test_scenario_04_no_survivor_keeps_a_part_of_what_a_dead_sender_had_begun() -> None:
     """Scenario 4."""
     net = Network()
     a, b, c = net.form("a", "b", "c")

@@ -8,6 +8,7 @@ import secrets
 import signal
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 
 from gcom.values import names
 from tests.running import Child, Row
@@ -76,6 +77,37 @@ def flows(workers: list[Worker], names: list[str], more: int = 50) -> None:
         return all(after.get(name, 0) >= first.get(name, 0) + more for first, after in reports for name in names)
 
     until(flowed, f"text of {names}")
+
+
+class Network:
+    """Who does not reach whom, for all processes at one instant."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "faults"
+        self.cut("")
+        self.words = ("--faults", f"@{self._file}")
+
+    def cut(self, text: str) -> None:
+        """By a rename, so that nobody reads half of it."""
+        fresh = self._file.with_suffix(".new")
+        fresh.write_text(text)
+        fresh.rename(self._file)
+
+
+def confirm(sender: Worker, text: str, *others: Worker) -> None:
+    """Send a text, and wait until its sender is told that a majority holds it, and these have delivered it."""
+    sender.say(f"confirm {text}")
+    sender.told("confirmed", text=text)
+    for worker in (sender, *others):
+        until(lambda it=worker: text in it.report()["texts"], f"{text} at each")  # type: ignore[misc]
+
+
+def together(members: dict[str, Worker]) -> bool:
+    """Whether the last that each was told of its group is one and the same view, of these names."""
+    told = [[row for row in worker.rows() if row["type"] in ("view", "departure")][-1:] for worker in members.values()]
+    if not all(rows and sorted(rows[0].get("members", [])) == sorted(members) for rows in told):
+        return False
+    return len({(rows[0]["instance"], rows[0]["number"]) for rows in told}) == 1
 
 
 class Registry(Child):

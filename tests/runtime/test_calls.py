@@ -118,7 +118,7 @@ class TestUnicast:
         found = [next_of(bob, gcom.Unicast).text for _ in range(sent + 1)]
         assert found == [f"{index}" for index in range(sent + 1)]
 
-    def test_11_inside_a_callback_a_full_window_raises(self, here: Cluster) -> None:
+    def test_scenario_11_inside_a_callback_a_full_window_raises(self, here: Cluster) -> None:
         """Scenario 11: sending to one from inside a callback; it raises at once where it would have to wait."""
         alice, bob = here.members("alice", "bob")
         results: list[int | gcom.GComError] = []
@@ -312,7 +312,7 @@ class TestGroupCalls:
 class TestInside:
     """Scenario 11 for calls: from inside callbacks and handlers, without a deadlock."""
 
-    def test_11_members_that_call_each_other_inside_handlers(self, here: Cluster) -> None:
+    def test_scenario_11_members_that_call_each_other_inside_handlers(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")
 
         def nested(group: gcom.Group, other: str) -> None:
@@ -327,7 +327,7 @@ class TestInside:
         both = [partial(alice.call_to, "bob", "8"), partial(bob.call_to, "alice", "8")]
         assert at_once(both) == ["876543210"] * 2
 
-    def test_11_deeper_than_there_are_threads_it_ends_with_a_timeout(self, here: Cluster) -> None:
+    def test_scenario_11_deeper_than_there_are_threads_it_ends_with_a_timeout(self, here: Cluster) -> None:
         (alice,) = here.members("alice")
 
         def handler(*_: object) -> str:
@@ -340,7 +340,7 @@ class TestInside:
         assert alice.call_to("alice", "go", LIMIT_S) == "too deep"
         assert len(alice._membership.call_server._threads) <= NESTED_MAX
 
-    def test_11_a_call_to_all_inside_a_callback(self, here: Cluster) -> None:
+    def test_scenario_11_a_call_to_all_inside_a_callback(self, here: Cluster) -> None:
         groups = [name_it(group) for group in here.members("alice", "bob", "carol")]
         found: list[list[bytes | str]] = []
 
@@ -354,7 +354,7 @@ class TestInside:
         until(lambda: len(found) == 30)
         assert found == [[group.process for group in groups]] * 30
 
-    def test_11_a_call_from_inside_a_view_callback(self, here: Cluster) -> None:
+    def test_scenario_11_a_call_from_inside_a_view_callback(self, here: Cluster) -> None:
         (alice,) = here.members("alice")
         name_it(alice)
         found: list[int] = []
@@ -400,7 +400,7 @@ class TestInside:
 
 
 class TestDepartures:
-    def test_41_a_member_that_leaves_in_the_middle_is_departed(self, here: Cluster) -> None:
+    def test_scenario_41_a_member_that_leaves_in_the_middle_is_departed(self, here: Cluster) -> None:
         alice, bob, carol = here.members("alice", "bob", "carol")
         held = Held()
         carol.on_call(held)
@@ -455,7 +455,7 @@ class Answerer:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", ["bob", "carol"])
-def test_41_a_process_killed_in_the_middle_of_a_call_of_all(here: Cluster, victim: str) -> None:
+def test_scenario_41_a_process_killed_in_the_middle_of_a_call_of_all(here: Cluster, victim: str) -> None:
     """Scenario 41 with real processes: the call returns with the one that was killed marked departed."""
     with ExitStack() as stack:
         alice = name_it(here.members("alice")[0])

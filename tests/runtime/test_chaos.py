@@ -244,7 +244,9 @@ def kinds() -> list[ParameterSet]:
 
 
 @pytest.mark.parametrize(("seed", "words"), kinds())
-def test_after_all_troubles_all_are_together_and_every_promise_was_kept(seed: int, words: str, tmp_path: Path) -> None:
+def test_scenario_30_after_all_troubles_all_are_together_and_every_promise_was_kept(
+    seed: int, words: str, tmp_path: Path
+) -> None:
     survive(*wanted(seed, 8.0), words, tmp_path)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import gcom
 from tests.runtime.nodes import until
-from tests.runtime.processes import Registry, Worker, Workers
+from tests.runtime.processes import Network, Registry, Worker, Workers, confirm, together
 
 WORDS = ("--ordering", "TOTAL", "--safe", "--keep", "--persist")
 TOGETHER_S = 60.0
@@ -34,45 +34,14 @@ def workers(stack: ExitStack) -> Workers:
     return Workers(stack.enter_context(gcom.embedded()).address, stack)
 
 
-class Network:
-    """Who does not reach whom, for all processes at one instant."""
-
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / "faults"
-        self.cut("")
-        self.words = ("--faults", f"@{self._file}")
-
-    def cut(self, text: str) -> None:
-        """By a rename, so that nobody reads half of it."""
-        fresh = self._file.with_suffix(".new")
-        fresh.write_text(text)
-        fresh.rename(self._file)
-
-
 def newcomer(workers: Workers, stack: ExitStack, name: str) -> Worker:
     """One that tries until it is in, however long that takes."""
     return stack.enter_context(Worker(name, workers.registry, "news", *WORDS))
 
 
-def confirm(sender: Worker, text: str, *others: Worker) -> None:
-    """Send a text, and wait until its sender is told that a majority holds it, and these have delivered it."""
-    sender.say(f"confirm {text}")
-    sender.told("confirmed", text=text)
-    for worker in (sender, *others):
-        until(lambda it=worker: text in it.report()["texts"], f"{text} at each")  # type: ignore[misc]
-
-
 def pass_s(seconds: float) -> None:
     began = monotonic()
     until(lambda: monotonic() - began >= seconds, "the end of the pause", seconds + TOGETHER_S)
-
-
-def together(members: dict[str, Worker]) -> bool:
-    """Whether the last that each was told of its group is one and the same view, of these names."""
-    told = [[row for row in worker.rows() if row["type"] in ("view", "departure")][-1:] for worker in members.values()]
-    if not all(rows and sorted(rows[0].get("members", [])) == sorted(members) for rows in told):
-        return False
-    return len({(rows[0]["instance"], rows[0]["number"]) for rows in told}) == 1
 
 
 def texts_at_last(**members: Worker) -> dict[str, list[str]]:
@@ -109,15 +78,15 @@ def test_story_1_what_one_confirmed_that_was_killed_outlives_the_sleep_of_anothe
     confirm(alice, "before", bob, carol)
     network.cut("cut=carol<>alice+bob")
     carol.signal(signal.SIGSTOP)
-    victim, sessions, name = (alice, bob, "bob") if killed == "alice" else (bob, alice, "alice")
-    confirm(victim, "confirmed", sessions)
+    victim, survivor, name = (alice, bob, "bob") if killed == "alice" else (bob, alice, "alice")
+    confirm(victim, "confirmed", survivor)
     victim.signal(signal.SIGKILL)
     pass_s(6)
     network.cut(f"cut={name}<>registry")
     carol.signal(signal.SIGCONT)
     pass_s(4)
     network.cut("")
-    have = texts_at_last(**{name: sessions, "carol": carol})
+    have = texts_at_last(**{name: survivor, "carol": carol})
     assert have == each(have, "before", "confirmed", "after")
     assert is_lost_by_none("before", *members)
 
@@ -177,6 +146,25 @@ def test_story_3_a_registry_that_starts_again_does_not_give_the_name_to_newcomer
     assert have == each(have, "before", "after")
     assert is_lost_by_none("before", alice, bob, carol, dave, erin)
     assert alice.rows("departure") == bob.rows("departure") == []
+
+
+@pytest.mark.slow
+def test_a_newcomer_waits_for_who_was_put_out_when_all_others_are_dead(workers: Workers, stack: ExitStack) -> None:
+    """1. Carol is paused, and put out. 2. The others are killed. 3. Dave comes. 4. Carol runs again, with the state."""
+    alice, bob, carol = members = workers.three(*WORDS)
+    confirm(alice, "before", bob, carol)
+    carol.signal(signal.SIGSTOP)
+    until(lambda: len(alice.rows("view")[-1]["members"]) == 2, "the view without carol", TOGETHER_S)
+    for worker in (alice, bob):
+        worker.signal(signal.SIGKILL)
+    dave = newcomer(workers, stack, "dave")
+    dave.told("kept_out")
+    pass_s(6)
+    assert dave.rows("view") == []
+    carol.signal(signal.SIGCONT)
+    have = texts_at_last(carol=carol, dave=dave)
+    assert have == each(have, "before", "after")
+    assert is_lost_by_none("before", *members, dave)
 
 
 @pytest.mark.slow

@@ -337,7 +337,7 @@ class TestMisuse:
 
 class TestSlowReader:
     @pytest.mark.parametrize("multicast", ["RELIABLE", "BASIC"])
-    def test_a_sender_waits_for_the_slowest_and_goes_on(self, here: Cluster, multicast: str) -> None:
+    def test_scenario_12_a_sender_waits_for_the_slowest_and_goes_on(self, here: Cluster, multicast: str) -> None:
         alice, bob, carol = here.members("alice", "bob", "carol", multicast=multicast)
         for quick in (alice, carol):
             quick.listen()
@@ -364,7 +364,7 @@ class TestSlowReader:
         assert sent == limits.WINDOW_MESSAGES_MAX + limits.PENDING_MESSAGES_MAX
         assert len(take(bob, sent)) == sent
 
-    def test_a_slow_reader_that_leaves_sets_the_sender_free(self, here: Cluster) -> None:
+    def test_scenario_13_a_slow_reader_that_leaves_sets_the_sender_free(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")
         alice.listen()
         fill(alice, "x" * 10_000)
@@ -390,7 +390,7 @@ class TestSlowReader:
         assert alice._session.ended
         assert alice._session.ended.reason == "request"
 
-    def test_views_change_beside_a_slow_reader(self, here: Cluster) -> None:
+    def test_scenario_13_views_change_beside_a_slow_reader(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")
         alice.listen()
         fill(alice, "x" * 10_000)

@@ -70,7 +70,7 @@ def test_a_timeout_names_who_is_waited_for_and_the_message_stays_sent(here: Clus
 
 
 @pytest.mark.slow
-def test_a_view_change_releases_it_and_who_went_does_not_count(here: Cluster) -> None:
+def test_scenario_42_a_view_change_releases_it_and_who_went_does_not_count(here: Cluster) -> None:
     alice, bob, carol = here.members("alice", "bob", "carol")
     with carol._host.lock:
         alice.send("one", LIMIT_S, "all")

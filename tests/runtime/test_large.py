@@ -61,7 +61,7 @@ def stop_in_the_middle(sender: Worker, receiver: Worker) -> None:
 
 
 @pytest.mark.slow
-def test_no_survivor_keeps_a_part_of_what_a_killed_sender_had_begun(there: Workers) -> None:
+def test_scenario_04_no_survivor_keeps_a_part_of_what_a_killed_sender_had_begun(there: Workers) -> None:
     alice, bob, carol = there.three()
     alice.say(f"pour {SIZE}")
     stop_in_the_middle(alice, bob)
@@ -79,7 +79,7 @@ def test_no_survivor_keeps_a_part_of_what_a_killed_sender_had_begun(there: Worke
 
 
 @pytest.mark.slow
-def test_a_stopped_member_holds_up_a_send_to_all_until_it_is_out(there: Workers) -> None:
+def test_scenario_42_a_stopped_member_holds_up_a_send_to_all_until_it_is_out(there: Workers) -> None:
     """Scenario 42."""
     with gcom.connect("alice", there.registry) as node:
         alice = node.join("news", create=gcom.Definition.parse("news"))

@@ -14,7 +14,7 @@ import gcom
 from gcom.values import limits
 from tests.oracle import judge
 from tests.runtime.nodes import LIMIT_S, next_of, take, until
-from tests.runtime.processes import Registry, Workers, flows
+from tests.runtime.processes import Workers, flows
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def workers() -> Iterator[Workers]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1, 2])
-def test_the_others_go_on_when_one_is_killed(workers: Workers, tmp_path: Path, victim: int) -> None:
+def test_scenario_03_the_others_go_on_when_one_is_killed(workers: Workers, tmp_path: Path, victim: int) -> None:
     members = workers.three("--log-dir", str(tmp_path))
     for member in members:
         member.say("flow")
@@ -84,23 +84,6 @@ def test_one_that_was_paused_is_told_that_it_was_expelled(workers: Workers) -> N
 
 
 @pytest.mark.slow
-def test_a_group_goes_on_without_its_registry_and_is_listed_again_when_it_is_back() -> None:
-    with ExitStack() as stack:
-        registry = stack.enter_context(Registry())
-        address = registry.address
-        members = Workers(address, stack).three()
-        for member in members:
-            member.say("flow")
-        registry.kill()
-        flows(members, ["alice", "bob", "carol"])
-        stack.enter_context(registry.again())
-        directory = gcom.Directory(address)
-        stack.callback(directory.close)
-        until(lambda: [len(entry.members) for entry in directory.groups()] == [3], "the group")
-        assert all(member.errors == [] for member in members)
-
-
-@pytest.mark.slow
 def test_a_program_that_ends_without_closing_ends(workers: Workers) -> None:
     alice = workers.start("alice")
     bob = workers.start("bob")
@@ -138,7 +121,7 @@ def test_a_full_disk_is_said_once_and_messages_go_on(workers: Workers, tmp_path:
     assert judge(tmp_path).notes == []
 
 
-def test_a_killed_holder_of_a_name_does_not_keep_it(workers: Workers) -> None:
+def test_scenario_28_a_killed_holder_of_a_name_does_not_keep_it(workers: Workers) -> None:
     with gcom.connect("zoe", workers.registry) as node:
         zoe = node.join("news", create=gcom.Definition.parse("news"))
         bob = workers.start("bob")

@@ -174,7 +174,7 @@ def test_what_all_others_have_left_is_over_for_who_was_away(here: Cluster) -> No
     while (departure := next_of(carol, gcom.Departure)).returning:
         pass  # it hears of the view without it before it hears of the end
     assert departure == gcom.Departure("dissolved", None)
-    with pytest.raises(gcom.Detached, match="all others have left the group; join again"):
+    with pytest.raises(gcom.Detached, match="all others have left the group, or are dead; join again"):
         carol.send("late")
 
 

@@ -59,7 +59,7 @@ def raises(error: Exception) -> Callable[..., bytes]:
 
 
 @pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
-def test_22_one_that_joins_while_others_send_has_all_of_it(here: Cluster, ordering: str) -> None:
+def test_scenario_22_one_that_joins_while_others_send_has_all_of_it(here: Cluster, ordering: str) -> None:
     alice, bob = Replica(here, "alice", ordering).listen(), Replica(here, "bob", ordering).listen()
     stop = threading.Event()
 
@@ -158,7 +158,7 @@ def test_one_that_wants_state_where_nobody_gives_any_is_told_so(here: Cluster) -
 
 
 class TestCallbacksThatFail:
-    def test_23_another_member_gives_the_state(self, here: Cluster, capfd: pytest.CaptureFixture[str]) -> None:
+    def test_scenario_23_another_member_gives_the_state(self, here: Cluster, capfd: pytest.CaptureFixture[str]) -> None:
         alice = Replica(here, "alice", get_state=raises(ValueError("not now"))).listen()
         bob = Replica(here, "bob").listen()
         assert not bob.group.wait_for_state(LIMIT_S)  # there was nobody but alice

@@ -43,7 +43,9 @@ def end(members: list[Worker]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ordering", ["FIFO", "CAUSALTOTAL"])
-def test_22_one_that_joins_twenty_megabytes_while_two_send(workers: Workers, tmp_path: Path, ordering: str) -> None:
+def test_scenario_22_one_that_joins_twenty_megabytes_while_two_send(
+    workers: Workers, tmp_path: Path, ordering: str
+) -> None:
     words = (*STATE, "--ordering", ordering, "--log-dir", str(tmp_path))
     members = [workers.start("alice", *words), workers.start("bob", *words)]
     for member in members:
@@ -61,7 +63,7 @@ def test_22_one_that_joins_twenty_megabytes_while_two_send(workers: Workers, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ordering", ["FIFO", "CAUSALTOTAL"])
-def test_23_the_donor_is_killed_in_the_middle(workers: Workers, tmp_path: Path, ordering: str) -> None:
+def test_scenario_23_the_donor_is_killed_in_the_middle(workers: Workers, tmp_path: Path, ordering: str) -> None:
     words = (*STATE, "--ordering", ordering, "--log-dir", str(tmp_path))
     alice = workers.start("alice", *words, *SLOW)
     bob, carol = workers.start("bob", *words), workers.start("carol", *words)
@@ -108,7 +110,7 @@ def test_29_one_that_was_paused_for_long_comes_back_with_the_state(workers: Work
 
 
 @pytest.mark.slow
-def test_23_the_requester_is_killed_in_the_middle(workers: Workers, tmp_path: Path) -> None:
+def test_scenario_23_the_requester_is_killed_in_the_middle(workers: Workers, tmp_path: Path) -> None:
     words = (*STATE, "--log-dir", str(tmp_path))
     alice, bob = workers.start("alice", *words, *SLOW), workers.start("bob", *words)
     bob.told("took")

@@ -8,8 +8,8 @@ With `--state BYTES` it keeps a state of so many bytes and a digest of each send
 Input: `flow [THREADS]` (send numbered texts, each thread about a thousand a second), `pour BYTES` (send messages of
 that size, each once all hold the one before), `stop`, `send TEXT`, `confirm TEXT` (send it, and say so when a majority
 holds it), `report`, `assembled` (what there is of messages in pieces), `leave`, `end` (end without closing anything),
-`wait` (block in receive until interrupted). Output: one JSON object a line, with `at`, the seconds of the monotonic
-clock that all processes of a machine share.
+`wait` (block in receive until interrupted), `mute` (what it sends gets serials, and reaches nobody). Output: one JSON
+object a line, with `at`, the seconds of the monotonic clock that all processes of a machine share.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from zlib import crc32
 from loguru import logger
 
 import gcom
+from gcom.core.multicast.window import Load
 
 JOIN_S = 3.0  # of one attempt
 AGAIN_S = 0.1  # between two
@@ -156,9 +157,16 @@ class Worker:
             case gcom.StateLost(reason=reason):
                 tell("state_lost", reason=reason)
             case gcom.Departure():
-                tell("departure", reason=event.reason, returning=event.returning)
+                doubt = {"unconfirmed": event.unconfirmed, "unsent": event.unsent}
+                tell("departure", reason=event.reason, returning=event.returning, **doubt)
             case gcom.Returned():
                 tell("returned", process=event.process)
+            case gcom.Suspicion(process=process):
+                tell("suspicion", process=process)
+            case gcom.QuorumLost() | gcom.QuorumRegained():
+                tell("quorum", has=isinstance(event, gcom.QuorumRegained), in_doubt=event.in_doubt)
+            case gcom.Settled():
+                tell("settled", first=event.first, last=event.last, arrived=event.arrived)
             case gcom.Lost():
                 tell("lost", count=event.count)
 
@@ -231,6 +239,13 @@ class Worker:
         found = list(member.streams.multicast._assemblies._open.values())
         tell("assembled", count=len(found), bytes=sum(len(each.data) for each in found))
 
+    def mute(self) -> None:
+        """From now on no call has a message of its own in it; its questions to the sequencer and heartbeats go on."""
+        member = self._group._session.machine._member
+        assert member is not None
+        member.streams.multicast.take = lambda peer, bytes_max, whole=False: Load()  # type: ignore[method-assign]
+        tell("muted")
+
     def obey(self, line: str) -> None:
         word, _, rest = line.strip().partition(" ")
         match word:
@@ -240,6 +255,8 @@ class Worker:
                 self.pour(int(rest))
             case "assembled":
                 self.assembled()
+            case "mute":
+                self.mute()
             case "stop":
                 self._stop_sending()
                 self._group.flush()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tidy.source import PACKAGES, ROOT, Import, Source, sources
+from tests.tidy.source import PACKAGES, Import, Source, sources
 
 
 def _words(text: str) -> frozenset[str]:
@@ -103,13 +103,6 @@ def ours(layer: Layer, module: str) -> bool:
 def test_imports_point_down() -> None:
     found = [(source, found) for source in MODULES for found in source.imports() if not allowed(source, found)]
     assert not found, "\n".join(f"{source.path}:{wrong.line} may not import {wrong.module}" for source, wrong in found)
-
-
-def test_the_map_names_every_module() -> None:
-    words = (ROOT / "docs" / "ARCHITECTURE.md").read_text("utf-8")
-    missing = [source.path for source in MODULES if source.path.stem not in ("__init__", "__main__")]
-    missing = [path for path in missing if path.name not in words and f"`{'/'.join(path.parts[:2])}/` |" not in words]
-    assert not missing, f"docs/ARCHITECTURE.md has no row for {', '.join(map(str, missing))}"
 
 
 def test_the_packages_are_there() -> None:

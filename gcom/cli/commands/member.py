@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gcom
-from gcom.cli.commands.session import Feed, Session
+from gcom.cli.commands.session import Feed, ShellMember
 from gcom.cli.lines import as_message
 from gcom.cli.output import Output, notice
 from gcom.cli.rows import JsonRows, PlainRows, RowFormat
@@ -36,14 +36,14 @@ def join(session: MemberOptions, create: gcom.Definition | None, wait: int) -> i
     with _joined(session, create) as group:
         output = Output()
         rows = session.rows(output)
-        return Session(group, rows, output, Feed(group, rows, wait), session.linger_s).run()
+        return ShellMember(group, rows, output, Feed(group, rows, wait), session.linger_s).run()
 
 
 def tail(session: MemberOptions) -> int:
     """Print deliveries; the exit status."""
     with _joined(session, None) as group:
         output = Output()
-        return Session(group, session.rows(output), output, None, session.linger_s).run()
+        return ShellMember(group, session.rows(output), output, None, session.linger_s).run()
 
 
 def send(group: str, name: str, registry: str | None, log_dir: Path | None, payload: bytes) -> None:

@@ -71,7 +71,7 @@ class Feed:
                 self._group.wait_for_members(1)
 
 
-class Session:
+class ShellMember:
     """A stay in a group, from the first view to the last delivery."""
 
     def __init__(self, group: gcom.Group, rows: RowFormat, output: Output, feed: Feed | None, linger_s: float | None):
