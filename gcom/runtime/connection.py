@@ -1,4 +1,4 @@
-"""One sender thread per peer address, with one persistent connection (DESIGN 3).
+"""One sender thread per peer address, with one persistent connection (ARCHITECTURE 3).
 
 The next frame forms while the last call is in flight, so batching needs no timer. The thread takes turns between the
 groups that this process shares with the peer's.

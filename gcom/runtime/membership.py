@@ -1,8 +1,8 @@
 """One membership, from the join until the leave: all its sessions, the queue to the application, and the way back in.
 
-A process that is put out of its group, or loses its quorum, comes back as another process (DESIGN 4): another machine,
-another session, another log. The application keeps its `Group`, and reads the end of one session and the beginning of
-the next from the same queue.
+A process that is put out of its group, or loses its quorum, comes back as another process (ARCHITECTURE 4): another
+machine, another session, another log. The application keeps its `Group`, and reads the end of one session and the
+beginning of the next from the same queue.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A process's way to the registry's sequencer: one thread, one connection, one request at a time.
 
-A request is put at most once (DESIGN 7: an OPEN put again, to a registry that has started anew, would give serials out
-a second time), so a connection that breaks is an answer that did not come, and the group's machine decides whether it
-asks again. What is silent is the sequencer, not a group: those who wait behind a call without an answer are told the
-same at once, and not one after the other, each after a silence of its own.
+A request is put at most once (ARCHITECTURE 7: an OPEN put again, to a registry that has started anew, would give
+serials out a second time), so a connection that breaks is an answer that did not come, and the group's machine decides
+whether it asks again. What is silent is the sequencer, not a group: those who wait behind a call without an answer are
+told the same at once, and not one after the other, each after a silence of its own.
 """
 
 from __future__ import annotations
