@@ -1,7 +1,7 @@
 """The registry's server: the pure directory behind a lock and a clock, the pure sequencer, and a name server.
 
 With a data folder it knows its groups when it starts again, has noted who may be in a next view, and keeps its votes as
-an acceptor (DESIGN 10, 11). It gives no name away before all who have one had time to register.
+an acceptor (ARCHITECTURE 10, 11). It gives no name away before all who have one had time to register.
 """
 
 from __future__ import annotations

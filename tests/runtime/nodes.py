@@ -8,12 +8,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import gcom
 from gcom.values.names import Address
 
 LIMIT_S = 120.0  # for what takes seconds at most, also where others use the machine
 T = TypeVar("T")
+_NODES: WeakKeyDictionary[object, gcom.Node] = WeakKeyDictionary()  # by host; those of clusters
 
 
 def until(condition: Callable[[], bool], what: str = "it", limit_s: float = LIMIT_S) -> None:
@@ -76,6 +78,11 @@ def fill(group: gcom.Group, payload: bytes | str, timeout_s: float = 0.2) -> tup
         sent += 1
 
 
+def node_of(group: gcom.Group) -> gcom.Node:
+    """The node of a member that a cluster made."""
+    return _NODES[group._host]
+
+
 class Cluster:
     """Nodes at one registry, closed together."""
 
@@ -85,7 +92,9 @@ class Cluster:
         self._stack = ExitStack()
 
     def node(self, name: str) -> gcom.Node:
-        return self._stack.enter_context(gcom.connect(name, self.registry, log_dir=self._log_dir))
+        node = self._stack.enter_context(gcom.connect(name, self.registry, log_dir=self._log_dir))
+        _NODES[node._host] = node
+        return node
 
     def members(
         self,

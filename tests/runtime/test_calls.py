@@ -338,7 +338,7 @@ class TestInside:
 
         alice.on_call(handler)
         assert alice.call_to("alice", "go", LIMIT_S) == "too deep"
-        assert len(alice._membership.answering._threads) <= NESTED_MAX
+        assert len(alice._membership.call_server._threads) <= NESTED_MAX
 
     def test_scenario_11_a_call_to_all_inside_a_callback(self, here: Cluster) -> None:
         groups = [name_it(group) for group in here.members("alice", "bob", "carol")]

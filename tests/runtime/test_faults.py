@@ -11,7 +11,7 @@ import pytest
 import gcom
 from gcom.runtime import pyro
 from gcom.runtime.fault_injection import HELD_MAX, VARIABLE, FaultInjector, FaultPlan
-from tests.runtime.nodes import LIMIT_S, cluster, take, until
+from tests.runtime.nodes import LIMIT_S, cluster, node_of, take, until
 
 ExpectLog = Callable[[str], None]
 ON = "have faults, on purpose"
@@ -98,9 +98,9 @@ def test_a_dropped_request_does_not_arrive_and_a_dropped_answer_came_too_late(
     callee: Callee, expect_log: ExpectLog
 ) -> None:
     expect_log(ON)
-    assert put_all(FaultInjector("alice", "drop=1"), callee, 3) == ["Lost"] * 3
+    assert put_all(FaultInjector("alice", "drop=1"), callee, 3) == ["ConnectionLost"] * 3
     assert callee.arrived == []
-    assert put_all(FaultInjector("alice", "drop_reply=1"), callee, 2) == ["Lost"] * 2
+    assert put_all(FaultInjector("alice", "drop_reply=1"), callee, 2) == ["ConnectionLost"] * 2
     assert callee.arrived == [b"0", b"1"]
 
 
@@ -113,7 +113,7 @@ def test_a_duplicate_arrives_twice(callee: Callee, expect_log: ExpectLog) -> Non
 def test_a_reordered_request_seems_lost_and_arrives_after_a_later_one(callee: Callee, expect_log: ExpectLog) -> None:
     expect_log(ON)
     faults = FaultInjector("alice", "reorder=1")
-    assert put_all(faults, callee, HELD_MAX + 1) == ["Lost"] * (HELD_MAX + 1)
+    assert put_all(faults, callee, HELD_MAX + 1) == ["ConnectionLost"] * (HELD_MAX + 1)
     assert callee.arrived == []
     faults.change("reorder=0")
     assert faults.call(callee, "bob#1", b"later", 0.2) == b"answer to later"
@@ -135,7 +135,7 @@ def test_a_cut_swallows_requests_one_way_and_answers_the_other(callee: Callee, e
     assert put_all(FaultInjector("alice", "cut=alice>bob"), callee, 1) == ["TimedOut"]
     assert put_all(FaultInjector("alice", "cut=carol>bob"), callee, 1) == ["answered"]
     callee.arrived.clear()
-    assert put_all(FaultInjector("bob", "cut=alice>bob"), callee, 2, "alice#1") == ["Lost"] * 2
+    assert put_all(FaultInjector("bob", "cut=alice>bob"), callee, 2, "alice#1") == ["ConnectionLost"] * 2
     assert callee.arrived == [b"0", b"1"]
 
 
@@ -168,9 +168,9 @@ def test_a_file_that_goes_bad_is_said_once_and_changes_nothing(
     path.write_text("drop=1")
     faults = FaultInjector("alice", f"@{path}")
     path.write_text("drop=maybe")
-    assert put_all(faults, callee, 2) == ["Lost"] * 2
+    assert put_all(faults, callee, 2) == ["ConnectionLost"] * 2
     path.unlink()
-    assert put_all(faults, callee, 2) == ["Lost"] * 2
+    assert put_all(faults, callee, 2) == ["ConnectionLost"] * 2
     path.write_text("drop=0")
     assert put_all(faults, callee, 2) == ["answered"] * 2
 
@@ -194,7 +194,7 @@ def test_a_group_lives_with_faults_in_all_of_its_calls(expect_log: ExpectLog) ->
     with cluster() as here:
         alice, bob = here.members("alice", "bob")
         for group in (alice, bob):
-            group._node.inject("seed=3,drop=0.1,drop_reply=0.1,delay=0..5ms,duplicate=0.2,reorder=0.1")
+            node_of(group).inject("seed=3,drop=0.1,drop_reply=0.1,delay=0..5ms,duplicate=0.2,reorder=0.1")
         for number in range(200):
             alice.send(f"{number}")
         assert [message.text for message in take(bob, 200)] == [str(number) for number in range(200)]
@@ -206,7 +206,7 @@ def test_one_that_is_cut_off_goes_and_the_rest_goes_on(expect_log: ExpectLog) ->
     with cluster() as here:
         alice, bob, carol = here.members("alice", "bob", "carol")
         for group in (alice, bob, carol):
-            group._node.inject("cut=carol<>alice+bob")
+            node_of(group).inject("cut=carol<>alice+bob")
         until(lambda: alice.members == bob.members == ("alice", "bob"), "the view without carol")
         alice.send("on we go")
         assert take(bob, 1)[0].text == "on we go"

@@ -95,14 +95,14 @@ class TestMessages:
         thread.start()
         assert [message.text for message in take(reader, len(texts))] == texts
         thread.join(LIMIT_S)
-        assert not any(isinstance(arrival, gcom.Message) for arrival in sender._session.arrivals)
+        assert not any(isinstance(arrival, gcom.Message) for arrival in sender._membership.arrivals)
 
     def test_flush_returns_when_all_hold_it(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")
         alice.send_many(f"{i}" for i in range(100))
         alice.flush(LIMIT_S)
         assert alice.pending == 0
-        held = [arrival for arrival in bob._session.arrivals if hasattr(arrival, "run")]
+        held = [arrival for arrival in bob._membership.arrivals if hasattr(arrival, "run")]
         assert sum(len(arrival.run.payloads) for arrival in held) == 100
 
 
@@ -344,7 +344,7 @@ class TestSlowReader:
         sent, words = fill(alice, "x" * 1000)
         assert f"'news' after 0.2 s: it waits for {bob.process} to read" in words
         assert sent <= (limits.WINDOW_BYTES_MAX + limits.PENDING_BYTES_MAX) // 1000 + limits.RUN_MESSAGES_MAX
-        assert len(bob._session.arrivals) <= limits.WINDOW_MESSAGES_MAX
+        assert len(bob._membership.arrivals) <= limits.WINDOW_MESSAGES_MAX
         waiting = threading.Thread(target=partial(alice.send, "last", LIMIT_S), daemon=True)
         waiting.start()
         found = take(bob, sent + 1)
@@ -437,7 +437,7 @@ class TestLogs:
             node = here.node("alice")
             for _ in range(5):
                 node.join("news", create=gcom.Definition.parse("news")).leave()
-            until(lambda: len(node._logs) == 1, "the end of the earlier logs")
+            until(lambda: len(node._host.logs) == 1, "the end of the earlier logs")
         assert set(judge(tmp_path).coverage.values()) == {"closed"}
 
     def test_a_log_that_cannot_be_written_is_said_once_and_messages_go_on(
@@ -468,7 +468,7 @@ class TestLogs:
 def test_expulsion_is_told_to_the_application(here: Cluster) -> None:
     """A member whose process the others' machine no longer knows is told so by their answers."""
     alice, bob, carol = here.members("alice", "bob", "carol", rejoin=False)
-    with carol._node.lock:  # it stands still, as a paused process does
+    with carol._host.lock:  # it stands still, as a paused process does
         until(lambda: alice.members == bob.members == ("alice", "bob"), "the expulsion")
     with pytest.raises(gcom.Detached, match=rf"{carol.process} is detached"):
         list(carol)
@@ -485,7 +485,7 @@ def test_an_application_that_reads_none_of_very_many_events_is_told_why_it_left(
     alice, bob, carol = here.members("alice", "bob", "carol")
     for group in (bob, carol):
         group.listen()
-    monkeypatch.setattr("gcom.runtime.session.NOTICES_MAX", 3)  # so many views wait for alice already
+    monkeypatch.setattr("gcom.runtime.arrivals.NOTICES_MAX", 3)  # so many views wait for alice already
     here.node("dave").join("news", receive=False)
     until(lambda: "alice" not in {*bob.members, *carol.members}, "its leave")
     with pytest.raises(gcom.Detached, match="read none of 3 events"):

@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 
 import gcom
-from gcom.runtime.group import HeldBy
+from gcom.runtime.api.sending import HeldBy
 from gcom.values import limits
 from tests.runtime.nodes import LIMIT_S, Cluster, at_once, cluster, take, until
 
@@ -60,7 +60,7 @@ def test_many_threads_wait_each_for_its_own(here: Cluster) -> None:
 
 def test_a_timeout_names_who_is_waited_for_and_the_message_stays_sent(here: Cluster) -> None:
     alice, bob, carol = here.members("alice", "bob", "carol")
-    with carol._node.lock:
+    with carol._host.lock:
         alice.send("one", LIMIT_S, "majority")
         with pytest.raises(gcom.GComTimeout, match=rf"message 2 of {alice.process} .* is sent.*: it waits for carol#"):
             alice.send("two", 0.2, "all")
@@ -72,7 +72,7 @@ def test_a_timeout_names_who_is_waited_for_and_the_message_stays_sent(here: Clus
 @pytest.mark.slow
 def test_scenario_42_a_view_change_releases_it_and_who_went_does_not_count(here: Cluster) -> None:
     alice, bob, carol = here.members("alice", "bob", "carol")
-    with carol._node.lock:
+    with carol._host.lock:
         alice.send("one", LIMIT_S, "all")
         assert alice.members == ("alice", "bob")
     assert take(bob, 1)[0].text == "one"
@@ -83,7 +83,7 @@ def test_who_hears_no_quorum_is_told_which_message_it_may_have_sent_in_vain(here
     alice, bob, carol = here.members("alice", "bob", "carol")
     alice.send("one", LIMIT_S, "all")
     named = r"no quorum of its view: message 2 of alice#\w+ in group 'news' is not held by majority; its messages up to"
-    with bob._node.lock, carol._node.lock, pytest.raises(gcom.Detached, match=named):
+    with bob._host.lock, carol._host.lock, pytest.raises(gcom.Detached, match=named):
         alice.send("two", LIMIT_S, "majority")
     assert [message.text for message in take(bob, 2)] == ["one", "two"]  # it is sent, and nobody need send it again
 
@@ -99,7 +99,7 @@ def test_going_without_waiting_says_what_may_not_have_arrived(here: Cluster) -> 
             caught.append(error)
 
     thread = threading.Thread(target=send, daemon=True)
-    with bob._node.lock:
+    with bob._host.lock:
         thread.start()
         until(lambda: alice._session.machine.number == 1, "the number")
         alice.leave(0.1)
@@ -148,5 +148,5 @@ def test_what_cannot_be_promised_is_refused(here: Cluster) -> None:
     (basic,) = here.members("alice", multicast="BASIC", group="basic")
     with pytest.raises(gcom.BadValue, match="'all' needs RELIABLE; group 'basic' is BASIC"):
         basic.send("x", 1.0, "all")
-    with pytest.raises(gcom.BadValue, match="'both' is not allowed: it is sender, majority or all"):
+    with pytest.raises(gcom.BadValue, match="held_by must be sender, majority or all; got 'both'"):
         basic.send("x", 1.0, cast("HeldBy", "both"))

@@ -105,7 +105,7 @@ def test_closing_a_node_ends_its_life_and_it_may_be_closed_again(registry: str) 
 
 def test_a_defect_ends_a_life_though_the_process_goes_on(registry: str) -> None:
     with gcom.connect("bob", registry) as node:
-        node.on_defect()
+        node._host.on_defect()
         assert is_dead(node.address)
 
 

@@ -19,7 +19,7 @@ from gcom.core.messages.frames import Frame, Refused, Reply, Status
 from gcom.runtime import pyro
 from gcom.values import limits
 from gcom.values.run import Run
-from tests.runtime.nodes import LIMIT_S, Cluster, cluster, next_of, take, until
+from tests.runtime.nodes import LIMIT_S, Cluster, cluster, next_of, node_of, take, until
 
 ENTERING = Status(0)
 ExpectLog = Callable[[str], None]
@@ -36,7 +36,7 @@ class Stranger:
 
     def __init__(self, group: gcom.Group) -> None:
         self.group = group
-        self._caller = pyro.Caller(group._node.address, pyro.NODE)
+        self._caller = pyro.Caller(node_of(group).address, pyro.NODE)
 
     def put(self, data: bytes) -> Reply:
         return codec.decode_reply(self._caller.call(data, LIMIT_S))
@@ -85,7 +85,7 @@ def test_garbage_is_refused_and_counted(here: Cluster, expect_log: ExpectLog) ->
         for data in garbage():
             with pytest.raises(gcom.PeerError):
                 stranger.put(data)
-    assert alice._node.refused == {"MalformedFrame": len(garbage())}
+    assert node_of(alice).refused == {"MalformedFrame": len(garbage())}
     goes_on(alice, bob)
     assert alice.view.number == 2
 
@@ -114,7 +114,7 @@ def test_another_version_is_told_ours(here: Cluster) -> None:
     assert isinstance(reply, Refused)
     assert reply.code == "version"
     assert f"99, this process {limits.PROTOCOL_VERSION}" in reply.text
-    assert alice._node.refused == {"version": 1}
+    assert node_of(alice).refused == {"version": 1}
     goes_on(alice)
 
 
@@ -142,7 +142,7 @@ def test_what_is_for_nobody_here_is_refused(here: Cluster) -> None:
             reply = stranger.put(data)
             assert isinstance(reply, Refused)
             assert (reply.code, words in reply.text) == (code, True), reply
-    assert alice._node.refused == {"unknown": 3, "elsewhere": 1}
+    assert node_of(alice).refused == {"unknown": 3, "elsewhere": 1}
     goes_on(alice, bob)
 
 
@@ -199,8 +199,8 @@ def test_one_that_was_expelled_is_told_so_and_not_let_in_again(here: Cluster) ->
     again, and its heartbeat with the Join comes before it hears of 2.
     """
     alice, bob, carol = here.members("alice", "bob", "carol", rejoin=False)
-    join = frames.Join(carol._node.address)
-    with carol._node.lock:
+    join = frames.Join(node_of(carol).address)
+    with carol._host.lock:
         until(lambda: alice.members == bob.members == ("alice", "bob"), "the expulsion")
         with closing(Stranger(alice)) as stranger:
             reply = stranger.put(stranger.frame(carol.process, status=Status(3), control=(join,)))
@@ -229,7 +229,7 @@ def test_a_peer_that_answers_nonsense_is_said_once(here: Cluster, expect_log: Ex
     server.start()
     with closing(Stranger(alice)) as stranger:
         stranger.put(stranger.frame(control=(frames.Join(server.address),)))
-    until(lambda: bool(alice._node._misbehaved), "the answer")
+    until(lambda: bool(alice._host.misbehaved), "the answer")
     until(lambda: alice.view.number >= 4 and bob.members == ("alice", "bob"), "the end of a false member")
     goes_on(alice, bob)
     server.close()
@@ -238,12 +238,12 @@ def test_a_peer_that_answers_nonsense_is_said_once(here: Cluster, expect_log: Ex
 @pytest.mark.slow
 def test_a_link_ends_with_its_last_peer(here: Cluster) -> None:
     alice, bob = here.members("alice", "bob")
-    assert len(alice._node._links) == 1
+    assert len(alice._host.links) == 1
     bob.leave()
     until(lambda: alice.members == ("alice",), "the leave")
     carol = here.node("carol").join("news")
     alice.wait_for_members(2, LIMIT_S)
-    until(lambda: len(alice._node._links) == 1, "the end of the link to one that left")
+    until(lambda: len(alice._host.links) == 1, "the end of the link to one that left")
     goes_on(alice, carol)
 
 

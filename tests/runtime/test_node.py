@@ -32,7 +32,7 @@ def text_of(error: pytest.ExceptionInfo[Any]) -> str:
 class TestGroups:
     def test_a_group_is_made_listed_and_removed(self, here: Cluster) -> None:
         alice = here.node("alice")
-        made = alice.create("news", "nonordered", "basic")
+        made = alice.create("news", "nonordered", "basic")  # type: ignore[arg-type]
         assert (made.view, made.members, made.alive) == (0, (), False)
         assert [entry.definition.group for entry in alice.groups()] == ["news"]
         assert alice.info("news") == made
@@ -57,7 +57,7 @@ class TestGroups:
 
     def test_different_creates_that_race_leave_one_group_and_refuse_the_others(self, here: Cluster) -> None:
         nodes = [here.node(f"n{i}") for i in range(4)]
-        orders = ["FIFO", "NONORDERED"]
+        orders = [gcom.Ordering.FIFO, gcom.Ordering.NONORDERED]
         made = at_once([partial(node.create, "news", orders[i % 2]) for i, node in enumerate(nodes * 2)])
         refused = [error for error in made if isinstance(error, gcom.GComError)]
         assert len(refused) == 4
@@ -292,7 +292,7 @@ class TestMisuse:
             found: list[object] = []
             thread = threading.Thread(target=lambda: found.extend(at_once([partial(node.join, "news")])))
             thread.start()
-            until(lambda: bool(node._sessions), "the start of a join")
+            until(lambda: bool(node._host.sessions), "the start of a join")
             node.close(0.1)
             thread.join(LIMIT_S)
         assert isinstance(found[0], gcom.NotAMember), found

@@ -15,7 +15,7 @@ import gcom
 from gcom.values import lineage
 from gcom.values.names import name_of
 from tests.oracle import judge
-from tests.runtime.nodes import LIMIT_S, Cluster, at_once, cluster, next_of, take, until
+from tests.runtime.nodes import LIMIT_S, Cluster, at_once, cluster, next_of, node_of, take, until
 from tests.runtime.processes import Workers, flows
 
 ExpectLog = Callable[[str], None]
@@ -30,7 +30,7 @@ def here() -> Iterator[Cluster]:
 @contextmanager
 def standing_still(group: gcom.Group) -> Iterator[None]:
     """As a paused process."""
-    with group._node.lock:
+    with group._host.lock:
         yield
 
 
@@ -38,7 +38,7 @@ def standing_still(group: gcom.Group) -> Iterator[None]:
 def test_an_expelled_member_is_told_and_comes_back_under_another_identity(tmp_path: Path) -> None:
     with cluster(tmp_path) as here:
         alice, bob, carol = here.members("alice", "bob", "carol")
-        other = carol._node.join("other", create=gcom.Definition.parse("other"))
+        other = node_of(carol).join("other", create=gcom.Definition.parse("other"))
         first = carol.process
         assert other.process == first
         take_view(carol)
@@ -76,7 +76,7 @@ def apart(here: Cluster, expect_log: ExpectLog) -> list[gcom.Group]:
 
 def inject(members: list[gcom.Group], faults: str) -> None:
     for member in members:
-        member._node.inject(faults)
+        node_of(member).inject(faults)
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_while_it_is_away_it_cannot_send_and_others_wait_for_it(apart: list[gcom
         carol.send("late")
     assert carol.receive(0.05) is None
     with pytest.raises(gcom.LocalError, match="already"):
-        carol._node.join("news")
+        node_of(carol).join("news")
     waits: list[Callable[[], object]] = [
         lambda: carol.wait_for_members(3, LIMIT_S),
         lambda: next_of(carol, gcom.Returned),
@@ -113,7 +113,7 @@ def test_who_leaves_while_it_is_away_stays_away(apart: list[gcom.Group]) -> None
     with pytest.raises(gcom.NotAMember):
         carol.receive()
     inject(apart, "")
-    again = carol._node.join("news")
+    again = node_of(carol).join("news")
     again.wait_for_members(3, LIMIT_S)
     until(lambda: alice.members == bob.members == ("alice", "bob", "carol"), "the view of three")
 
@@ -131,7 +131,7 @@ def test_an_end_that_was_not_read_is_the_last_when_it_leaves_meanwhile(apart: li
 def test_a_node_that_is_closed_while_it_is_away_ends(apart: list[gcom.Group]) -> None:
     _alice, _bob, carol = apart
     next_of(carol, gcom.Departure)
-    carol._node.close()
+    node_of(carol).close()
     assert next_of(carol, gcom.Departure) == gcom.Departure("request", None)
 
 
@@ -145,7 +145,7 @@ def test_without_rejoin_the_end_is_the_end(here: Cluster) -> None:
         carol.send("late")
     with pytest.raises(gcom.Detached):
         carol.receive()
-    assert carol._node.join("news").process != carol.process
+    assert node_of(carol).join("news").process != carol.process
 
 
 @pytest.mark.slow
@@ -251,7 +251,7 @@ def test_scenario_34_of_two_processes_either_survives_the_other_with_the_registr
                 group.wait_for_members(2, LIMIT_S)
             dead, left = (groups[name] for name in (victim, "bob" if victim == "alice" else "alice"))
             instance = left.instance
-            dead._node._server.close()  # its port refuses, and it says nothing more
+            dead._host._server.close()  # its port refuses, and it says nothing more
             with standing_still(dead):
                 until(lambda group=left: len(group.members) == 1, "the view of one")  # type: ignore[misc]
             left.send("on")

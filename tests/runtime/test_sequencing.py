@@ -1,16 +1,13 @@
-"""The node's one connection to the registry's sequencer, where many groups wait for it."""
+"""A host's one connection to the registry's sequencer, where many groups wait for it."""
 
 from __future__ import annotations
 
 import threading
-from typing import cast
 
 from gcom.core.messages.events import Event, SequencerAnswered
 from gcom.core.messages.sequencer import Want
 from gcom.runtime import pyro
-from gcom.runtime.node import Node
-from gcom.runtime.registry.sequencer_client import SequencerLink
-from gcom.runtime.session import Session
+from gcom.runtime.registry.sequencer_client import SequencerClient
 from tests.runtime.nodes import LIMIT_S, until
 
 GROUPS = 12
@@ -26,14 +23,6 @@ class Waiter:
         self.told.append(event)
 
 
-class Plain:
-    """Stands in for a node: its calls have no faults."""
-
-    @staticmethod
-    def call(caller: pyro.Caller, peer: str, data: bytes, timeout_s: float) -> bytes:
-        return caller.call(data, timeout_s)
-
-
 def test_one_silent_call_is_the_answer_to_all_who_wait_behind_it() -> None:
     asked: list[bytes] = []
     over = threading.Event()
@@ -45,16 +34,16 @@ def test_one_silent_call_is_the_answer_to_all_who_wait_behind_it() -> None:
 
     server = pyro.Server("127.0.0.1", 0, {pyro.SEQUENCER: pyro.Endpoint(silent)})
     server.start()
-    link = SequencerLink(cast(Node, Plain()), server.address)
+    client = SequencerClient(server.address)
     waiters = [Waiter() for _ in range(GROUPS)]
     wants = [Want(f"g{place}", "i", 1, "a#1", 1, 0, 0) for place in range(GROUPS)]
     for waiter, want in zip(waiters, wants, strict=True):
-        link.put(cast(Session, waiter), want)
-    thread = threading.Thread(target=link.serve, daemon=True)
+        client.ask(want, waiter.handle)
+    thread = threading.Thread(target=client.serve, daemon=True)
     thread.start()
     until(lambda: all(waiter.told for waiter in waiters), "an answer for every group")
     over.set()
-    link.close()
+    client.close()
     thread.join(LIMIT_S)
     server.close()
     assert [waiter.told for waiter in waiters] == [[SequencerAnswered(want, None)] for want in wants]

@@ -1,6 +1,6 @@
-"""What a group call has brought: one result for each member asked, as they come (Derecho's QueryResults).
+"""The results of a group call: one for each member asked, as they come (Derecho's QueryResults).
 
-A result object is filled by the threads that carry out the machine's effects, and read by the application's own.
+The session fills an `OpenCall`; these classes show it to the application.
 """
 
 from __future__ import annotations
@@ -9,27 +9,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from gcom.core.messages import events
 from gcom.errors import Detached, GComTimeout, HandlerFailed, MemberDeparted
 from gcom.runtime import payloads
+from gcom.runtime.api import guards
+from gcom.runtime.membership import Membership
+from gcom.runtime.open_call import OpenCall
+from gcom.runtime.session import Session
 from gcom.values import names
 from gcom.values.answers import Outcome, Wait, enough
-from gcom.values.names import Process
-from gcom.values.run import Payload
-
-if TYPE_CHECKING:
-    from gcom.runtime.session import Session
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Where one member's answer stands. `payload` is its handler's value, or in words why there is none."""
+    """One member's answer, or where it stands. `payload` is its handler's value, or in words why there is none."""
 
-    member: Process
+    member: str
     outcome: Outcome = Outcome.PENDING
-    payload: Payload = ""
+    payload: bytes | str = ""
 
     @property
     def name(self) -> str:
@@ -37,7 +35,7 @@ class Result:
         return names.name_of(self.member)
 
     @property
-    def value(self) -> Payload:
+    def value(self) -> bytes | str:
         """What the handler returned; raises HandlerFailed, MemberDeparted, or GComTimeout if there is no answer yet."""
         match self.outcome:
             case Outcome.VALUE:
@@ -60,7 +58,7 @@ class Result:
         return payloads.data_of(self.payload)
 
 
-class Results(Mapping[Process, Result]):
+class Results(Mapping[str, Result]):
     """The results of one group call, by process or name, in the order of the view; those that are not in are PENDING.
 
     They come in until each member has one, the call's time is over, or `close`.
@@ -71,46 +69,46 @@ class Results(Mapping[Process, Result]):
         print("no word from", results.pending)
     """
 
-    def __init__(self, session: Session, call: int, members: tuple[Process, ...]) -> None:
+    def __init__(self, membership: Membership, session: Session, call: OpenCall) -> None:
+        self._membership = membership
         self._session = session
         self._call = call
-        self._results = {member: Result(member) for member in members}
-        self._arrived: list[Result] = []
-        self._over = not members
 
     # what it holds
 
-    def __getitem__(self, member: Process) -> Result:
-        if member in self._results:
-            return self._results[member]
-        return self._results[{names.name_of(process): process for process in self._results}[member]]
+    def __getitem__(self, member: str) -> Result:
+        answers = self._call.answers
+        if member not in answers:
+            member = {names.name_of(process): process for process in answers}[member]
+        return Result(member, *answers[member])
 
-    def __iter__(self) -> Iterator[Process]:
-        return iter(self._results)
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._call.answers)
 
     def __len__(self) -> int:
-        return len(self._results)
+        return len(self._call.answers)
 
     @property
-    def pending(self) -> tuple[Process, ...]:
+    def pending(self) -> tuple[str, ...]:
         """Members without a result."""
         return self._with(Outcome.PENDING)
 
     @property
-    def departed(self) -> tuple[Process, ...]:
+    def departed(self) -> tuple[str, ...]:
         """Members that departed before they answered."""
         return self._with(Outcome.DEPARTED)
 
-    def _with(self, outcome: Outcome) -> tuple[Process, ...]:
-        return tuple(member for member, result in list(self._results.items()) if result.outcome is outcome)
+    def _with(self, outcome: Outcome) -> tuple[str, ...]:
+        return tuple(member for member, (found, _) in list(self._call.answers.items()) if found is outcome)
 
     @property
     def first(self) -> Result | None:
         """The first value that came."""
-        return next((result for result in list(self._arrived) if result.outcome is Outcome.VALUE), None)
+        arrived = [self[member] for member in list(self._call.arrived)]
+        return next((result for result in arrived if result.outcome is Outcome.VALUE), None)
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{result.member}: {result.outcome}" for result in list(self._results.values()))
+        rows = ", ".join(f"{member}: {outcome}" for member, (outcome, _) in list(self._call.answers.items()))
         return f"<gcom.Results {rows}>"
 
     # waiting
@@ -120,14 +118,14 @@ class Results(Mapping[Process, Result]):
 
         Raises NotAMember or Detached when this process loses the group meanwhile, or its quorum.
         """
-        index = 0
+        index, arrived = 0, self._call.arrived
         while True:
-            with self._session.changed, self._session.membership.answering.stepping_aside():
-                while index == len(self._arrived) and not self._over:
+            with self._session.changed, self._membership.call_server.stepping_aside():
+                while index == len(arrived) and not self._call.over:
                     self._pause(None)
-                if index == len(self._arrived):
+                if index == len(arrived):
                     return
-                result = self._arrived[index]
+                result = self[arrived[index]]
             index += 1
             yield result
 
@@ -138,17 +136,17 @@ class Results(Mapping[Process, Result]):
         waited for again: the answers come when this process hears the members again.
         """
         deadline = None if timeout_s is None else monotonic() + timeout_s
-        with self._session.changed, self._session.membership.answering.stepping_aside():
-            while not enough(wait, [result.outcome for result in self._results.values()]):
-                if self._over or not self._pause(deadline):
+        with self._session.changed, self._membership.call_server.stepping_aside():
+            while not enough(wait, [outcome for outcome, _ in self._call.answers.values()]):
+                if self._call.over or not self._pause(deadline):
                     raise CallTimeout(f"{', '.join(self.pending)} did not answer in time", self)
         return self
 
     def _pause(self, deadline: float | None) -> bool:
         """Wait for news; False at the deadline. Raises CallDetached, NotAMember. Holds the lock."""
         try:
-            self._session.raise_if_ended()
-            self._session.raise_if_detached(f"{', '.join(self.pending)} did not answer yet")
+            guards.raise_if_ended(self._membership, self._session)
+            guards.raise_if_detached(self._session, f"{', '.join(self.pending)} did not answer yet")
         except Detached as error:
             raise CallDetached(str(error), self) from error
         return self._session.wait(deadline)
@@ -156,9 +154,7 @@ class Results(Mapping[Process, Result]):
     def close(self) -> None:
         """Take no more results: those that are not in stay PENDING, and requests that have not left are withdrawn."""
         with self._session.changed:
-            if not self._over:
-                self.finish()
-                self._session.step(events.EndGroupCall(self._call))
+            self._session.end_call(self._call)
 
     def __enter__(self) -> Self:
         return self
@@ -167,20 +163,6 @@ class Results(Mapping[Process, Result]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    # what the session does; it holds the lock
-
-    def put(self, member: Process, outcome: Outcome, payload: Payload) -> None:
-        """A result of a member came."""
-        result = self._results[member] = Result(member, outcome, payload)
-        self._arrived.append(result)
-        if len(self._arrived) == len(self._results):
-            self.finish()
-
-    def finish(self) -> None:
-        """Nothing follows."""
-        self._over = True
-        self._session.calls.pop(self._call, None)
 
 
 class CallTimeout(GComTimeout):

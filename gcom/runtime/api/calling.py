@@ -1,46 +1,29 @@
-"""What a process says to members singly: unicast, and group calls with an answer from each.
+"""The member-to-member part of a group: unicast, and group calls with an answer from each.
 
 None of it waits for, or is held up by, multicasts and view changes (docs/protocols/letters.md).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from gcom.core.messages import events
-from gcom.errors import BadValue, GComTimeout, NotAMember, UnknownMember, WouldBlock
+from gcom.errors import BadValue, UnknownMember
 from gcom.runtime import payloads
-from gcom.runtime.deadlines import deadline_of
-from gcom.runtime.request_handlers import Handler
-from gcom.runtime.results import Results
+from gcom.runtime.api.deadlines import deadline_of
+from gcom.runtime.api.handle import GroupHandle
+from gcom.runtime.api.results import Results
+from gcom.runtime.session import Session
 from gcom.values import limits, names
 from gcom.values.answers import Wait
 from gcom.values.names import Process
-from gcom.values.run import Payload
-
-if TYPE_CHECKING:
-    from gcom.runtime.node import Node
-    from gcom.runtime.session import Session
 
 
-class Calling(ABC):
-    """What a group can do member by member. A member is given by its name, or by its process id."""
+class Calling(GroupHandle):
+    """The methods of a group that address members. A member is given by its name, or by its process id."""
 
-    _node: Node
-
-    @property
-    @abstractmethod
-    def _session(self) -> Session: ...
-
-    @property
-    @abstractmethod
-    def _in_callback(self) -> bool:
-        """Whether this thread is the one that calls back for events."""
-
-    def send_to(self, member: str, payload: Payload, timeout_s: float | None = 10.0) -> None:
+    def send_to(self, member: str, payload: bytes | str, timeout_s: float | None = 10.0) -> None:
         """Send bytes or text to one member, or to itself, which gets a Unicast event.
 
             group.send_to("bob", "only you know")
@@ -51,7 +34,7 @@ class Calling(ABC):
         """
         payloads.check(payload, limits.LETTER_BYTES_MAX, "a unicast")
         deadline = deadline_of(timeout_s)
-        with self._node.lock:
+        with self._host.lock:
             while True:
                 session = self._session_to_send_in()
                 target = _member(session, member)
@@ -60,7 +43,9 @@ class Calling(ABC):
                 self._await(session, deadline, f"{target} to read its unicasts")
             session.step(events.SendUnicast(target, payload))
 
-    def on_call(self, handler: Handler | None) -> Handler | None:
+    def on_call(
+        self, handler: Callable[[bytes | str, str], bytes | str] | None
+    ) -> Callable[[bytes | str, str], bytes | str] | None:
         """Answer group calls with `handler(payload, caller)`, which returns bytes or text; None: with an error again.
 
             @group.on_call
@@ -71,13 +56,13 @@ class Calling(ABC):
         a call of its own, other requests are served: it must hold no lock then that a handler wants. What it raises is
         the caller's result, an error with its text.
         """
-        with self._node.lock:
-            self._session.membership.answering.handler = handler
+        with self._host.lock:
+            self._membership.call_server.handler = handler
         return handler
 
     def call(
         self,
-        payload: Payload,
+        payload: bytes | str,
         wait: Wait = Wait.ALL,
         timeout_s: float | None = 10.0,
         *,
@@ -100,19 +85,20 @@ class Calling(ABC):
         payloads.check(payload, limits.LETTER_BYTES_MAX, "a call")
         wait = _wait(wait)
         deadline = deadline_of(timeout_s)
-        with self._node.lock:
+        with self._host.lock:
             while len((session := self._session_to_send_in()).calls) >= limits.CALLS_OPEN_MAX:
                 self._await(session, deadline, f"one of {limits.CALLS_OPEN_MAX} open calls to end")
             named = [targets] if isinstance(targets, str) else targets
             members = session.members if named is None else tuple(dict.fromkeys(_member(session, it) for it in named))
             asked = tuple(it for it in members if not (exclude_self and it == session.machine.process))
-            results = session.call(payload, asked, None if deadline is None else int((deadline - monotonic()) * 1000))
+            for_ms = None if deadline is None else int((deadline - monotonic()) * 1000)
+            results = Results(self._membership, session, session.call(payload, asked, for_ms))
         if wait is Wait.NONE:
             return results
         with results:
             return results.wait(wait, None if deadline is None else deadline - monotonic())
 
-    def call_to(self, member: str, payload: Payload, timeout_s: float | None = 10.0) -> Payload:
+    def call_to(self, member: str, payload: bytes | str, timeout_s: float | None = 10.0) -> bytes | str:
         """Ask one member; returns what its handler returned.
 
             total = int(group.call_to("bob", "how many?"))
@@ -122,25 +108,9 @@ class Calling(ABC):
         (result,) = self.call(payload, Wait.ALL, timeout_s, targets=[member]).values()
         return result.value
 
-    def _session_to_send_in(self) -> Session:
-        """Raises NotAMember, Detached. Holds the lock."""
-        session = self._session
-        session.raise_if_ended()
-        session.raise_if_detached()
-        if session.leaving:
-            raise NotAMember(f"group {session.machine.group!r} is being left: nothing more is sent in it")
-        return session
-
-    def _await(self, session: Session, deadline: float | None, what: str) -> None:
-        if self._in_callback:
-            raise WouldBlock(f"group {session.machine.group!r} waits for {what}, and a callback must not wait for it")
-        with session.awaiting_acks(), session.membership.answering.stepping_aside():
-            if not session.wait(deadline):
-                raise GComTimeout(f"group {session.machine.group!r} still waits for {what}")
-
 
 def _member(session: Session, member: object) -> Process:
-    """The process of a name in the view, or a process of it; raises UnknownMember."""
+    """Return the process in the view that a name or a process id means; raises UnknownMember."""
     found = next((it for it in session.members if member in (it, names.name_of(it))), None)
     if found is None:
         present = ", ".join(map(names.name_of, session.members))

@@ -1,4 +1,4 @@
-"""What an application reads from a group, in the order in which it happened (docs: README, Library)."""
+"""The events that an application reads from a group, in the order in which they happened (README, Library)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from typing import NamedTuple
 
 from gcom.runtime import payloads
 from gcom.values import names
-from gcom.values.names import Process
-from gcom.values.run import Payload
 from gcom.values.view import View
 
 
 class Message(NamedTuple):
     """One delivered message: `number` in the stream of `sender`, delivered in `view`."""
 
-    sender: Process
+    sender: str
     number: int
     view: int
-    payload: Payload
+    payload: bytes | str
 
     @property
     def name(self) -> str:
@@ -39,8 +37,8 @@ class Message(NamedTuple):
 class Unicast(NamedTuple):
     """A message that `sender` sent to this process alone."""
 
-    sender: Process
-    payload: Payload
+    sender: str
+    payload: bytes | str
 
     @property
     def name(self) -> str:
@@ -62,43 +60,43 @@ class Unicast(NamedTuple):
 class Undelivered:
     """Unicasts to a process that departed, oldest first; none is known to have arrived, the first ones may have."""
 
-    process: Process
-    payloads: tuple[Payload, ...]
+    process: str
+    payloads: tuple[bytes | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ViewChange:
-    """A view is in force. `left` says why each process went."""
+    """A new view in force. `left` says why each process went."""
 
     view: View
-    joined: tuple[Process, ...]
-    left: dict[Process, str]
+    joined: tuple[str, ...]
+    left: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Messages first … first+count-1 of `sender` will never be delivered here.
+    """A gap: messages first … first+count-1 of `sender` will never be delivered here.
 
     Over BASIC what a call lost. Over RELIABLE, in a causal order, what a sender that went had sent after something that
     no member has: nobody delivers it, and its sender was told that it is unconfirmed.
     """
 
-    sender: Process
+    sender: str
     first: int
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """This process began to suspect another; whether it goes is for the next view to say."""
+    """A suspicion of another process; whether it goes is for the next view to say."""
 
-    process: Process
+    process: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class QuorumLost:
-    """This process hears no quorum of its view: it is detached, and `send` raises, until it hears one again.
+    """A loss of contact: this process hears no quorum of its view, and until it does `send` raises Detached.
 
     It stays in its view, and nothing is lost by that. `in_doubt` are the first and last of its own messages that some
     member may not hold; a Settled event says of each what became of it.
@@ -109,14 +107,14 @@ class QuorumLost:
 
 @dataclass(frozen=True, slots=True)
 class QuorumRegained:
-    """This process hears a quorum of its view again: the group goes on, and so does `send`."""
+    """A quorum of the view is heard again: the group goes on, and so does `send`."""
 
     in_doubt: tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of this process's own messages first … last, which were in doubt.
+    """The end of a doubt: this process's own messages first … last have arrived, or never will.
 
     `arrived`: they are delivered wherever the group goes on. Else they never will be: to send their content again makes
     no doubles.
@@ -129,7 +127,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class StateLost:
-    """Nobody can give this process the group's state: it goes on from `view` without. `reason` says who failed how."""
+    """A state that nobody can give: this process goes on from `view` without. `reason` says who failed how."""
 
     view: int
     reason: str
@@ -137,7 +135,7 @@ class StateLost:
 
 @dataclass(frozen=True, slots=True)
 class StateUnmerged:
-    """What this process had in an instance that it lost, and nobody here is known to have merged.
+    """The state that this process had in an instance that it lost, and that nobody here is known to have merged.
 
     Of a PARTITIONABLE group; or of a PRIMARY one whose instance gave way to another, since a registry forgot it.
 
@@ -151,19 +149,21 @@ class StateUnmerged:
 
 @dataclass(frozen=True, slots=True)
 class LogEnded:
-    """The delivery log of this process takes no more lines; messages go on. `reason` says why, and where it lies."""
+    """The end of this process's delivery log; messages go on. `reason` says why, and where it lies."""
 
-    process: Process
+    process: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """This process's stay is over. Reason request or exit: it left. Expelled: the group went on without it. Succession:
-    too few were left, and it goes on, with what is left, in an instance that succeeds its own. Merge, or fork (of a
-    PARTITIONABLE group): it goes over to another instance. Dissolved: all others have left. Taken: on its way back its
-    name was another's. State: one of its own state callbacks raised. Unread: its application read none of very many
-    events, and what came after those is lost to it. Defect: one of GCom's.
+    """The end of this process's session, for one of these reasons.
+
+    request, exit: it left. expelled: the group went on without it. succession: too few were left, and it goes on, with
+    what is left, in an instance that succeeds its own. merge, or fork (of a PARTITIONABLE group): it goes over to
+    another instance. dissolved: all others have left. taken: on its way back its name was another's. state: one of its
+    own state callbacks raised. unread: its application read none of very many events, and what came after those is lost
+    to it. defect: one of GCom's.
 
     `unconfirmed`: first and last of its own messages of which nobody can say any more whether they arrived; `unsent`:
     how many more `send` had taken that never got a number. `returning`: it tries to come back, and `Returned` will say
@@ -179,13 +179,13 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """After a Departure: in the group again, as another process, with numbers of its own; its ViewChange follows.
+    """A return after a Departure: as another process, with numbers of its own; its ViewChange follows.
 
     What the others sent meanwhile is not delivered here; with `set_state` the state that comes next covers it. Another
     `instance` than before: the group began anew.
     """
 
-    process: Process
+    process: str
     instance: str
 
 
