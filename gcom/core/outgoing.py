@@ -8,7 +8,7 @@ from gcom.core.messages import frames
 from gcom.core.messages.effects import Effect
 from gcom.core.messages.frames import OfState
 from gcom.core.messages.orders import Orders
-from gcom.core.multicast.window import Load
+from gcom.core.multicast.window import NOTHING, Load
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
 from gcom.core.unicast.channel import Pace
@@ -30,11 +30,11 @@ class Outgoing:
         self._transfer = transfer
         self._effects = effects
 
-    def state_for(self, peer: Process, view: int, now_ms: int) -> OfState | None:
+    def state_for(self, peer: Process, now_ms: int) -> OfState | None:
         """What to put to a peer now of the state that it is given; before its install it could make nothing of it."""
         multicast = self._streams.multicast
         known = multicast.out.peers.get(peer)
-        if known is None or known.view != view or self._links[peer].relays:
+        if known is None or known.view != multicast.view or self._links[peer].relays:
             return None
         data_waits = multicast.open_to(peer) and (self._streams.may_form or multicast.has_for(peer))
         return self._transfer.item_for(peer, data_waits or self._endpoint.has_for(peer), now_ms)
@@ -48,30 +48,32 @@ class Outgoing:
         budget = limits.LOAD_BYTES_MAX
         if isinstance(beside, frames.StateChunk):
             budget -= len(beside.data)
-        if link.letters_first and not link.relays and self._endpoint.has_for(peer):
+        letters_wait = self._endpoint.has_for(peer)
+        if letters_wait and link.letters_first and not link.relays:
             letters = self._endpoint.take(peer, budget)
             load = self._whole_runs_for(peer, budget - sum(letter.taken for letter in letters))
             link.letters_first = False
             return load, letters
         load = self._load_for(peer, budget)
-        wanted = due or load or self._endpoint.has_for(peer)
-        letters = self._endpoint.take(peer, budget - load.size) if wanted else []
-        link.letters_first = bool(load) and self._endpoint.has_for(peer)
+        letters = self._endpoint.take(peer, budget - load.size) if due or letters_wait or load.size else []
+        link.letters_first = letters_wait and load.size > 0 and self._endpoint.has_for(peer)
         return load, letters
 
     def _whole_runs_for(self, peer: Process, bytes_max: int) -> Load:
         """What of this process's stream fits beside letters."""
         multicast = self._streams.multicast
-        return multicast.take(peer, bytes_max, whole=True) if multicast.has_for(peer) else Load()
+        return multicast.take(peer, bytes_max, whole=True) if multicast.has_for(peer) else NOTHING
 
     def _load_for(self, peer: Process, budget: int) -> Load:
         """What a peer asked for, else what follows in this process's stream."""
         multicast = self._streams.multicast
-        relayed = relay(self._links[peer].relays, multicast, budget)
-        if relayed or not multicast.open_to(peer):
+        relays = self._links[peer].relays
+        if relays and (relayed := relay(relays, multicast, budget)).size:
             return relayed
-        if self._streams.may_form and not multicast.has_for(peer):
-            self._effects += self._streams.form(limits.RUN_BYTES_MAX)
+        if not multicast.open_to(peer):
+            return NOTHING
+        if not multicast.has_for(peer) and (formed := self._streams.form(limits.RUN_BYTES_MAX)):
+            self._effects += formed
             self._links.wake_all()
         return multicast.take(peer, budget)
 

@@ -39,6 +39,7 @@ class Streams:
         self.delivered = 0  # of this process's own messages
         self.news = False  # something that the others wait for is to be told them
         self._merges = definition.netsplit is Netsplit.PARTITIONABLE
+        self._safe = definition.safe
         self._basic = definition.multicast is Multicast.BASIC
         self._ordering = orderer(definition.ordering)
         self._view = view
@@ -86,7 +87,8 @@ class Streams:
         if self._basic:
             self._told |= self._clock
         self._clock = {}
-        return [Sent(run), *self._pass_up(self.multicast.submit(run)), *self._sequence(self.process, run.last)]
+        effects = [Sent(run), *self._pass_up(self.multicast.submit(run))]
+        return effects + self._sequence(self.process) if self.serials else effects
 
     def _form_run(self, bytes_max: int) -> Run:
         """The next run, at most `bytes_max` encoded; a message that alone is larger is a run of its own."""
@@ -113,7 +115,7 @@ class Streams:
     def receive(self, run: Run, now_ms: int) -> list[Effect]:
         """A run of another member."""
         effects = self._pass_up(self.multicast.receive(run, now_ms))
-        return effects + self._sequence(run.sender, self.multicast.held(run.sender))
+        return effects + self._sequence(run.sender) if self.serials else effects
 
     def _pass_up(self, runs: list[Run]) -> list[Effect]:
         effects: list[Effect] = []
@@ -131,16 +133,19 @@ class Streams:
         self.multicast.on_status(peer, status)
         if status.view != self._view.number:
             return []
-        risen = self.multicast.rise()
-        self.news |= self.multicast.awaited(risen)
+        effects: list[Effect] = []
+        if self._safe and (risen := self.multicast.rise()):
+            self.news |= self.multicast.awaited(risen)
+            effects += self._pass_up(risen)
         if self.serials:
             self.serials.on_status(peer, status)
-        return self._pass_up(risen) + self._advance()
+            effects += self._advance()
+        return effects
 
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> list[Effect]:
         """A sender says what it put to this process; what of it is lost here has serials all the same."""
         self.multicast.on_sent(sender, sent, now_ms)
-        return self._sequence(sender, self.multicast.held(sender))
+        return self._sequence(sender) if self.serials else []
 
     def give_up_overdue(self, now_ms: int) -> list[Effect]:
         return self._lose(self.multicast.overdue(now_ms))
@@ -165,9 +170,12 @@ class Streams:
 
     # the order of the view
 
-    def _sequence(self, sender: Process, upto: int) -> list[Effect]:
+    def _sequence(self, sender: Process) -> list[Effect]:
         """As the sequencer, if this process is it: order what came."""
-        if self.serials is None or not self.serials.sequence(sender, upto):
+        if self.serials is None:
+            return []
+        upto = self.multicast.out.number if sender == self.process else self.multicast.held(sender)
+        if not self.serials.sequence(sender, upto):
             return []
         self.news = True
         return self._advance()

@@ -52,13 +52,16 @@ class OrderAgreement:
     def __init__(self, process: Process, group: str, instance: str) -> None:
         self.process = process
         self.service = Service.OPENING
+        self.at_registry = True  # whether the view's sequencer is in the registry; follows from the service
+        self.cut_off = False  # whether it does not serve this process; follows from the service
+        self.view = View(0, ("",), ("",))  # until a view is installed
+        self.wedged = False
         self.log = OrderLog(0, {})
         self.agreed = 0
         self._group, self._instance = group, instance
-        self._view: View | None = None
         self._passed = 0
         self._told = 0  # agreed, as others say
-        self._wedged_at: int | None = None
+        self._wedged_at = 0  # the end of the log at the promise
         self._wanted: int | None = None  # the end of the cut, once that is known
         self._held: dict[Process, int] = {}  # the log, by the other members, as they say
         self._previous: OrderLog | None = None
@@ -73,50 +76,32 @@ class OrderAgreement:
 
     def install(self, decision: Decision, serial: int) -> None:
         """Begin a view after `serial`, with the sequencer where the decision says."""
-        view = self._view = decision.view
+        view = self.view = decision.view
         self._previous = self.log
         ordered = {member: decision.cut.get(member, 0) for member in view.members}
         self.log = OrderLog(serial, ordered)
         self.agreed = self._passed = self._told = serial
         self._held = {member: serial for member in view.members if member != self.process}
-        self._wedged_at = self._wanted = self._unknown_until_ms = None
-        self._asking = self._opened = False
+        self._wanted = self._unknown_until_ms = None
+        self.wedged = self._asking = self._opened = False
         self._refusals = 0
         self._become(Service.OPENING if decision.at_registry else Service.AT_LEADER)
 
     def _become(self, service: Service) -> None:
         assert service in SERVICES[self.service], f"{self.service} to {service}"
         self.service = service
-
-    @property
-    def at_registry(self) -> bool:
-        """Whether the view's sequencer is in the registry."""
-        return self.service is not Service.AT_LEADER
-
-    @property
-    def cut_off(self) -> bool:
-        """Whether the view's sequencer does not serve this process."""
-        return self.service is Service.CUT_OFF
-
-    @property
-    def view(self) -> View:
-        assert self._view is not None, "only a member has an order"
-        return self._view
-
-    @property
-    def wedged(self) -> bool:
-        return self._wedged_at is not None
+        self.at_registry, self.cut_off = service is not Service.AT_LEADER, service is Service.CUT_OFF
 
     def wedge(self) -> None:
         """A promise was made: nothing new is held, agreed or ordered."""
-        if self._wedged_at is None:
-            self._wedged_at = self.log.end
+        if not self.wedged:
+            self.wedged, self._wedged_at = True, self.log.end
         self._wanted = None
 
     @property
     def held(self) -> int:
         """How much of the log is held here, for a status: what came after a promise was promised to nobody."""
-        return self.log.end if self._wedged_at is None else self._wedged_at
+        return self._wedged_at if self.wedged else self.log.end
 
     # whence the order comes
 
@@ -143,18 +128,17 @@ class OrderAgreement:
         """What to ask the registry's sequencer now, one request at a time; `number` is this process's last."""
         if self._asking or self.wedged or self.cut_off or now_ms < self._retry_ms:
             return []
-        request = self._due(number, now_ms)
-        self._asking = request is not None
-        return [request] if request else []
+        settled = self.service is not Service.DOUBTED and number <= self.log.ordered.get(self.process, 0)
+        if settled and self.at_registry and (self._opened or self.view.leader != self.process):
+            return []
+        self._asking = True
+        return [self._question(number, now_ms)]
 
-    def _due(self, number: int, now_ms: int) -> SequencerRequest | None:
+    def _question(self, number: int, now_ms: int) -> SequencerRequest:
         view = self.view
         if self.at_registry and view.leader == self.process and not self._opened:
             self._opened = True  # once only: a registry that starts again must not be opened with old serials
             return Open(self._group, self._instance, view.number, self.log.end, dict(self.log.ordered))
-        settled = self.service is not Service.DOUBTED and number <= self.log.ordered.get(self.process, 0)
-        if self.at_registry and settled:
-            return None
         if not self.at_registry:
             self._retry_ms = now_ms + limits.RENEW_MS  # only to know whether it could serve again
         stable = min([self.held, *self._held.values()])

@@ -275,14 +275,14 @@ class Transfer:
     # the donor
 
     @property
-    def giving(self) -> bool:
-        """Whether a joiner still has to get what the application gave."""
-        return any(offer.data is not None for offer in self._offers.values())
-
-    @property
     def owes(self) -> bool:
         """Whether a joiner has this process for its source."""
         return bool(self._offers)
+
+    @property
+    def giving(self) -> bool:
+        """Whether a joiner still has to get what the application gave."""
+        return bool(self._offers) and any(offer.data is not None for offer in self._offers.values())
 
     def asks(self, view: int) -> bool:
         """Whether the application's state at a barrier is still wanted."""

@@ -126,16 +126,8 @@ class Outbox:
     @property
     def has_more(self) -> bool:
         """Whether a frame should go for the sake of letters."""
-        return self.pace is Pace.FLOWING and (self.cursor < self.number or self._open)
-
-    @property
-    def _open(self) -> bool:
-        """Whether some letter can have a number now."""
-        return bool(self._answers or (self._requests and self._may_ask) or (self._unicasts and self._unread.room))
-
-    @property
-    def _may_ask(self) -> bool:
-        return self._asked - self._answered < limits.REQUESTS_UNSERVED_MAX
+        waits = self._answers or self._requests or self._unicasts
+        return self.pace is Pace.FLOWING and (self.cursor < self.number or bool(waits and self._next))
 
     def take(self, bytes_max: int) -> list[Letter]:
         """The next letters, in the order of their numbers, as many as fit; they count as put to the member."""
@@ -146,8 +138,8 @@ class Outbox:
                 return taken
             taken.append(letter)
             self.cursor = letter.number
-        while self._open and len(taken) < limits.LETTERS_TAKEN:
-            kind, call, payload = self._next
+        while len(taken) < limits.LETTERS_TAKEN and (following := self._next):
+            kind, call, payload = following
             bytes_max -= size_of(payload) + limits.LETTER_HEADER_BYTES
             if bytes_max < 0:
                 return taken
@@ -155,13 +147,13 @@ class Outbox:
         return taken
 
     @property
-    def _next(self) -> tuple[Kind, int, Payload]:
-        """Answers first, since somebody waits for them, then requests: there are few of either."""
+    def _next(self) -> tuple[Kind, int, Payload] | None:
+        """What can have a number now: answers first, somebody waits for them, then requests: there are few of either."""
         if self._answers:
             return self._answers[0]
-        if self._requests and self._may_ask:
+        if self._requests and self._asked - self._answered < limits.REQUESTS_UNSERVED_MAX:
             return self._requests[0]
-        return (Kind.UNICAST, 0, self._unicasts[0])
+        return (Kind.UNICAST, 0, self._unicasts[0]) if self._unicasts and self._unread.room else None
 
     def _give_number(self, kind: Kind, call: int, payload: Payload) -> Letter:
         self.number += 1
@@ -192,7 +184,8 @@ class Outbox:
             self._kept.popleft()
             self.held += 1
         self.cursor = max(self.cursor, self.held)
-        self._unread.on_read(receipt.read)
+        if receipt.read > self._unread.read:
+            self._unread.on_read(receipt.read)
         self._answered = max(self._answered, min(receipt.served, self._asked))
 
     def on_replied(self) -> None:

@@ -178,9 +178,9 @@ def each_member_ends_the_order_with_its_own_messages_first(patch: Patch) -> None
     def close(self: OrderAgreement, decision: Decision) -> list[Span]:
         view = self.view
         mine_first = sorted(view.members, key=lambda member: member != self.process)
-        self._view = replace(view, members=tuple(mine_first))
+        self.view = replace(view, members=tuple(mine_first))
         entries = ends(self, decision)
-        self._view = view
+        self.view = view
         return entries
 
     ends = OrderAgreement.close
