@@ -51,7 +51,7 @@ class Member:
         self._triggers = self._view_change.triggers
         self.mail = UnicastEndpoint(process, made.view.members)
         self.effects: list[Effect] = self._view_change.effects  # one list, so that their order is that of the steps
-        self.outgoing = Outgoing(links, self.streams, self.mail, transfer, self.effects)
+        self.outgoing = Outgoing(links, self.streams, self.mail.letters, transfer, self.effects)
         self._registration = Registration(process, found.definition, found.instance)
         self._merge = Merge(process, found.instance, found.definition.netsplit, links, away)
         self.effects += transfer.enter(made, now_ms)
@@ -142,7 +142,9 @@ class Member:
             self._links.owe_status(self._view_change.others)
         serials = self.streams.serials
         if serials:
-            self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
+            if serials.cut_off or serials.reaches != (self.process in self._triggers.reaching):
+                self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
+                self._view_change.look()
             for request in serials.due(self.streams.multicast.out.number, now_ms):
                 self.effects.append(AskSequencer(request))
 
@@ -156,7 +158,7 @@ class Member:
     def on_mail(self, event: events.OfMail) -> None:
         self.effects += self.mail.handle(event)
         for peer in self._view_change.others:
-            if self.mail.has_for(peer):
+            if self.mail.letters.outboxes[peer].has_more:
                 self._links.wake(peer)
 
     def on_unicast_read(self, sender: Process) -> None:
@@ -252,8 +254,10 @@ class Member:
         unheard = self._of_members(status.unheard) if same and status.unheard else {}
         self._triggers.detector.heard(peer, now_ms, status.suspects if same else (), unheard)
         self.effects += self.streams.on_status(peer, status)
-        self.mail.on_receipt(peer, status.receipt, status.view)
-        self.transfer.on_status(peer, status.state, status.seeking)
+        outbox = self.mail.letters.outboxes[peer]
+        outbox.on_receipt(status.receipt, status.view)
+        if self.transfer.owes:
+            self.transfer.on_status(peer, status.state, status.seeking)
         self._triggers.wedged = self.streams.multicast.some_wedged
         if status.view < number:
             self._view_change.tell(peer)
@@ -261,10 +265,11 @@ class Member:
             self._view_change.installed_by(peer)
             if status.leaving:
                 self._triggers.leavers[peer] = status.leaving
-            self._triggers.on_registry(peer, status.cut_off, status.reaches)
+            if status.cut_off or status.reaches != (peer in self._triggers.reaching):
+                self._triggers.on_registry(peer, status.cut_off, status.reaches)
             if status.seeking:
                 self._view_change.seek(peer)
-        if self.streams.may_form or self.streams.multicast.has_for(peer) or self.mail.has_for(peer):
+        if self.streams.may_form or self.streams.multicast.has_for(peer) or outbox.has_more:
             self._links.wake(peer)
             self._form_alone()
 
@@ -321,7 +326,7 @@ class Member:
             if self._view_change.ended:
                 return
             self.streams.multicast.on_replied(peer)
-            self.mail.on_replied(peer)
+            self.mail.letters.outboxes[peer].on_replied()
         else:
             self._on_refused(peer, reply)
         if not self._view_change.ended:
@@ -356,7 +361,7 @@ class Member:
             self._view_change.proven(peer, frames.DEAD)
         if peer in self.view.members:
             self.streams.multicast.on_failed(peer)
-            self.mail.on_failed(peer)
+            self.mail.letters.outboxes[peer].on_failed()
             self.transfer.on_failed(peer)
             self._view_change.on_failed(peer, refused, now_ms)
             self._proceed(now_ms)

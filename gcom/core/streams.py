@@ -137,8 +137,7 @@ class Streams:
         if self._safe and (risen := self.multicast.rise()):
             self.news |= self.multicast.awaited(risen)
             effects += self._pass_up(risen)
-        if self.serials:
-            self.serials.on_status(peer, status)
+        if self.serials and self.serials.on_status(peer, status):
             effects += self._advance()
         return effects
 
@@ -172,7 +171,7 @@ class Streams:
 
     def _sequence(self, sender: Process) -> list[Effect]:
         """As the sequencer, if this process is it: order what came."""
-        if self.serials is None:
+        if self.serials is None or not self.serials.sequences:
             return []
         upto = self.multicast.out.number if sender == self.process else self.multicast.held(sender)
         if not self.serials.sequence(sender, upto):
@@ -296,7 +295,7 @@ class Streams:
             consumed=consumed,
             stable=self.multicast.out.stable,
             sent=known.cursor if known else 0,
-            safe=self.multicast.safe,
+            safe=self.multicast.safe if self._safe else 0,
             ordered=serials.held if serials else 0,
             agreed=serials.agreed if serials else 0,
             cut_off=bool(serials and serials.cut_off),

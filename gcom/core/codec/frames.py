@@ -25,12 +25,14 @@ from gcom.values.letter import Kind, Letter, Receipt, size_of
 from gcom.values.names import Process
 from gcom.values.run import Brought, Payload, Piece, Run
 
+_pack: Callable[[tuple[Any, ...]], bytes] = msgpack.packb
 _CODES = ("unknown", "ended", "returning", "elsewhere", "expelled", "version")
 _REFUSAL_FIELDS = 5
 # What travels of these, in the order of the wire; a status is in two rows, so that each is checked at once.
 _COUNTS = attrgetter("view", "held", "consumed", "stable", "sent", "safe", "ordered", "agreed", "partial", "state")
 _FLAGS = attrgetter("cut_off", "reaches", "wedged", "seeking")
 _RECEIPT = attrgetter("held", "read", "served")
+_USUAL: tuple[str, list[Process], bytes] = ("", [], b"")  # nobody leaves, is suspected or unheard
 _ENCODED = attrgetter("encoded")
 _PIECE = attrgetter("sender", "view", "first", "at_byte", "total", "data")
 _LETTER = attrgetter("number", "kind", "call", "payload")
@@ -146,8 +148,10 @@ def _status(fields: list[Any]) -> Status:
     cut_off, reaches, wedged, seeking = checked.flags(*flags)
     got, read, served = checked.numbers(*receipt)
     marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
-    told = (checked.processes(suspects), partial, Receipt(got, read, served), state, seeking, checked.unheard(unheard))
-    return Status(*marks, cut_off, reaches, wedged, checked.leaving(leaving), *told)
+    if (leaving, suspects, unheard) != _USUAL:
+        leaving, suspects, unheard = checked.leaving(leaving), checked.processes(suspects), checked.unheard(unheard)
+    told = (tuple(suspects), partial, Receipt(got, read, served), state, seeking, unheard or {})
+    return Status(*marks, cut_off, reaches, wedged, leaving, *told)
 
 
 def decode_orders(fields: Any) -> Orders:
@@ -355,8 +359,3 @@ def _encode_control(item: Control) -> tuple[Any, ...]:
             return (21, view, silent)
         case frames.IndirectAck(view, heard):
             return (22, view, heard)
-
-
-def _pack(fields: tuple[Any, ...]) -> bytes:
-    packed: bytes = msgpack.packb(fields)
-    return packed

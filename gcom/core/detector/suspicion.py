@@ -189,7 +189,7 @@ class Detector:
         return True
 
     def _review(self) -> None:
-        """Keep who is suspected and who is dead: asked at every step, it changes with a suspicion, a proof or a view."""
+        """Keep who is suspected and who is dead: every step asks; only a suspicion, a proof or a view changes it."""
         watched = self._watched.items()
         self.suspects = {peer: watch.reason for peer, watch in watched if watch.trust is Trust.SUSPECTED}
         self.dead = {peer: watch.proof for peer, watch in watched if watch.proof}

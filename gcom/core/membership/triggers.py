@@ -45,7 +45,7 @@ class Triggers:
         self.given_up: set[Process] = set()  # whom an operator gave up, though nothing proves that they are dead
         self.at_registry = True  # the view's sequencer
         self.unserved: dict[Process, None] = {}  # members that the registry's sequencer does not serve
-        self._reaching: dict[Process, None] = {}  # members that the registry has answered for RETURN_MS
+        self.reaching: dict[Process, None] = {}  # members that the registry has answered for RETURN_MS
         self.partitionable = definition.netsplit is Netsplit.PARTITIONABLE  # a side without a quorum begins anew
         self._process = process
         self._definition = definition
@@ -55,7 +55,7 @@ class Triggers:
         """Begin a view; what still speaks for another one is kept."""
         view = self._view = decision.view
         self.at_registry = decision.at_registry
-        self.unserved, self._reaching = {}, {}
+        self.unserved, self.reaching = {}, {}
         self.wedged = False
         self.seekers = {}
         self.given_up = set()
@@ -142,14 +142,14 @@ class Triggers:
         if cut_off:
             self.unserved[member] = None
         if reaches:
-            self._reaching[member] = None
+            self.reaching[member] = None
         else:
-            self._reaching.pop(member, None)
+            self.reaching.pop(member, None)
 
     @property
     def _may_return(self) -> bool:
         """Whether the sequencer is at the leader, and could go back to the registry."""
-        return not self.at_registry and self.live <= set(self._reaching)
+        return not self.at_registry and self.live <= set(self.reaching)
 
     @property
     def urgent(self) -> bool:

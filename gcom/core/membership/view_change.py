@@ -49,6 +49,7 @@ class ViewChanger:
         self.process = process
         self.view = entry.decision.view
         self.ended: Ended | None = None
+        self.busy = False  # a change is under way or wanted, as it was when the last step had done all that it could
         self.leaves_for = ""  # why this process leaves, if it does
         self.effects: list[Effect] = []
         self.triggers = Triggers(process, found.definition, found.instance, entry.decision.view)
@@ -68,10 +69,9 @@ class ViewChanger:
         self._promised_ms = 0
         self._begin_view(entry, now_ms)
 
-    @property
-    def busy(self) -> bool:
-        """Whether a change is under way or wanted."""
-        return self._change.state is not ConsensusState.NORMAL or self.triggers.any
+    def look(self) -> None:
+        """See whether a change is under way or wanted; `advance` does so itself."""
+        self.busy = self._change.state is not ConsensusState.NORMAL or self.triggers.any
 
     @property
     def live_others(self) -> list[Process]:
@@ -229,6 +229,7 @@ class ViewChanger:
     def advance(self, now_ms: int) -> None:
         """Whatever this process can do as a proposer by now."""
         self.triggers.brought = bool(self._streams.brought)
+        self.look()
         if not self.busy:
             self._change.survivors = None  # where no quorum can be again, a change is wanted
             return
@@ -236,6 +237,7 @@ class ViewChanger:
         view = self.view
         while not self.ended and self.view is view and self._step(now_ms):
             pass
+        self.look()
 
     def _step(self, now_ms: int) -> bool:
         """One step of this process as a proposer; whether there may be another in this view."""

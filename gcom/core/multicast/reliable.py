@@ -148,8 +148,8 @@ class MulticastProtocol(ABC):
 
     def take(self, peer: Process, bytes_max: int, whole: bool = False) -> Load:
         """What goes to a peer next, no piece if `whole`; it counts as put to it."""
-        known = self.out.peers[peer]
-        if known.cursor >= self.out.number or not self.open_to(peer):
+        known = self.out.peers.get(peer)
+        if known is None or known.cursor >= self.out.number or not self.open_to(peer):
             return NOTHING
         store = self.out.store
         load = (

@@ -197,7 +197,7 @@ class OwnStream:
         self._recount()
 
     def _recount(self) -> None:
-        """Keep the least that anybody holds and has consumed: asked for at every frame, it only grows by what calls this."""
+        """Keep the least that anybody holds, and has consumed: every frame asks, only what calls this changes it."""
         peers = self.peers.values()
         self.stable = min(map(_HELD, peers), default=self.number)
         self.flow.consumed(min([self.self_consumed, *map(_CONSUMED, peers)]))

@@ -54,7 +54,9 @@ class OrderAgreement:
         self.service = Service.OPENING
         self.at_registry = True  # whether the view's sequencer is in the registry; follows from the service
         self.cut_off = False  # whether it does not serve this process; follows from the service
+        self.sequences = False  # whether it is this process; follows from the service and the view's leader
         self.view = View(0, ("",), ("",))  # until a view is installed
+        self._leads = False
         self.wedged = False
         self.log = OrderLog(0, {})
         self.agreed = 0
@@ -77,6 +79,7 @@ class OrderAgreement:
     def install(self, decision: Decision, serial: int) -> None:
         """Begin a view after `serial`, with the sequencer where the decision says."""
         view = self.view = decision.view
+        self._leads = view.leader == self.process
         self._previous = self.log
         ordered = {member: decision.cut.get(member, 0) for member in view.members}
         self.log = OrderLog(serial, ordered)
@@ -91,6 +94,7 @@ class OrderAgreement:
         assert service in SERVICES[self.service], f"{self.service} to {service}"
         self.service = service
         self.at_registry, self.cut_off = service is not Service.AT_LEADER, service is Service.CUT_OFF
+        self.sequences = not self.at_registry and self._leads
 
     def wedge(self) -> None:
         """A promise was made: nothing new is held, agreed or ordered."""
@@ -107,9 +111,7 @@ class OrderAgreement:
 
     def sequence(self, sender: Process, upto: int) -> bool:
         """As the sequencer: order what came of a sender; whether that is news."""
-        if self.at_registry or self.wedged or self.view.leader != self.process:
-            return False
-        return self.log.append(sender, upto)
+        return self.sequences and not self.wedged and self.log.append(sender, upto)
 
     def extend(self, orders: Orders) -> bool:
         """A piece of the order came; whether the log grew."""
@@ -129,14 +131,14 @@ class OrderAgreement:
         if self._asking or self.wedged or self.cut_off or now_ms < self._retry_ms:
             return []
         settled = self.service is not Service.DOUBTED and number <= self.log.ordered.get(self.process, 0)
-        if settled and self.at_registry and (self._opened or self.view.leader != self.process):
+        if settled and self.at_registry and (self._opened or not self._leads):
             return []
         self._asking = True
         return [self._question(number, now_ms)]
 
     def _question(self, number: int, now_ms: int) -> SequencerRequest:
         view = self.view
-        if self.at_registry and view.leader == self.process and not self._opened:
+        if self.at_registry and self._leads and not self._opened:
             self._opened = True  # once only: a registry that starts again must not be opened with old serials
             return Open(self._group, self._instance, view.number, self.log.end, dict(self.log.ordered))
         if not self.at_registry:
@@ -200,11 +202,14 @@ class OrderAgreement:
 
     # how far it goes
 
-    def on_status(self, peer: Process, status: Status) -> None:
-        """What a peer in the same view says it holds, and what it knows to be agreed."""
-        if not self.wedged and peer in self._held:
-            self._held[peer] = max(self._held[peer], status.ordered)
-            self._told = max(self._told, status.agreed)
+    def on_status(self, peer: Process, status: Status) -> bool:
+        """What a peer in the same view says it holds, and knows to be agreed; whether that is more than before."""
+        held = self._held.get(peer)
+        if held is None or self.wedged or (status.ordered <= held and status.agreed <= self._told):
+            return False
+        self._held[peer] = max(held, status.ordered)
+        self._told = max(self._told, status.agreed)
+        return True
 
     def advance(self) -> list[Span]:
         """The order that is agreed and not yet passed on."""
@@ -222,12 +227,13 @@ class OrderAgreement:
         """Whether this process knows by itself of more that is agreed than anybody has told it."""
         return self.agreed > self._told
 
+    def lacks(self, peer: Process) -> bool:
+        """Whether a peer lacks something, as far as it says."""
+        return not self.wedged and self._held.get(peer, self.log.end) < self.log.end
+
     def put_to(self, peer: Process) -> Orders | None:
-        """What a peer lacks, as far as it says; there is one call in flight to it, so nothing is put twice."""
-        known = self._held.get(peer, self.log.end)
-        if self.wedged or known >= self.log.end:
-            return None
-        return self.log.piece(self.view.number, known, PIECE_SPANS)
+        """What a peer lacks; there is one call in flight to it, so nothing is put twice."""
+        return self.log.piece(self.view.number, self._held[peer], PIECE_SPANS) if self.lacks(peer) else None
 
     # the end of the view
 

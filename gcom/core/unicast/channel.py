@@ -148,7 +148,7 @@ class Outbox:
 
     @property
     def _next(self) -> tuple[Kind, int, Payload] | None:
-        """What can have a number now: answers first, somebody waits for them, then requests: there are few of either."""
+        """What can have a number now: answers first, since somebody waits for them, then requests: both are few."""
         if self._answers:
             return self._answers[0]
         if self._requests and self._asked - self._answered < limits.REQUESTS_UNSERVED_MAX:
@@ -206,8 +206,8 @@ class Inbox:
         self.held = 0
         self.requests = 0
         self.unread = Unread()
-        self._told = 0  # read, by the last status
-        self._untold_bytes = 0  # read since
+        self.told = 0  # read, by the last status
+        self.untold_bytes = 0  # read since
 
     def takes(self, letter: Letter, served: int) -> bool:
         """Whether the letter follows what is held, and there is room for it, as an honest sender knows."""
@@ -226,13 +226,9 @@ class Inbox:
 
     def on_read(self) -> bool:
         """The application has read one more; whether so many are untold that the sender should hear at once."""
-        self._untold_bytes += self.unread.on_read(self.unread.read + 1)
-        many = self.unread.read - self._told >= limits.UNICASTS_UNREAD_MAX // 4
-        return many or self._untold_bytes >= limits.UNICASTS_UNREAD_BYTES_MAX // 4
-
-    def told(self) -> None:
-        """A status goes out."""
-        self._told, self._untold_bytes = self.unread.read, 0
+        self.untold_bytes += self.unread.on_read(self.unread.read + 1)
+        many = self.unread.read - self.told >= limits.UNICASTS_UNREAD_MAX // 4
+        return many or self.untold_bytes >= limits.UNICASTS_UNREAD_BYTES_MAX // 4
 
 
 class Channels:
@@ -273,11 +269,11 @@ class Channels:
         return taken
 
     def receipt(self, peer: Process) -> Receipt:
-        """What a status for a peer says of its letters; a stranger's are not known."""
+        """What a status for a peer says of its letters, now that it goes out; a stranger's are not known."""
         inbox = self._inboxes.get(peer)
         if inbox is None:
             return Receipt()
-        inbox.told()
+        inbox.told, inbox.untold_bytes = inbox.unread.read, 0
         return Receipt(inbox.held, inbox.unread.read, self.outboxes[peer].served)
 
     def on_read(self, sender: Process) -> bool:
