@@ -184,7 +184,7 @@ class Links(dict[Process, PeerLink]):
             link.become(Readiness.FREE)
             link.carried, link.failures = [], 0
             link.due_ms = now_ms + limits.HEARTBEAT_MS - (limits.HEARTBEAT_LEAD_MS if self._process > peer else 0)
-            self.wake(peer)
+            self._woken[peer] = None
 
     def heard(self, peer: Process, now_ms: int) -> None:
         """A call of the peer came, and its reply says what a heartbeat would.

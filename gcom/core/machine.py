@@ -214,7 +214,7 @@ class GroupMachine:
     @property
     def pending(self) -> int:
         """Submitted messages that have no number yet."""
-        return self._member.streams.pending if self._member else 0
+        return len(self._member.streams.unsent) if self._member else 0
 
     @property
     def number(self) -> int:
@@ -236,7 +236,7 @@ class GroupMachine:
     @property
     def unsent(self) -> list[Payload]:
         """Submitted messages that have no number yet."""
-        return self._member.streams.unsent if self._member else []
+        return list(self._member.streams.unsent) if self._member else []
 
     @property
     def flushed(self) -> bool:
@@ -375,7 +375,7 @@ class GroupMachine:
                 pass  # the application's stay is over
 
     def _on_frame(self, frame: Frame, now_ms: int) -> Reply:
-        hail = frame.hail
+        hail = frame.hail if frame.control else None
         if hail and frame.group == self.group and name_of(frame.target) == name_of(self.process):
             return self._on_hail(frame, hail, now_ms)
         mine = frame.target == self.process != frame.source and frame.group == self.group

@@ -114,7 +114,7 @@ class Member:
     def on_consumed(self, sender: Process, number: int, size: int) -> None:
         if self.streams.on_consumed(sender, number, size):
             self._links.owe_status([sender])
-        if self.streams.may_form:
+        if self.streams.unsent and self.streams.may_form:
             self._links.wake_all()
             self._form_alone()
 
@@ -269,7 +269,8 @@ class Member:
                 self._triggers.on_registry(peer, status.cut_off, status.reaches)
             if status.seeking:
                 self._view_change.seek(peer)
-        if self.streams.may_form or self.streams.multicast.has_for(peer) or outbox.has_more:
+        formable = self.streams.unsent and self.streams.may_form
+        if formable or self.streams.multicast.has_for(peer) or outbox.has_more:
             self._links.wake(peer)
             self._form_alone()
 

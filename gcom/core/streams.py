@@ -43,7 +43,7 @@ class Streams:
         self._basic = definition.multicast is Multicast.BASIC
         self._ordering = orderer(definition.ordering)
         self._view = view
-        self._pending: list[Payload] = []
+        self.unsent: list[Payload] = []  # messages that have no number yet
         # The vector clock: the highest number delivered from each other member; what of it changed since the last run;
         # over BASIC, where a run may be lost with its changes, what the view's runs have told (DESIGN 6).
         self._highest = {sender: entry.cut[sender] for sender in entry.cut if sender in view.members}
@@ -61,23 +61,14 @@ class Streams:
             self.serials.install(decision, serial)
         self.multicast.install(view, decision.cut)
 
-    @property
-    def pending(self) -> int:
-        """Messages that have no number yet."""
-        return len(self._pending)
-
-    @property
-    def unsent(self) -> list[Payload]:
-        return list(self._pending)
-
     def submit(self, payloads: list[Payload]) -> None:
-        self._pending += payloads
+        self.unsent += payloads
 
     @property
     def may_form(self) -> bool:
         """Whether a run can be formed now."""
         flows = self._view.started and not self.multicast.wedged
-        return bool(self._pending) and flows and self.multicast.out.flow.room > 0
+        return bool(self.unsent) and flows and self.multicast.out.flow.room > 0
 
     def form(self, bytes_max: int) -> list[Effect]:
         """Give numbers to what is pending, as much as fits one run and the window; delivers it here."""
@@ -96,19 +87,19 @@ class Streams:
         first = self.multicast.out.number + 1
         clock = {**self._told, **self._clock} if self._told else self._clock
         while True:
-            payloads = self._pending[:count]
+            payloads = self.unsent[:count]
             encoded = codec.encode_run(self.process, self._view.number, first, clock, payloads)
             if len(encoded) <= bytes_max or count == 1:
-                del self._pending[:count]
+                del self.unsent[:count]
                 return Run(self.process, self._view.number, first, clock, payloads, encoded)
             count //= 2  # text beyond ASCII is longer than it has characters
 
     def _count(self, bytes_max: int) -> int:
         """How many pending messages to try: bounded by run, window, and bytes with their msgpack headers."""
-        count = min(len(self._pending), limits.RUN_MESSAGES_MAX, self.multicast.out.flow.room)
-        if Brought in set(map(type, self._pending[:count])):  # it is alone in its run
-            count = max(1, next(at for at, it in enumerate(self._pending) if type(it) is Brought))
-        lengths = list(accumulate(map(len, self._pending[:count])))
+        count = min(len(self.unsent), limits.RUN_MESSAGES_MAX, self.multicast.out.flow.room)
+        if Brought in set(map(type, self.unsent[:count])):  # it is alone in its run
+            count = max(1, next(at for at, it in enumerate(self.unsent) if type(it) is Brought))
+        lengths = list(accumulate(map(len, self.unsent[:count])))
         budget = bytes_max - 5 * count - 64 * (len(self._clock) + len(self._told) + 2)
         return max(1, bisect_right(lengths, budget))
 
@@ -192,7 +183,7 @@ class Streams:
         if self.serials is None or not spans:
             return []
         # Whoever counted says so; told on by all who are told, a message would cost N² frames. Of three, each counts.
-        self.news |= self.serials.counted and len(self._view.members) > 3
+        self.news |= len(self._view.members) > 3 and self.serials.counted
         return self._hand_over(self._ordering.order(spans))
 
     # the change of the view

@@ -43,7 +43,7 @@ def test_reliable_delivers_every_senders_stream_whole_and_in_order(schedule: Sch
             assert not three.seen[who].skipped
     three.heal()
     for who, streams in three.streams.items():
-        assert streams.pending == 0
+        assert streams.unsent == []
         for sender in FIRST.members:
             assert of(sender, three.seen[who].delivered) == list(range(1, three.sent[sender] + 1))
 
@@ -75,7 +75,7 @@ def test_basic_settles_every_message_once_and_in_order(schedule: Schedule) -> No
             assert three.unconsumed(who) <= WINDOW
     three.heal()
     for who, streams in three.streams.items():
-        assert streams.pending == 0
+        assert streams.unsent == []
         for sender in FIRST.members:
             settled = of(sender, three.seen[who].delivered) + of(sender, three.seen[who].skipped)
             assert sorted(settled) == list(range(1, three.sent[sender] + 1))

@@ -144,9 +144,10 @@ def _frame(fields: list[Any]) -> Frame:
 
 def _status(fields: list[Any]) -> Status:
     counts, flags, leaving, suspects, receipt, unheard = fields
-    view, held, consumed, stable, sent, safe, ordered, agreed, partial, state = checked.numbers(*counts)
+    view, held, consumed, stable, sent, safe, ordered, agreed, partial, state = counts
+    got, read, served = receipt
+    checked.numbers(*counts, *receipt)
     cut_off, reaches, wedged, seeking = checked.flags(*flags)
-    got, read, served = checked.numbers(*receipt)
     marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
     if (leaving, suspects, unheard) != _USUAL:
         leaving, suspects, unheard = checked.leaving(leaving), checked.processes(suspects), checked.unheard(unheard)

@@ -151,23 +151,19 @@ class Triggers:
         """Whether the sequencer is at the leader, and could go back to the registry."""
         return not self.at_registry and self.live <= set(self.reaching)
 
-    @property
-    def urgent(self) -> bool:
-        """Whether a change is wanted for more than joins."""
+    def wants(self, joins: bool = True) -> bool:
+        """Whether a change is wanted; without `joins`: for more than these."""
+        if joins and self.admission.waiting:
+            return True
         if self.wedged or self.leavers or self.unserved or self.seekers or self.brought or self._drops:
             return True
         if (self.detector.named or self.given_up) and (self.survivors or self._failed or self.detector.accused):
             return True
         return not self.at_registry and self._may_return
 
-    @property
-    def any(self) -> bool:
-        """Whether a change is wanted."""
-        return bool(self.admission.waiting) or self.urgent
-
     def may_propose(self, now_ms: int) -> bool:
         """Whether this process should propose, as far as the others go: joins alone wait for one another a little."""
-        ripe = self.urgent or self.admission.gathered(self.live, now_ms)
+        ripe = self.wants(joins=False) or self.admission.gathered(self.live, now_ms)
         return ripe and self.may_decide and self.permits(self._process)
 
     def permits(self, proposer: Process) -> bool:

@@ -71,7 +71,7 @@ class ViewChanger:
 
     def look(self) -> None:
         """See whether a change is under way or wanted; `advance` does so itself."""
-        self.busy = self._change.state is not ConsensusState.NORMAL or self.triggers.any
+        self.busy = self._change.state is not ConsensusState.NORMAL or self.triggers.wants()
 
     @property
     def live_others(self) -> list[Process]:
@@ -229,9 +229,8 @@ class ViewChanger:
     def advance(self, now_ms: int) -> None:
         """Whatever this process can do as a proposer by now."""
         self.triggers.brought = bool(self._streams.brought)
-        self.look()
-        if not self.busy:
-            self._change.survivors = None  # where no quorum can be again, a change is wanted
+        if self._change.state is ConsensusState.NORMAL and not self.triggers.wants():
+            self.busy, self._change.survivors = False, None  # where no quorum can be again, a change is wanted
             return
         self._change.survivors = self.triggers.survivors
         view = self.view
@@ -241,7 +240,7 @@ class ViewChanger:
 
     def _step(self, now_ms: int) -> bool:
         """One step of this process as a proposer; whether there may be another in this view."""
-        if not (self._change.proposing or self.triggers.any):
+        if not (self._change.proposing or self.triggers.wants()):
             return False
         live, spared = self.triggers.live, self._spared(now_ms)
         promises = self._change.promises(live, spared)
@@ -269,7 +268,7 @@ class ViewChanger:
 
     def _should_propose(self, now_ms: int) -> bool:
         """The oldest whom a quorum does not suspect proposes, once all who live are in the view that is left."""
-        if not self.triggers.any or now_ms < self._retry_ms or self._behind & self.triggers.live:
+        if not self.triggers.wants() or now_ms < self._retry_ms or self._behind & self.triggers.live:
             return False
         if self._change.state is not ConsensusState.NORMAL and not self._may_supersede(now_ms):
             return False

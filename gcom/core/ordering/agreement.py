@@ -54,6 +54,7 @@ class OrderAgreement:
         self.service = Service.OPENING
         self.at_registry = True  # whether the view's sequencer is in the registry; follows from the service
         self.cut_off = False  # whether it does not serve this process; follows from the service
+        self.waiting = False  # a request is to be repeated soon: it was not answered, or before the leader's OPEN came
         self.sequences = False  # whether it is this process; follows from the service and the view's leader
         self.view = View(0, ("",), ("",))  # until a view is installed
         self._leads = False
@@ -95,6 +96,7 @@ class OrderAgreement:
         self.service = service
         self.at_registry, self.cut_off = service is not Service.AT_LEADER, service is Service.CUT_OFF
         self.sequences = not self.at_registry and self._leads
+        self.waiting = service is Service.DOUBTED
 
     def wedge(self) -> None:
         """A promise was made: nothing new is held, agreed or ordered."""
@@ -193,12 +195,7 @@ class OrderAgreement:
             given_up = isinstance(request, Open) or now_ms >= self._unknown_until_ms
         if given_up:
             self._become(Service.CUT_OFF)
-
-    @property
-    def waiting(self) -> bool:
-        """Whether a request is to be repeated soon."""
-        unheard = self.service is Service.OPENING and self._unknown_until_ms is not None
-        return unheard or self.service is Service.DOUBTED
+        self.waiting = self.service in (Service.OPENING, Service.DOUBTED)
 
     # how far it goes
 

@@ -129,7 +129,7 @@ def trace_17_a_message_has_the_clock_of_the_moment_it_was_submitted(patch: Patch
     submit, form = Streams.submit, Streams.form
 
     def note(self: Any, payloads: list[Payload]) -> None:
-        if not self._pending:
+        if not self.unsent:
             self.clock_then = dict(self._clock)
         submit(self, payloads)
 
