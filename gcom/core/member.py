@@ -145,8 +145,9 @@ class Member:
             if serials.cut_off or serials.reaches != (self.process in self._triggers.reaching):
                 self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
                 self._view_change.look()
-            for request in serials.due(self.streams.multicast.out.number, now_ms):
-                self.effects.append(AskSequencer(request))
+            if not serials.asking:
+                asked = serials.due(self.streams.multicast.out.number, now_ms)
+                self.effects += map(AskSequencer, asked)
 
     def on_state_taken(self, view: int, data: bytes | None, error: str) -> None:
         """The application answered TakeState."""
@@ -212,6 +213,7 @@ class Member:
     def _on_member_frame(self, frame: Frame, now_ms: int) -> None:
         view = self._view_change.view
         self._on_status(frame.source, frame.status, now_ms)
+        self._wake_for_data(frame.source)
         if frame.orders and frame.orders.view == view.number:
             self.effects += self.streams.on_orders(frame.orders, fresh=False)
             self._view_change.heard(frames.ORDER, now_ms)
@@ -254,8 +256,7 @@ class Member:
         unheard = self._of_members(status.unheard) if same and status.unheard else {}
         self._triggers.detector.heard(peer, now_ms, status.suspects if same else (), unheard)
         self.effects += self.streams.on_status(peer, status)
-        outbox = self.mail.letters.outboxes[peer]
-        outbox.on_receipt(status.receipt, status.view)
+        self.mail.letters.outboxes[peer].on_receipt(status.receipt, status.view)
         if self.transfer.owes:
             self.transfer.on_status(peer, status.state, status.seeking)
         self._triggers.wedged = self.streams.multicast.some_wedged
@@ -269,10 +270,12 @@ class Member:
                 self._triggers.on_registry(peer, status.cut_off, status.reaches)
             if status.seeking:
                 self._view_change.seek(peer)
+
+    def _wake_for_data(self, peer: Process) -> None:
+        """What a peer said may let data go to it; after a reply its link is woken anyway."""
         formable = self.streams.unsent and self.streams.may_form
-        if formable or self.streams.multicast.has_for(peer) or outbox.has_more:
+        if formable or self.streams.multicast.has_for(peer) or self.mail.letters.outboxes[peer].has_more:
             self._links.wake(peer)
-            self._form_alone()
 
     def _of_members(self, misses: Misses) -> Misses:
         """Who does not hear whom, of the view; a liar's ranks may be nobody's."""

@@ -111,7 +111,8 @@ class Streams:
     def _pass_up(self, runs: list[Run]) -> list[Effect]:
         effects: list[Effect] = []
         for run in runs:
-            effects += self._hand_over(self._ordering.receive(run))
+            if ups := self._ordering.receive(run):
+                effects += self._hand_over(ups)
         return effects
 
     def receive_piece(self, piece: Piece, now_ms: int) -> list[Effect]:

@@ -68,7 +68,7 @@ class OrderAgreement:
         self._wanted: int | None = None  # the end of the cut, once that is known
         self._held: dict[Process, int] = {}  # the log, by the other members, as they say
         self._previous: OrderLog | None = None
-        self._asking = False
+        self.asking = False  # a request to the registry's sequencer is under way
         self._opened = False
         self._retry_ms = 0
         self._refusals = 0  # in a row: nobody listens at the registry's port
@@ -87,7 +87,7 @@ class OrderAgreement:
         self.agreed = self._passed = self._told = serial
         self._held = {member: serial for member in view.members if member != self.process}
         self._wanted = self._unknown_until_ms = None
-        self.wedged = self._asking = self._opened = False
+        self.wedged = self.asking = self._opened = False
         self._refusals = 0
         self._become(Service.OPENING if decision.at_registry else Service.AT_LEADER)
 
@@ -130,12 +130,12 @@ class OrderAgreement:
 
     def due(self, number: int, now_ms: int) -> list[SequencerRequest]:
         """What to ask the registry's sequencer now, one request at a time; `number` is this process's last."""
-        if self._asking or self.wedged or self.cut_off or now_ms < self._retry_ms:
+        if self.asking or self.wedged or self.cut_off or now_ms < self._retry_ms:
             return []
         settled = self.service is not Service.DOUBTED and number <= self.log.ordered.get(self.process, 0)
         if settled and self.at_registry and (self._opened or not self._leads):
             return []
-        self._asking = True
+        self.asking = True
         return [self._question(number, now_ms)]
 
     def _question(self, number: int, now_ms: int) -> SequencerRequest:
@@ -158,7 +158,7 @@ class OrderAgreement:
         self._on_reached(answer is not None, now_ms)
         if isinstance(request, Open | Want) and request.view != self.view.number:
             return None
-        self._asking = False
+        self.asking = False
         if not self.at_registry or self.cut_off:
             return None
         self._refusals = self._refusals + 1 if refused else 0
