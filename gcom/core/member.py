@@ -177,8 +177,8 @@ class Member:
             suspects=tuple(self._triggers.detector.suspects),
             unheard=self._triggers.unheard,
             receipt=self.mail.letters.receipt(peer),
-            state=self.transfer.held(peer),
-            seeking=self.transfer.seeking,
+            state=self.transfer.held(peer) if self.transfer.takes else 0,
+            seeking=self.transfer.takes and self.transfer.seeking,
         )
 
     def _reply(self, peer: Process, control: tuple[Control, ...] = ()) -> Frame:

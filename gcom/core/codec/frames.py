@@ -8,7 +8,7 @@ relays. Payload checks go through C loops (`map`, `set`): this is the one place 
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import attrgetter
+from operator import attrgetter, gt
 from typing import Any
 
 import msgpack
@@ -167,16 +167,12 @@ def _orders(fields: Any) -> Orders:
     view, after, spans = fields
     if type(spans) is not list or len(spans) > limits.ORDERS_MAX:
         raise MalformedFrame("spans of an order are too many, or no list of them")
-    checked.numbers(view, after)
-    return Orders(view, after, tuple(map(_order, spans)))
-
-
-def _order(span: list[Any]) -> tuple[Process, int, int]:
-    sender, first, last = span
-    checked.numbers(first, last)
-    if not 1 <= first <= last:
-        raise MalformedFrame(f"{span!r} orders no messages")
-    return checked.process(sender), first, last
+    senders, firsts, lasts = zip(*spans, strict=True) if spans else ((), (), ())
+    checked.numbers(view, after, *firsts, *lasts)
+    checked.processes([*set(senders)])
+    if 0 in firsts or any(map(gt, firsts, lasts)):
+        raise MalformedFrame("a span orders no messages")
+    return Orders(view, after, tuple(zip(senders, firsts, lasts, strict=True)))
 
 
 def _whole_run(encoded: Any) -> Run:

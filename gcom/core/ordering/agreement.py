@@ -216,7 +216,9 @@ class OrderAgreement:
         self.agreed = max(self.agreed, min(max(known, self._told), self.log.end))
         spans = self.log.between(self._passed, self.agreed)
         self._passed = self.agreed
-        self.log.drop(min([self._passed, *self._held.values()]))
+        stable = min([self._passed, *self._held.values()])
+        if stable > self.log.floor:
+            self.log.drop(stable)
         return spans
 
     @property
