@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gcom.audit.intervals import Intervals
-from gcom.audit.place import Key, SectionSummary, Tally
+from gcom.audit.place import Key
+from gcom.audit.sections import SectionSummary
+from gcom.audit.tally import Tally
 from gcom.audit.records import Record
 from gcom.audit.timeline import Timeline
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from gcom.audit.causality import Placed, judge_causality
+from gcom.audit.causality import judge_causality
+from gcom.audit.dependencies import Placed
 from gcom.audit.digests import judge_integrity
 from gcom.audit.groups import InstanceLogs
 from gcom.audit.intervals import Intervals
 from gcom.audit.judging import Look
-from gcom.audit.place import Tally
+from gcom.audit.tally import Tally
 from gcom.audit.ranges import expanded
 from gcom.audit.records import DELIVER, SEND, Ints
 from gcom.audit.tape import Tape

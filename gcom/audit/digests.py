@@ -10,7 +10,7 @@ import numpy as np
 
 from gcom.audit.hashing import BUCKET
 from gcom.audit.judging import Look
-from gcom.audit.place import Tally
+from gcom.audit.tally import Tally
 from gcom.audit.ranges import expanded
 from gcom.audit.records import DELIVER, SEND, Ints
 from gcom.audit.tape import Tape

@@ -10,7 +10,9 @@ from gcom.audit.account import Account, add_prints
 from gcom.audit.hashing import BUCKET
 from gcom.audit.intervals import Intervals
 from gcom.audit.lineage import join_lineage
-from gcom.audit.place import Key, SectionSummary, Tally
+from gcom.audit.place import Key
+from gcom.audit.sections import SectionSummary
+from gcom.audit.tally import Tally
 
 
 @dataclass(slots=True)

@@ -8,7 +8,8 @@ from collections import defaultdict
 
 from gcom.audit import stages
 from gcom.audit.account import Account
-from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
+from gcom.audit.catalogue import Catalogue, Chain
+from gcom.audit.chain import Scanned, scan
 from gcom.audit.causality import judge_causality
 from gcom.audit.judging import MOST, Judgement
 from gcom.audit.partial import look_at_part, part_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gcom.audit.account import Account
-from gcom.audit.place import Tally
+from gcom.audit.tally import Tally
 from gcom.audit.timeline import Counts, Timeline
 
 VIEWS = 200  # views of a group that the report can show

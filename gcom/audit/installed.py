@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from gcom.audit.groups import InstanceLogs
-from gcom.audit.place import Tally
+from gcom.audit.tally import Tally
 
 
 def judge_first_serials(group: InstanceLogs, tally: Tally) -> None:

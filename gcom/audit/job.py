@@ -22,8 +22,10 @@ from typing import Any
 import pyarrow as pa
 
 from gcom.audit import stages
-from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
-from gcom.audit.causality import judge_causality, packed, unpacked
+from gcom.audit.catalogue import Catalogue, Chain
+from gcom.audit.chain import Scanned, scan
+from gcom.audit.causality import judge_causality
+from gcom.audit.dependencies import packed, unpacked
 from gcom.audit.judging import MOST, Judgement, Look
 from gcom.audit.kept import Kept
 from gcom.audit.partial import Part, look_at_part, part_of

@@ -28,7 +28,9 @@ from gcom.audit.installed import judge_first_serials, judge_views
 from gcom.audit.intervals import Intervals
 from gcom.audit.lacks import lack_of
 from gcom.audit.lineage import INTO, StayAccount, stay_of
-from gcom.audit.place import Key, SectionSummary, Tally
+from gcom.audit.place import Key
+from gcom.audit.sections import SectionSummary
+from gcom.audit.tally import Tally
 
 RULES = (
     "NO_CREATION",

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 
 from gcom.audit.groups import InstanceLogs
 from gcom.audit.intervals import Intervals
-from gcom.audit.place import Tally
+from gcom.audit.tally import Tally
 
 _OF_CLASSES = ("SELF_DELIVERY", "AGREEMENT", "VIRTUAL_SYNCHRONY", "TOTAL_GAP_FREE")
 

@@ -16,7 +16,7 @@ from gcom.audit.closer import Messages, contradiction, judge_serials, judge_tota
 from gcom.audit.digests import judge_integrity
 from gcom.audit.hashing import BUCKET
 from gcom.audit.judging import Judgement, Look
-from gcom.audit.place import Tally
+from gcom.audit.tally import Tally
 from gcom.audit.records import DELIVER, SEND, Ints
 from gcom.audit.tape import Tape
 

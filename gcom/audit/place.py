@@ -9,62 +9,10 @@ from gcom.audit.intervals import Intervals
 from gcom.audit.timeline import Spread
 
 Key = tuple[str, str]  # group, instance
-EXAMPLES = 8  # violations of one rule by one process of which all is kept; the rest are counted
 
 
-@dataclass(slots=True)
-class Tally:
-    """A rule's cases as far as one look could judge them."""
-
-    evaluated: int = 0
-    violations: int = 0
-    unknown: int = 0
-    reason: str = ""  # of the first unknown case
-    examples: list[dict[str, Any]] = field(default_factory=list)
-    spread: Spread = field(default_factory=Spread)
-
-    def violate(self, messages: int, **example: Any) -> None:
-        """Count `messages` violations; one example stands for them."""
-        self.violations += messages
-        if "at" in example:
-            self.spread.add(example.get("process", ""), example["at"], messages)
-        if len(self.examples) < EXAMPLES:
-            self.examples.append(example)
-
-    def doubt(self, messages: int, reason: str) -> None:
-        """Count `messages` unknown cases; the first reason stays."""
-        self.unknown += messages
-        self.reason = self.reason or reason
-
-    def add(self, other: Tally) -> None:
-        self.evaluated += other.evaluated
-        self.violations += other.violations
-        self.unknown += other.unknown
-        self.reason = self.reason or other.reason
-        self.examples += other.examples[: EXAMPLES - len(self.examples)]
-        self.spread.join(other.spread)
 
 
-@dataclass(slots=True)
-class SectionSummary:
-    """A piece of a process's section: from installing `view`, or the beginning of what was scanned, to its end.
-
-    `start` is the highest settled number of each member at the instant of installing, None if that is not certain or
-    was not seen. `next` is a view, "none", "unknown", or "open" where the log ends inside. `settled` is what the
-    process had settled at the end, over its whole stay. `serial` is the last serial before it, where `start` is told.
-    """
-
-    view: int
-    installed: bool
-    start: dict[str, int] | None
-    covered: bool
-    delivered: dict[str, Intervals] = field(default_factory=dict)
-    sends: Intervals = field(default_factory=Intervals)
-    settled: dict[str, Intervals] = field(default_factory=dict)
-    next: int | str = "open"
-    # Of each bucket of places of the order of delivery: how many messages, and two sums (hashing.py).
-    order: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    serial: int = 0
 
 
 @dataclass(slots=True)

@@ -10,9 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from gcom.audit.account import Account
-from gcom.audit.causality import Dependencies
+from gcom.audit.dependencies import Dependencies
 from gcom.audit.hashing import word_of
-from gcom.audit.place import Key, Place, SectionSummary
+from gcom.audit.place import Key, Place
+from gcom.audit.sections import SectionSummary
 from gcom.audit.records import BAD, ELECT, LOST, OTHER, Ints, Record, Rows, only_forward
 from gcom.audit.segments import LogSegment, are_states
 from gcom.audit.stretches import Break, Stretches

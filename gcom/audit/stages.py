@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from gcom.audit.account import Account
-from gcom.audit.catalogue import Catalogue, Chain, Scanned, scan
-from gcom.audit.causality import Dependencies, Placed
+from gcom.audit.catalogue import Catalogue, Chain
+from gcom.audit.chain import Scanned, scan
+from gcom.audit.dependencies import Dependencies, Placed
 from gcom.audit.closer import look
 from gcom.audit.continuity import judge_continuity
 from gcom.audit.groups import InstanceLogs
 from gcom.audit.judging import Judgement, Look, judge
 from gcom.audit.partial import touched
-from gcom.audit.place import Key, Reached, Tally
+from gcom.audit.place import Key, Reached
+from gcom.audit.tally import Tally
 from gcom.audit.tape import Tape
 
 CHAIN_BYTES = 128 << 20  # of a process's segments that one task goes through

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from gcom.audit.account import Account, add_prints
-from gcom.audit.causality import Dependencies
+from gcom.audit.dependencies import Dependencies
 from gcom.audit.hashing import BUCKET, fingerprints, word_of
 from gcom.audit.intervals import Intervals
 from gcom.audit.lineage import next_after, note_end, note_evidence
-from gcom.audit.place import Key, Place, SectionSummary, Tally
+from gcom.audit.place import Key, Place
+from gcom.audit.sections import SectionSummary
+from gcom.audit.tally import Tally
 from gcom.audit.ranges import merged, runs_of
 from gcom.audit.records import ADOPT, CONFIRM, DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
 from gcom.audit.tape import Tape

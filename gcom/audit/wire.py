@@ -17,7 +17,9 @@ from gcom.audit.history import History
 from gcom.audit.intervals import Intervals
 from gcom.audit.judging import Judgement, Look
 from gcom.audit.lineage import StayAccount
-from gcom.audit.place import Reached, SectionSummary, Tally
+from gcom.audit.place import Reached
+from gcom.audit.sections import SectionSummary
+from gcom.audit.tally import Tally
 from gcom.audit.stages import Summary
 from gcom.audit.tape import Tape
 from gcom.audit.timeline import Counts, Spread, Timeline

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gcom.audit.causality import Dependencies, judge_causality, packed, unpacked
+from gcom.audit.causality import judge_causality
+from gcom.audit.dependencies import Dependencies, packed, unpacked
 from gcom.audit.place import Place
 from gcom.audit.records import DELIVER, Rows
 

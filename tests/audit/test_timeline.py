@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.audit.catalogue import Chain, catalogue, scan
+from gcom.audit.catalogue import Chain, catalogue
+from gcom.audit.chain import scan
 from gcom.audit.reading import list_segments
 from gcom.audit.result import result_of
 from gcom.audit.timeline import BINS, STEPS, Counts, Spread, Timeline, bucket_of, middle_of

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from gcom.audit.catalogue import Chain, catalogue, scan
+from gcom.audit.catalogue import Chain, catalogue
+from gcom.audit.chain import scan
 from gcom.audit.reading import list_segments
 from gcom.audit.stages import summarized
 from gcom.audit.tape import Tape

@@ -29,7 +29,8 @@ from gcom.audit.exact.columns import GROUP, STAY
 from gcom.audit.exact.known import known
 from gcom.audit.exact.reading import read
 from gcom.audit.judging import RULES, Judgement, expected_rules
-from gcom.audit.place import Key, Tally
+from gcom.audit.place import Key
+from gcom.audit.tally import Tally
 from gcom.audit.stages import PlanResult
 
 _OF_NO_GAP = ("INTEGRITY",)
