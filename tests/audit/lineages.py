@@ -1,8 +1,8 @@
 """Logs of several instances of one name, by hand: the six stories of boundaries that lost something, told three ways.
 
 `present` is what a GCom writes that ends a session when it detaches, and knows no `succeeds`; `wrong` is the same
-history in the words of the contract; `right` is what should have happened. The fifth story, a joiner told a base serial of
-before the cut, lies within one instance: SERIAL_CONTIGUOUS is its rule.
+history in the words of the contract; `right` is what should have happened. The fifth story, a joiner told a base serial
+of before the cut, lies within one instance: SERIAL_CONTIGUOUS is its rule.
 """
 
 from __future__ import annotations

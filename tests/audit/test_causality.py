@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from gcom.audit.causality import judge_causality
-from gcom.audit.dependencies import Dependencies, packed, unpacked
-from gcom.audit.place import Place
-from gcom.audit.records import DELIVER, Rows
+from gcom.audit.input.records import DELIVER, Rows
+from gcom.audit.rules.causal import judge_causality
+from gcom.audit.summary.dependencies import Dependencies, packed, unpacked
+from gcom.audit.summary.position import LogPosition
 
 NEEDER, SENDER = "n#1", "s#1"
 
@@ -59,7 +59,7 @@ def test_what_was_missing_is_told_of_each_message_that_needs_it() -> None:
 def _found(settled: list[tuple[str, int, int]], needed: dict[int, int]) -> set[int]:
     """The needer's messages of which the audit says that they came too early."""
     members = (NEEDER, SENDER)
-    rows, place = _rows(settled), Place(view=1, members=members)
+    rows, place = _rows(settled), LogPosition(view=1, members=members)
     dependencies = Dependencies("p#1")
     dependencies.record_deliveries(rows, np.arange(len(settled)), place, "file")
     needer = Dependencies(NEEDER)
@@ -79,7 +79,7 @@ def _found(settled: list[tuple[str, int, int]], needed: dict[int, int]) -> set[i
 
 def test_only_what_a_block_has_no_room_for_is_unknown() -> None:
     settled = [row for n in range(1, 40) for row in ((SENDER, 2 * n, 1), (NEEDER, n, 1))]
-    rows, place = _rows(settled), Place(view=1, members=(NEEDER, SENDER))
+    rows, place = _rows(settled), LogPosition(view=1, members=(NEEDER, SENDER))
     sends = _rows([(NEEDER, number, 1) for number in range(1, 40)])
     for most, unknown in ((39, False), (38, True)):
         dependencies, needer = Dependencies("p#1", most), Dependencies(NEEDER)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gcom.audit.judging import verdict_of
+from gcom.audit.rules.judging import verdict_of
 from tests.audit.here import audit
 from tests.oracle import judge
 from tests.oracle.build import A, B, C, Ending, Logs, Record, deliver, send, skip, view, write

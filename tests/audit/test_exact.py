@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from gcom.audit import exact
-from gcom.audit.catalogue import catalogue
 from gcom.audit.exact.cycles import shortest_cycle
 from gcom.audit.exact.plan import cases_of, tables_of
 from gcom.audit.exact.reading import read
-from gcom.audit.job import run as run_quickly
-from gcom.audit.judging import RULES, verdict_of
-from gcom.audit.reading import list_segments
-from gcom.audit.result import result_of
-from gcom.audit.stages import PlanResult
+from gcom.audit.explain.result import result_of
+from gcom.audit.input.catalogue import catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.plan.stages import PlanResult
+from gcom.audit.rules.judging import RULES, verdict_of
+from gcom.audit.spark.job import run as run_quickly
 from tests.audit.lineages import STORIES
 from tests.audit.many import Case, make
 from tests.oracle.build import A, B, C, Logs, Record, deliver, life, send, view, write
@@ -63,10 +63,13 @@ def _imports(path: Path) -> set[str]:
 
 def test_the_plan_takes_over_no_judging() -> None:
     shared = {name for path in PACKAGE.glob("*.py") for name in _imports(path) if name.startswith("gcom.audit.")}
-    of_both = {"exact", "catalogue", "reading", "segments", "records", "judging", "stages", "place"}
-    assert {name.split(".")[2] for name in shared} <= of_both
-    judging = {name.split(".")[3] for name in shared if name.split(".")[2] in ("judging", "stages", "place")}
-    assert judging == {"RULES", "Judgement", "expected_rules", "Outcome", "EXAMPLES", "Key", "Tally"}
+    of_both = {"catalogue", "reading", "segments", "records", "judging", "stages", "position", "tally"}
+    taken = {name.split(".")[3] for name in shared if name.split(".")[2] != "exact"}
+    assert taken <= of_both
+    judging = {
+        name.split(".")[4] for name in shared if name.split(".")[3] in ("judging", "stages", "position", "tally")
+    }
+    assert judging == {"RULES", "Judgement", "expected_rules", "PlanResult", "EXAMPLES", "Key", "Tally"}
 
 
 def test_the_plan_has_no_python_by_rows_and_nothing_that_spark_connect_lacks() -> None:
@@ -77,7 +80,7 @@ def test_the_plan_has_no_python_by_rows_and_nothing_that_spark_connect_lacks() -
 
 
 def test_no_module_of_the_plan_is_known_to_the_quick_one() -> None:
-    for path in PACKAGE.parent.glob("*.py"):
+    for path in set(PACKAGE.parent.rglob("*.py")) - set(PACKAGE.glob("*.py")):
         assert not {name for name in _imports(path) if name.startswith("gcom.audit.exact")}, path
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from gcom.audit import exact
-from gcom.audit.catalogue import catalogue
-from gcom.audit.causes import ROOT_FIRST
-from gcom.audit.incidents import Incident
-from gcom.audit.judging import RULES
-from gcom.audit.reading import list_segments
-from gcom.audit.result import GroupResult, result_of
+from gcom.audit.explain.causes import ROOT_FIRST
+from gcom.audit.explain.incidents import Incident
+from gcom.audit.explain.result import GroupResult, result_of
+from gcom.audit.input.catalogue import catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.rules.judging import RULES
 from tests.audit.damage import Record
 from tests.audit.here import audit
 from tests.audit.lives import write_lives

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from gcom.audit import exact
-from gcom.audit.catalogue import catalogue
-from gcom.audit.incidents import Incident
-from gcom.audit.reading import list_segments
-from gcom.audit.result import AuditResult, GroupResult, result_of
+from gcom.audit.explain.incidents import Incident
+from gcom.audit.explain.result import AuditResult, GroupResult, result_of
+from gcom.audit.input.catalogue import catalogue
+from gcom.audit.input.reading import list_segments
 from tests.audit.cases import flatten, rename
 from tests.audit.damage import Record, write
 from tests.audit.here import audit

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gcom.audit.catalogue import catalogue
-from gcom.audit.job import run
-from gcom.audit.reading import list_segments
+from gcom.audit.input.catalogue import catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.spark.job import run
 from tests.audit.agreement import check, of_audit, of_oracle
 from tests.audit.cases import flatten, make
 from tests.audit.here import audit

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from gcom.audit import exact
-from gcom.audit.catalogue import catalogue
-from gcom.audit.judging import verdict_of
-from gcom.audit.reading import list_segments
-from gcom.audit.stages import PlanResult
+from gcom.audit.input.catalogue import catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.plan.stages import PlanResult
+from gcom.audit.rules.judging import verdict_of
 from tests.audit.here import audit
 from tests.oracle import judge
 from tests.oracle.build import A, B, C, Record, deliver, leave, life, send, skip, view, write, write_segments

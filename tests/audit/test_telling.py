@@ -10,14 +10,14 @@ from threading import Event
 
 import pytest
 
-from gcom.audit.catalogue import catalogue
-from gcom.audit.here import run_here
-from gcom.audit.reading import list_segments
-from gcom.audit.result import result_of
-from gcom.cli import auditing
-from gcom.cli.auditing import Outputs, compact_logs, import_log
+from gcom.audit.explain.result import result_of
+from gcom.audit.input.catalogue import catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.plan.local import run_locally
+from gcom.cli import verdicts
 from gcom.cli.output import Output
 from gcom.cli.signals import SIGNALLED, SIGNALS, Interrupted, Signals
+from gcom.cli.verdicts import Outputs, compact_logs, import_log
 from gcom.errors import AuditUnavailable
 from tests.audit.lives import Group, broken
 
@@ -25,11 +25,11 @@ from tests.audit.lives import Group, broken
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Judge in this process."""
-    monkeypatch.setattr(auditing, "_judged", lambda found, *_words, **_more: result_of(run_here(found)))
+    monkeypatch.setattr(verdicts, "_judged", lambda found, *_words, **_more: result_of(run_locally(found)))
 
 
 def _audit(folder: Path, outputs: Outputs | None = None) -> int:
-    return auditing.audit(
+    return verdicts.audit(
         [str(folder)],
         master=None,
         remote=None,
@@ -70,7 +70,7 @@ def test_a_reader_that_has_gone_changes_no_exit_status(
     """As `head -1` does; and what else was asked for is written."""
     reading, writing = os.pipe()
     os.close(reading)
-    monkeypatch.setattr(auditing, "Output", lambda: Output(writing))
+    monkeypatch.setattr(verdicts, "Output", lambda: Output(writing))
     found = tmp_path / "audit.json"
     assert _audit(broken(tmp_path / "logs", *rules), Outputs(json=str(found))) == status
     os.close(writing)
@@ -123,7 +123,7 @@ def test_off_a_terminal_it_says_once_what_takes_so_long(
     def unavailable(*_words: object, **_more: object) -> None:
         raise AuditUnavailable("not here")
 
-    monkeypatch.setattr(auditing, "open_session", unavailable)
+    monkeypatch.setattr(verdicts, "open_session", unavailable)
     assert _audit(broken(tmp_path)) == 3
     count = len(catalogue(list_segments([str(tmp_path)])).sizes)
     said = f"gcom: Spark starts, which takes some seconds, and then judges {count} segments\n"
@@ -144,8 +144,8 @@ class Gone:
 def test_a_java_that_ended_is_told_or_the_signal_that_ended_it(
     signalled: int | None, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auditing, "open_session", lambda *_words, **_more: Gone())
-    monkeypatch.setattr(auditing, "followed", lambda spark, _told: spark)
+    monkeypatch.setattr(verdicts, "open_session", lambda *_words, **_more: Gone())
+    monkeypatch.setattr(verdicts, "followed", lambda spark, _told: spark)
     monkeypatch.setattr(SIGNALLED, "caught", signalled)
     folder = broken(tmp_path)
     if signalled is None:
@@ -176,12 +176,12 @@ class Working:
 def test_ctrl_c_does_not_break_into_what_spark_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = {number: signal.getsignal(number) for number in SIGNALS}
     signals = Signals()
-    monkeypatch.setattr(auditing, "SIGNALLED", signals)
-    monkeypatch.setattr(auditing, "followed", lambda _spark, _told: nullcontext())
-    monkeypatch.setattr(auditing, "run", lambda spark, *_words, **_more: spark.run())
+    monkeypatch.setattr(verdicts, "SIGNALLED", signals)
+    monkeypatch.setattr(verdicts, "followed", lambda _spark, _told: nullcontext())
+    monkeypatch.setattr(verdicts, "run", lambda spark, *_words, **_more: spark.run())
     try:
         signals.install()
-        monkeypatch.setattr(auditing, "open_session", lambda *_words, **_more: Working())
+        monkeypatch.setattr(verdicts, "open_session", lambda *_words, **_more: Working())
         with pytest.raises(Interrupted) as ended:
             _audit(broken(tmp_path))
     finally:

@@ -7,12 +7,12 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from gcom.audit.catalogue import Chain, catalogue
-from gcom.audit.chain import scan
-from gcom.audit.reading import list_segments
-from gcom.audit.stages import summarized
-from gcom.audit.tape import Tape
-from gcom.audit.wire import pack, unpack
+from gcom.audit.input.catalogue import Chain, catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.plan.stages import summarized
+from gcom.audit.scan.chain import scan
+from gcom.audit.spark.wire import pack, unpack
+from gcom.audit.summary.messages import RunTable
 from tests.audit.cases import make
 from tests.audit.here import SEEDS, audit
 
@@ -23,10 +23,10 @@ def test_what_comes_out_is_what_went_in(seed: int, tmp_path: Path) -> None:
     make(folder, seed, damaged=False)
     for process, paths in catalogue(list_segments([str(folder)])).paths.items():
         chain = Chain(process, tuple(paths))
-        keys = scan(chain, SEEDS).scanner.accounts
-        tapes = {key: Tape(process, whole=True) for key in keys}
-        scanned = scan(chain, SEEDS, tapes)
-        for each in (summarized(chain, 0, scanned), *scanned.scanner.accounts.values(), *tapes.values()):
+        keys = scan(chain, SEEDS).scanner.summaries
+        run_tables = {key: RunTable(process, whole=True) for key in keys}
+        scanned = scan(chain, SEEDS, run_tables)
+        for each in (summarized(chain, 0, scanned), *scanned.scanner.summaries.values(), *run_tables.values()):
             assert pack(unpack(pack(each))) == pack(each)
     for judgement in audit(folder).judgements:
         assert pack(unpack(pack(judgement))) == pack(judgement)

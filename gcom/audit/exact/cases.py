@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from gcom.audit.exact.columns import GROUP, STAY, WHERE
-from gcom.audit.tally import EXAMPLES
+from gcom.audit.summary.tally import EXAMPLES
 
 # A row stands for so many cases; `more` is, as JSON, what an example of this rule tells beside WHERE.
 CASES = [*GROUP, *WHERE, "evaluated", "violations", "unknown", "reason", "more"]

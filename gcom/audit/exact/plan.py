@@ -22,16 +22,16 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from gcom.audit.catalogue import Catalogue
 from gcom.audit.exact import alone, groups, messages, pairs, places, sections, together, total
 from gcom.audit.exact.cases import absent, examples, gap_cases, sums
 from gcom.audit.exact.columns import GROUP, STAY
 from gcom.audit.exact.known import known
 from gcom.audit.exact.reading import read
-from gcom.audit.judging import RULES, Judgement, expected_rules
-from gcom.audit.place import Key
-from gcom.audit.tally import Tally
-from gcom.audit.stages import PlanResult
+from gcom.audit.input.catalogue import Catalogue
+from gcom.audit.plan.stages import PlanResult
+from gcom.audit.rules.judging import RULES, Judgement, expected_rules
+from gcom.audit.summary.position import Key
+from gcom.audit.summary.tally import Tally
 
 _OF_NO_GAP = ("INTEGRITY",)
 _OF_UNTOLD_GAPS = ("CLOCK", "SERIAL_CONTIGUOUS")  # a state hides nothing from these
@@ -203,7 +203,7 @@ def _judgement(row: Any) -> Judgement:
         views=row.views or 0,
         deliveries=row.deliveries or 0,
         members={each.view: each.members for each in row.lists or ()},
-        lacks="the order is total, and deliveries have no serial" if unplaced else "",
+        unshown="the order is total, and deliveries have no serial" if unplaced else "",
     )
 
 

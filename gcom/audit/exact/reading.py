@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from gcom.audit.catalogue import Catalogue
-from gcom.audit.reading import open_segment
-from gcom.audit.records import BAD, DELIVER, KINDS, LOST, OTHER, SEND, SKIP, Ints, Record, Rows, only_forward
-from gcom.audit.segments import LogSegment, are_states
+from gcom.audit.input.catalogue import Catalogue
+from gcom.audit.input.reading import open_segment
+from gcom.audit.input.records import BAD, DELIVER, KINDS, LOST, OTHER, SEND, SKIP, Ints, Record, Rows, only_forward
+from gcom.audit.input.segments import LogSegment, are_states
 
 _BATCH = 1 << 16
 _TASK_BYTES = 32 << 20  # of logs that one task reads, at least
