@@ -65,6 +65,9 @@ def logs(
     incremental: Annotated[
         Path | None, typer.Option(metavar="STATE", help="Keep what is found of segments there, and read only new ones.")
     ] = None,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Judge by Spark; logs of 64 MB and more are judged so anyway.")
+    ] = False,
     master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master; local[*] if not given.")] = None,
     remote: Annotated[str | None, typer.Option(metavar="URL", help="A Spark Connect server, as sc://host.")] = None,
 ) -> int:
@@ -86,18 +89,11 @@ def logs(
       gcom audit compact --help    write logs as Parquet, which it reads as well
       gcom audit import --help     judge the vector clocks of another system's log
     """
-    from gcom.cli.verdicts import Outputs, audit
+    from gcom.cli.verdicts import Judging, Outputs, audit
 
-    return audit(
-        folders,
-        master=master,
-        remote=remote,
-        outputs=Outputs(as_json, report, witness, junit, parquet),
-        allow_unknown=allow_unknown,
-        exact=exact,
-        all_rules=all_rules,
-        incremental=incremental,
-    )
+    how = Judging(spark, master, remote, exact, all_rules, incremental)
+    outputs = Outputs(as_json, report, witness, junit, parquet)
+    return audit(folders, how, outputs, allow_unknown=allow_unknown)
 
 
 @app.command("compact")

@@ -1,4 +1,8 @@
-"""`gcom audit`: what delivery logs say of the promises."""
+"""`gcom audit`: what delivery logs say of the promises.
+
+Logs of less than 64 MB are judged in this process, larger ones by Spark. Only what is used is imported: Spark's Java
+takes some seconds to start, Matplotlib one, and small logs are judged in less than that.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +23,21 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from gcom.audit.exact import run as run_exactly
 from gcom.audit.explain.advice import advice_of
 from gcom.audit.explain.evidence import evidence_of
 from gcom.audit.explain.lookup import LogLookup
 from gcom.audit.explain.result import IMPOSSIBLE, AuditResult, result_of
-from gcom.audit.explain.witness import write_witnesses
 from gcom.audit.input.catalogue import Catalogue, catalogue
 from gcom.audit.input.importing import SHIVIZ, import_shiviz
 from gcom.audit.input.reading import compact, list_segments
-from gcom.audit.report.exports import junit_of, write_tables
-from gcom.audit.spark.cache import IncrementalCache
-from gcom.audit.spark.job import run
-from gcom.audit.spark.progress import followed
-from gcom.audit.spark.session import errors_of_java, open_session
+from gcom.audit.plan.cache import IncrementalCache
+from gcom.audit.plan.local import run_locally
 from gcom.cli.output import Output, OutputClosed, harmless, notice
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import many
 from gcom.errors import AuditUnavailable, BadValue, NotALog
 
+LOCAL_BYTES = 64_000_000  # of logs; more than Spark needs to start is then saved by its tasks
 _SHOWN = 10  # incidents and notes on the terminal; --json and the report have them all
 _NO_CASE = "no case: nothing happened that it is about"
 _MARKS = {"PASS": "pass", "FAIL": "FAIL", "UNKNOWN": "?", "VACUOUS": "-"}
@@ -61,24 +61,29 @@ class Outputs:
                 raise OSError(wrong, os.strerror(wrong), str(path))
 
 
-def audit(
-    folders: list[str],
-    *,
-    master: str | None,
-    remote: str | None,
-    outputs: Outputs,
-    allow_unknown: bool,
-    exact: bool,
-    all_rules: bool,
-    incremental: Path | None,
-) -> int:
-    """Judge the logs, tell, and answer the exit status."""
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How to judge: `spark` asks for Spark however small the logs are, and so do `master` and `remote`."""
+
+    spark: bool = False
+    master: str | None = None
+    remote: str | None = None
+    exact: bool = False
+    all_rules: bool = False
+    incremental: Path | None = None
+
+    def uses_spark(self, log_bytes: int) -> bool:
+        """Tell whether logs of that size are judged by Spark, rather than in this process."""
+        return self.spark or self.master is not None or self.remote is not None or log_bytes >= LOCAL_BYTES
+
+
+def audit(folders: list[str], how: Judging, outputs: Outputs, *, allow_unknown: bool) -> int:
+    """Judge the logs, print and write what was found, and return the exit status."""
 
     def judge() -> int:
-        cache = _cache(incremental, exact=exact)
         outputs.check()
         found = catalogue(list_segments(folders))
-        result = _judged(found, master, remote, cache, exact=exact, all_rules=all_rules)
+        result = _judged(found, how)
         _show(result)
         _write(result, found, outputs, ", ".join(folders), allow_unknown=allow_unknown)
         return result.exit_status(allow_unknown)
@@ -103,16 +108,22 @@ def _write(result: AuditResult, found: Catalogue, outputs: Outputs, title: str, 
         with _naming(outputs.json):
             Path(outputs.json).write_text(json.dumps(result.as_json(), indent=1) + "\n")
     if outputs.junit is not None:
+        from gcom.audit.report.exports import junit_of
+
         with _naming(outputs.junit):
             Path(outputs.junit).write_bytes(junit_of(result, allow_unknown=allow_unknown))
     if outputs.parquet is not None:
+        from gcom.audit.report.exports import write_tables
+
         with _naming(outputs.parquet):
             write_tables(result, Path(outputs.parquet))
     if outputs.witness is not None:
+        from gcom.audit.explain.witness import write_witnesses
+
         with _naming(outputs.witness):
             witnesses = write_witnesses(result, found, Path(outputs.witness))
     if outputs.report is not None:
-        from gcom.audit.report import render  # Matplotlib takes a second to come
+        from gcom.audit.report.page import render
 
         page = render(result, evidence_of(result, LogLookup(found)), witnesses, title)
         with _naming(outputs.report):
@@ -172,31 +183,33 @@ def _import(file: Path, into: Path, regex: str) -> int:
     return 0
 
 
-def _cache(incremental: Path | None, *, exact: bool) -> IncrementalCache | None:
-    if exact and incremental is not None:
-        raise BadValue("--exact reads everything: it does not go with --incremental")
-    return None if incremental is None else IncrementalCache(incremental)
-
-
-def _judged(
-    found: Catalogue,
-    master: str | None,
-    remote: str | None,
-    cache: IncrementalCache | None,
-    *,
-    exact: bool,
-    all_rules: bool,
-) -> AuditResult:
-    if not sys.stderr.isatty():  # a terminal shows it all the time
-        how = " message by message, which takes several times as long as without --exact" if exact else ""
-        notice(f"Spark starts, which takes some seconds, and then judges {many(len(found.sizes), 'segment')}{how}")
+def _judged(found: Catalogue, how: Judging) -> AuditResult:
+    cache = None if how.incremental is None else IncrementalCache(how.incremental)
+    if how.exact:
+        return _judged_exactly(found, how)
+    if how.uses_spark(sum(found.sizes.values())):
+        return _judged_by_spark(found, how, cache)
     with _progress() as tell:
-        tell("starting Spark")
-        with _session(master, remote, heavy=exact) as spark, followed(spark, tell.tasks):
-            if exact:
-                tell(f"reading {len(found.sizes):,} segments message by message")
-                return _apart(lambda: result_of(run_exactly(spark, found)))
-            return _apart(lambda: result_of(run(spark, found, cache=cache, tell=tell, all_rules=all_rules)))
+        tell(f"judging {many(len(found.sizes), 'segment')}")
+        return result_of(run_locally(found, cache=cache, all_rules=how.all_rules))
+
+
+def _judged_by_spark(found: Catalogue, how: Judging, cache: IncrementalCache | None) -> AuditResult:
+    from gcom.audit.spark import job
+
+    if not sys.stderr.isatty():  # a terminal shows it all the time
+        notice(f"Spark starts, which takes some seconds, and then judges {many(len(found.sizes), 'segment')}")
+    with _progress() as tell, _spark(how, tell) as spark:
+        return _apart(lambda: result_of(job.run(spark, found, cache=cache, tell=tell, all_rules=how.all_rules)))
+
+
+def _judged_exactly(found: Catalogue, how: Judging) -> AuditResult:
+    from gcom.audit.exact import run
+
+    if how.incremental is not None:
+        raise BadValue("--exact reads everything: it does not go with --incremental")
+    with _progress() as tell, _spark(how, tell, heavy=True) as spark:
+        return _apart(lambda: result_of(run(spark, found)))
 
 
 def _apart(work: Callable[[], AuditResult]) -> AuditResult:
@@ -216,18 +229,25 @@ def _apart(work: Callable[[], AuditResult]) -> AuditResult:
 
 
 @contextmanager
-def _session(master: str | None, remote: str | None, *, heavy: bool) -> Iterator[Any]:
-    """A signal to the whole process group ends Java too, so that whatever is asked of it then fails."""
-    spark = open_session(master, remote, heavy=heavy)
+def _spark(how: Judging, tell: _Telling, *, heavy: bool = False) -> Iterator[Any]:
+    """Open a session, whose progress is told.
+
+    A signal to the whole process group ends Java too, so that whatever is asked of it then fails.
+    """
+    from gcom.audit.spark import progress, session
+
+    tell("starting Spark")
+    spark = session.open_session(how.master, how.remote, heavy=heavy)
     SIGNALLED.restore()  # PySpark has put a handler of its own in its place, which asks Java
     logging.disable()  # py4j tells the root logger, with a traceback, that Java is gone: below it is told in a line
     try:
         try:
-            yield spark
+            with progress.followed(spark, tell.tasks):
+                yield spark
         finally:
             with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):  # threads of PySpark that listen to Java
                 spark.stop()
-    except errors_of_java():
+    except session.errors_of_java():
         if SIGNALLED.caught is not None:
             raise Interrupted(SIGNALLED.caught) from None
         text = "Spark's Java ended before the audit did: it was killed, or this machine had no memory for it"

@@ -9,8 +9,8 @@ import pytest
 from gcom.audit.explain.advice import advice_of
 from gcom.audit.explain.result import AuditResult, result_of
 from gcom.audit.input.reading import compact, list_segments
-from gcom.audit.report import render
 from gcom.audit.report.exports import junit_of
+from gcom.audit.report.page import render
 from tests.audit.here import audit
 from tests.audit.lives import broken
 from tests.oracle.build import life, view, write

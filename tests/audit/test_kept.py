@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gcom.audit.spark.cache import IncrementalCache
-from gcom.audit.spark.wire import pack
+from gcom.audit.plan.cache import IncrementalCache
+from gcom.audit.plan.wire import pack
 
 SEGMENT = "a/1/000000.jsonl"
 

@@ -18,7 +18,7 @@ from gcom.audit.explain.result import AuditResult, GroupResult, result_of
 from gcom.audit.input.catalogue import Catalogue, catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.local import run_locally
-from gcom.audit.report import render
+from gcom.audit.report.page import render
 from tests.audit.lives import BREAKS, VIEWS, Group, broken, live, write_lives
 
 SIX_MB = 6_000_000

@@ -10,8 +10,8 @@ import pytest
 from gcom.audit.input.catalogue import Chain, catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.stages import summarized
+from gcom.audit.plan.wire import pack, unpack
 from gcom.audit.scan.chain import scan
-from gcom.audit.spark.wire import pack, unpack
 from gcom.audit.summary.messages import RunTable
 from tests.audit.cases import make
 from tests.audit.here import SEEDS, audit

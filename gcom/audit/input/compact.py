@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from gcom.audit.input.files import is_remote, local, read_file
 from gcom.audit.input.records import Rows
@@ -45,6 +44,8 @@ def to_parquet(segment: LogSegment, target: Path) -> None:
         "clocks": list(rows.clock),
     }
     table = pa.table(columns).replace_schema_metadata({_META: json.dumps(about).encode()})
+    from pyarrow import parquet as pq
+
     pq.write_table(table, target, compression="zstd")
 
 
@@ -72,6 +73,8 @@ def from_parquet(path: str) -> LogSegment | str:
     about = _about(path)
     if isinstance(about, str):
         return f"{path}: {about}"
+    from pyarrow import parquet as pq
+
     table = pq.read_table(_source(path))
     columns = [table[name].to_numpy().astype(np.int64) for name in _COLUMNS]
     rows = Rows(*columns)
@@ -106,6 +109,8 @@ def _read_clocks(rows: Rows, column: pa.ChunkedArray, names: list[str]) -> None:
 
 
 def _about(path: str) -> Any:
+    from pyarrow import parquet as pq
+
     try:
         metadata = pq.read_schema(_source(path)).metadata or {}
     except (pa.ArrowInvalid, OSError) as error:

@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 import pyarrow.json
 from numpy.typing import NDArray
 
+from gcom.audit.input.arrow import integers, valid
+
 Ints = NDArray[np.int64]
 Record = dict[str, Any]
 
@@ -330,8 +332,8 @@ class _Building:
 
     def _add_table(self, table: pa.Table) -> bool:
         kind = self._codes(table["type"], dict(KINDS))
-        numbers = {name: _numbers(table[name], 1 if name == "count" else -1) for name in _NUMBERS}
-        present = {name: table[name].is_valid().to_numpy() for name in (*_NUMBERS, *_TEXTS, "digests")}
+        numbers = {name: integers(table[name], 1 if name == "count" else -1) for name in _NUMBERS}
+        present = {name: valid(table[name]) for name in (*_NUMBERS, *_TEXTS, "digests")}
         clocks = table["clock"] if "clock" in table.column_names else None
         if not _are_sound(kind, numbers, present, clocks):
             return False
@@ -350,21 +352,21 @@ class _Building:
         self._parts.append([kind, at, count, key, view, sent_view, sender, number, serial, t, held])
         self._length += len(kind)
 
-    def _codes(self, column: pa.ChunkedArray, known: dict[str, int]) -> Ints:
-        """Each text as its code in `known`, where a new one gets the next; -1 where it is absent."""
+    def _codes(self, column: pa.ChunkedArray, known: dict[str, int], absent: int = -1) -> Ints:
+        """Each text as its code in `known`, where a new one gets the next; `absent` where there is none."""
         encoded = column.combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
-        codes = _ints([known.setdefault(text, len(known)) for text in encoded.dictionary.to_pylist()] + [-1])
-        places: Ints = pc.fill_null(encoded.indices, len(codes) - 1).to_numpy(zero_copy_only=False)
-        return codes[places]
+        codes = _ints([known.setdefault(text, len(known)) for text in encoded.dictionary.to_pylist()] + [absent])
+        return codes[integers(encoded.indices, len(codes) - 1)]
 
     def _key_codes(self, table: pa.Table) -> Ints:
         groups: dict[str, int] = {}
         instances: dict[str, int] = {}
         group = self._codes(table["group"], groups)
-        instance = self._codes(pc.fill_null(table["instance"], ""), instances)
-        both = group * max(len(instances), 1) + instance
+        instances[""] = 0
+        instance = self._codes(table["instance"], instances, absent=0)
+        both = group * len(instances) + instance
         seen, inverse = np.unique(both, return_inverse=True)
         names, lives = list(groups), list(instances)
         pairs = [(names[each // len(lives)], lives[each % len(lives)]) for each in seen.tolist()]
@@ -376,13 +378,13 @@ class _Building:
         for index in range(clocks.type.num_fields):
             # Where a clock itself is absent, so are its entries: only sends have one (_are_sound).
             entries = clocks.field(index)
-            rows = np.flatnonzero(entries.is_valid().to_numpy(zero_copy_only=False) & (kind == SEND))
+            rows = np.flatnonzero(valid(entries) & (kind == SEND))
             if len(rows):
-                said = entries.drop_null().to_numpy(zero_copy_only=False).astype(np.int64)
+                said = integers(entries, 0)[valid(entries)]
                 self._clock.setdefault(clocks.type.field(index).name, []).append((rows + self._length, said))
 
     def _add_digests(self, column: pa.ChunkedArray, kind: Ints) -> bool:
-        chosen = np.flatnonzero(column.is_valid().to_numpy() & (kind != SKIP))
+        chosen = np.flatnonzero(valid(column) & (kind != SKIP))
         found = dict(zip(chosen.tolist(), column.take(chosen).to_pylist(), strict=True))
         if any(None in each for each in found.values()):
             return False
@@ -429,11 +431,6 @@ def _ints(values: list[int]) -> Ints:
     return np.array(values, np.int64)
 
 
-def _numbers(column: pa.ChunkedArray, absent: int) -> Ints:
-    numbers: Ints = column.fill_null(absent).to_numpy().astype(np.int64, copy=False)
-    return numbers
-
-
 def _are_sound(
     kind: Ints, numbers: dict[str, Ints], present: dict[str, NDArray[np.bool_]], clocks: pa.ChunkedArray | None
 ) -> bool:
@@ -464,7 +461,7 @@ def _are_clocks(clocks: pa.ChunkedArray, sends: NDArray[np.bool_]) -> bool:
         return False
     if not all(pa.types.is_int64(clocks.type.field(i).type) for i in range(clocks.type.num_fields)):
         return False
-    if not clocks.is_valid().to_numpy()[sends].all():
+    if not valid(clocks)[sends].all():
         return False
     flat = clocks.flatten()
     return all((pc.min(each).as_py() or 0) >= 0 and (pc.max(each).as_py() or 0) <= _MOST for each in flat)

@@ -2,6 +2,7 @@
 
 Scan each chain of segments, judge each (group, instance) over the summaries, look at the messages where fingerprints
 differ, then judge CONTINUITY over all instances. `stages` has each stage for one chain or one group; `local` runs them
-one after the other in this process; spark/ runs them as a job. Both give the same result, because neither decides
+one after the other in this process; spark/ runs them as a job. `wire` packs what goes from stage to stage, `rows` and
+`cache` keep what was found of sealed segments for `--incremental`. Both give the same result, because neither decides
 anything.
 """

@@ -1,4 +1,8 @@
-"""The audit in this process, without Spark: for logs as small as a witness, which it must judge many times a second."""
+"""The plan in this process, one chain and one group after another, without Spark.
+
+For small logs, which are judged before Spark would have started, and for witnesses, of which many are judged per
+second.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,12 @@ from collections import defaultdict
 
 from gcom.audit.input.catalogue import Catalogue, Chain
 from gcom.audit.plan import stages
+from gcom.audit.plan.cache import IncrementalCache
+from gcom.audit.plan.rows import ScannedChain, cached, keep, of_rows, rows_of, scan_chain
 from gcom.audit.plan.stages import ChainSummary, PlanResult
 from gcom.audit.rules.causal import judge_causality
 from gcom.audit.rules.judging import MOST, Judgement
 from gcom.audit.rules.partial import look_at_part, part_of
-from gcom.audit.scan.chain import Scanned, scan
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.process import ProcessSummary
 
@@ -24,24 +29,25 @@ def run_locally(
     chain_bytes: int = sys.maxsize,
     most: int = MOST,
     seeds: Seeds | None = None,
+    cache: IncrementalCache | None = None,
     *,
     all_rules: bool = False,
 ) -> PlanResult:
-    """What `job.run` answers; `seeds` are those of the fingerprints, drawn if not given."""
-    seeds = seeds or (secrets.randbits(64), secrets.randbits(64))
-    chains = stages.chains_of(catalogue, chain_bytes)
-    scanned = [scan(chain, seeds) for chain in chains]
-    chain_summaries = _chain_summaries(chains, scanned)
+    """Return what `spark.job.run` returns; `seeds` are those of the fingerprints, drawn if not given."""
+    seeds = cache.seeds if cache is not None else seeds or (secrets.randbits(64), secrets.randbits(64))
+    chains = stages.chains_of(catalogue, chain_bytes if cache is None else 1)
+    scanned = [_scanned(chain, index, seeds, catalogue, cache) for index, chain in enumerate(chains)]
+    chain_summaries = _by_process(scanned)
     again = stages.to_repeat(chain_summaries)
     if again:
-        kept = [index for index, chain in enumerate(chains) if chain.process not in again]
-        repeated = stages.whole_chains(catalogue, again)
-        chains = [*(chains[index] for index in kept), *repeated]
-        scanned = [*(scanned[index] for index in kept), *(scan(chain, seeds) for chain in repeated)]
-        chain_summaries = _chain_summaries(chains, scanned)
+        believed = [index for index, chain in enumerate(chains) if chain.process not in again]
+        chains = [*(chains[index] for index in believed), *stages.whole_chains(catalogue, again)]
+        scanned = [scanned[index] for index in believed]
+        scanned += [scan_chain(chain, index, seeds) for index, chain in enumerate(chains) if chain.process in again]
+        chain_summaries = _by_process(scanned)
     summaries: dict[Key, dict[int, ProcessSummary]] = defaultdict(dict)
-    for index, each in enumerate(scanned):
-        for key, summary in each.scanner.summaries.items():
+    for index, (of_groups, _) in enumerate(scanned):
+        for key, summary in of_groups.items():
             summaries[key][index] = summary
     coverage = stages.coverages(catalogue, chain_summaries)
     judgements = [stages.judged(key, of, coverage, most, all_rules=all_rules) for key, of in sorted(summaries.items())]
@@ -55,10 +61,22 @@ def run_locally(
     return stages.outcome_of(judgements, catalogue, chain_summaries, coverage)
 
 
-def _chain_summaries(chains: list[Chain], scanned: list[Scanned]) -> dict[str, list[ChainSummary]]:
+def _scanned(
+    chain: Chain, index: int, seeds: Seeds, catalogue: Catalogue, cache: IncrementalCache | None
+) -> ScannedChain:
+    known = cached(cache, catalogue, chain)
+    if known is not None:
+        return of_rows(known, index)
+    found = scan_chain(chain, index, seeds)
+    if cache is not None:
+        keep(cache, catalogue, chain, rows_of(found))
+    return found
+
+
+def _by_process(scanned: list[ScannedChain]) -> dict[str, list[ChainSummary]]:
     found: dict[str, list[ChainSummary]] = defaultdict(list)
-    for index, (chain, each) in enumerate(zip(chains, scanned, strict=True)):
-        found[chain.process].append(stages.summarized(chain, index, each))
+    for _, of_chain in scanned:
+        found[of_chain.process].append(of_chain)
     return dict(sorted(found.items()))
 
 

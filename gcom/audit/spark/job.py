@@ -22,13 +22,13 @@ import pyarrow as pa
 
 from gcom.audit.input.catalogue import Catalogue, Chain
 from gcom.audit.plan import stages
+from gcom.audit.plan.cache import IncrementalCache
+from gcom.audit.plan.rows import Row, cached, keep, rows_of, scan_chain
 from gcom.audit.plan.stages import CHAIN_BYTES, ChainSummary, PlanResult
+from gcom.audit.plan.wire import pack, unpack
 from gcom.audit.rules.causal import judge_causality
 from gcom.audit.rules.judging import MOST, Judgement, Look
 from gcom.audit.rules.partial import Part, look_at_part, part_of
-from gcom.audit.scan.chain import Scanned, scan
-from gcom.audit.spark.cache import IncrementalCache
-from gcom.audit.spark.wire import pack, unpack
 from gcom.audit.summary.dependencies import packed, unpacked
 from gcom.audit.summary.position import Key
 
@@ -97,7 +97,8 @@ def _scan(spark: Any, chains: list[Chain], which: Sequence[int], seeds: tuple[in
 
     def scanned(place: int) -> Iterator[pa.RecordBatch]:
         index = which[place]
-        yield _account_rows(chains[index], index, scan(chains[index], seeds))
+        rows = rows_of(scan_chain(chains[index], index, seeds))
+        yield _batch([(*names, index, payload) for *names, payload in rows], _SUMMARIES)
 
     return _spread(spark, len(which), scanned, SUMMARIES)
 
@@ -118,36 +119,23 @@ def _scan_new(spark: Any, chains: list[Chain], catalogue: Catalogue, cache: Incr
     rows: list[tuple[Any, ...]] = []
     new = []
     for index, chain in enumerate(chains):
-        (path, *more) = chain.paths
-        known = cache.get(path, catalogue.sizes[path], last=chain.last) if not more else None
+        known = cached(cache, catalogue, chain)
         if known is None:
             new.append(index)
         else:
             rows += [(*names, index, payload) for *names, payload in known]
     for index, found in _collected(_scan(spark, chains, new, cache.seeds) if new else None):
-        chain = chains[index]
         rows += [(*names, index, payload) for *names, payload in found]
-        if len(chain.paths) == 1:
-            cache.put(chain.paths[0], catalogue.sizes[chain.paths[0]], found, last=chain.last)
+        keep(cache, catalogue, chains[index], found)
     return spark.createDataFrame(rows, SUMMARIES)
 
 
-def _collected(summaries: Any) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
+def _collected(summaries: Any) -> Iterator[tuple[int, list[Row]]]:
     """The rows of each chain, without its index."""
-    by_chain: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    by_chain: dict[int, list[Row]] = defaultdict(list)
     for row in summaries.collect() if summaries is not None else ():
         by_chain[row.chain].append((row.group, row.instance, row.process, bytes(row.payload)))
     yield from sorted(by_chain.items())
-
-
-def _account_rows(chain: Chain, index: int, scanned: Scanned) -> pa.RecordBatch:
-    scanner = scanned.scanner
-    rows: list[tuple[Any, ...]] = [
-        (*key, chain.process, index, pack(summary)) for key, summary in scanner.summaries.items()
-    ]
-    chain_summary = stages.summarized(chain, index, scanned)
-    rows.append((None, None, chain.process, index, pack(chain_summary)))
-    return _batch(rows, _SUMMARIES)
 
 
 def _batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:

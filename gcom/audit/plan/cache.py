@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gcom.audit.input.files import is_remote, local
-from gcom.audit.spark.wire import pack, unpack
+from gcom.audit.plan.wire import pack, unpack
 from gcom.errors import BadValue
 
 _VERSION = 6
