@@ -58,9 +58,6 @@ def logs(
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Exit with 0 where nothing is violated, though not all is known.")
     ] = False,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Judge message by message with Spark's own operators: several times slower.")
-    ] = False,
     all_rules: Annotated[bool, typer.Option("--all-rules", help="Judge what is not promised, too: slower.")] = False,
     incremental: Annotated[
         Path | None, typer.Option(metavar="STATE", help="Keep what is found of segments there, and read only new ones.")
@@ -91,7 +88,7 @@ def logs(
     """
     from gcom.cli.verdicts import Judging, Outputs, audit
 
-    how = Judging(spark, master, remote, exact, all_rules, incremental)
+    how = Judging(spark, master, remote, all_rules, incremental)
     outputs = Outputs(as_json, report, witness, junit, parquet)
     return audit(folders, how, outputs, allow_unknown=allow_unknown)
 

@@ -68,7 +68,6 @@ class Judging:
     spark: bool = False
     master: str | None = None
     remote: str | None = None
-    exact: bool = False
     all_rules: bool = False
     incremental: Path | None = None
 
@@ -185,8 +184,6 @@ def _import(file: Path, into: Path, regex: str) -> int:
 
 def _judged(found: Catalogue, how: Judging) -> AuditResult:
     cache = None if how.incremental is None else IncrementalCache(how.incremental)
-    if how.exact:
-        return _judged_exactly(found, how)
     if how.uses_spark(sum(found.sizes.values())):
         return _judged_by_spark(found, how, cache)
     with _progress() as tell:
@@ -201,15 +198,6 @@ def _judged_by_spark(found: Catalogue, how: Judging, cache: IncrementalCache | N
         notice(f"Spark starts, which takes some seconds, and then judges {many(len(found.sizes), 'segment')}")
     with _progress() as tell, _spark(how, tell) as spark:
         return _apart(lambda: result_of(job.run(spark, found, cache=cache, tell=tell, all_rules=how.all_rules)))
-
-
-def _judged_exactly(found: Catalogue, how: Judging) -> AuditResult:
-    from gcom.audit.exact import run
-
-    if how.incremental is not None:
-        raise BadValue("--exact reads everything: it does not go with --incremental")
-    with _progress() as tell, _spark(how, tell, heavy=True) as spark:
-        return _apart(lambda: result_of(run(spark, found)))
 
 
 def _apart(work: Callable[[], AuditResult]) -> AuditResult:
@@ -229,7 +217,7 @@ def _apart(work: Callable[[], AuditResult]) -> AuditResult:
 
 
 @contextmanager
-def _spark(how: Judging, tell: _Telling, *, heavy: bool = False) -> Iterator[Any]:
+def _spark(how: Judging, tell: _Telling) -> Iterator[Any]:
     """Open a session, whose progress is told.
 
     A signal to the whole process group ends Java too, so that whatever is asked of it then fails.
@@ -237,7 +225,7 @@ def _spark(how: Judging, tell: _Telling, *, heavy: bool = False) -> Iterator[Any
     from gcom.audit.spark import progress, session
 
     tell("starting Spark")
-    spark = session.open_session(how.master, how.remote, heavy=heavy)
+    spark = session.open_session(how.master, how.remote)
     SIGNALLED.restore()  # PySpark has put a handler of its own in its place, which asks Java
     logging.disable()  # py4j tells the root logger, with a traceback, that Java is gone: below it is told in a line
     try:

@@ -12,7 +12,7 @@ from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.local import run_locally
 from gcom.audit.plan.stages import PlanResult
-from gcom.audit.rules.judging import verdict_of
+from gcom.audit.rules.judgement import verdict_of
 from gcom.audit.spark import session
 from gcom.errors import AuditUnavailable, NotALog
 from tests.audit.here import audit

@@ -16,7 +16,7 @@ from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.local import run_locally
 from gcom.audit.plan.stages import PlanResult
-from gcom.audit.rules.judging import verdict_of
+from gcom.audit.rules.judgement import verdict_of
 from gcom.audit.spark.job import run
 from tests.audit.boundaries import damage, history, write_history
 from tests.audit.here import audit

@@ -12,7 +12,10 @@ from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.stages import summarized
 from gcom.audit.plan.wire import pack, unpack
 from gcom.audit.scan.chain import scan
-from gcom.audit.summary.messages import RunTable
+from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.messages import MessageRecorder
+from gcom.audit.summary.pieces import packed, unpacked
+from gcom.audit.summary.requests import MessageRequest
 from tests.audit.cases import make
 from tests.audit.here import SEEDS, audit
 
@@ -24,10 +27,18 @@ def test_what_comes_out_is_what_went_in(seed: int, tmp_path: Path) -> None:
     for process, paths in catalogue(list_segments([str(folder)])).paths.items():
         chain = Chain(process, tuple(paths))
         keys = scan(chain, SEEDS).scanner.summaries
-        run_tables = {key: RunTable(process, whole=True) for key in keys}
-        scanned = scan(chain, SEEDS, run_tables)
-        for each in (summarized(chain, 0, scanned), *scanned.scanner.summaries.values(), *run_tables.values()):
+        requests = [
+            MessageRequest("TOTAL", delivered={process: {process: Intervals([(1, 5)])}}),
+            MessageRequest("CAUSAL"),
+        ]
+        recorders = {key: MessageRecorder(process, requests) for key in keys}
+        scanned = scan(chain, SEEDS, recorders)
+        for each in (summarized(chain, 0, scanned), *scanned.scanner.summaries.values(), *requests):
             assert pack(unpack(pack(each))) == pack(each)
+        pieces = [piece for recorder in recorders.values() for *_, piece in recorder.placed]
+        assert pieces
+        for piece in pieces:
+            assert packed(unpacked(packed(piece))) == packed(piece)
     for judgement in audit(folder).judgements:
         assert pack(unpack(pack(judgement))) == pack(judgement)
 

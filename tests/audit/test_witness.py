@@ -15,7 +15,7 @@ from gcom.audit.explain.witness import write_witnesses
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.local import run_locally
-from gcom.audit.rules.judging import verdict_of
+from gcom.audit.rules.judgement import verdict_of
 from tests.audit.cases import make
 from tests.audit.damage import read, write
 from tests.audit.here import audit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcom.audit.explain.result import AuditResult, GroupResult
-from gcom.audit.rules.continuity import RULE
+from gcom.audit.rules.views.continuity import NAME
 from gcom.trace.segment import folder_name
 
 _NAMED = 5  # processes in one line
@@ -36,15 +36,13 @@ def advice_of(result: AuditResult) -> list[str]:
             f"No close ends the log of {_names(unfinished)}: if it still runs, audit again when it has left; if it "
             f"crashed, its last records are lost, and {_ACCEPT}."
         )
-    if any(rule.expected and "--exact" in (rule.reason or "") for group in doubted for rule in group.rules):
-        found.append("The quick plan has looked at a part of a large group: the same with --exact looks at all.")
     found += _of_instances(doubted)
     return found or [f"The logs do not tell more: {_ACCEPT}."]
 
 
 def _of_instances(doubted: list[GroupResult]) -> list[str]:
     """Instances of one name of which the logs do not tell what followed what."""
-    names = sorted({each.group for each in doubted if each.reason is not None and each.reason.startswith(RULE)})
+    names = sorted({each.group for each in doubted if each.reason is not None and each.reason.startswith(NAME)})
     about = f"What followed what in {_names(names)} is not told: name the folders that have the logs of all instances"
     return [f"{about}; of several that an older GCom wrote, or of runs that are strangers, {_ACCEPT}."] if names else []
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from gcom.audit.explain.incidents import Incident, incidents_of
 from gcom.audit.plan.stages import PlanResult
-from gcom.audit.rules.judging import RULES, Judgement, verdict_of
+from gcom.audit.rules.judgement import Judgement, verdict_of
+from gcom.audit.rules.table import RULES
 from gcom.audit.summary.history import History
 
 PASS, VIOLATED, UNDECIDED, IMPOSSIBLE = range(4)  # exit status

@@ -27,8 +27,8 @@ from gcom.audit.input.catalogue import Catalogue, catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.input.records import Record
 from gcom.audit.plan.local import run_locally
-from gcom.audit.rules.continuity import RULE
-from gcom.audit.rules.judging import verdict_of
+from gcom.audit.rules.judgement import verdict_of
+from gcom.audit.rules.table import RULES
 from gcom.audit.summary.lineage import confirms_in, renumbered
 from gcom.audit.summary.position import Key
 from gcom.trace.segment import folder_name
@@ -41,7 +41,6 @@ _RECORDS = 2_000  # of a group that is taken whole
 _TRIALS = 600  # audits that one incident may cost
 _RADII = (0, 1, 4, 12)
 _BEFORE = 400  # records in which what a violation follows is looked for
-_OF_VIEWS = ("VIEW_AGREEMENT", "ONE_LEADER", RULE)  # a member less is another violation
 
 Message = tuple[str, int]
 Source = tuple[str, int, int]  # a record: whose, which of these, and which message of the run
@@ -199,6 +198,7 @@ class _Cutter:
 
     def __init__(self, incident: Incident, result: AuditResult, lookup: LogLookup) -> None:
         self._incident = incident
+        self._keeps = RULES[incident.rule].projection
         self._lookup = lookup
         self._key: Key = (incident.group, incident.instance)
         self._closed = {process for process, state in result.coverage.items() if state == "closed"}
@@ -242,15 +242,15 @@ class _Cutter:
 
     def _near(self, spot: Spot, radius: int) -> Iterable[Message]:
         events = self._lookup.around(spot, self._key, max(radius, 1), radius)
-        if self._incident.rule == "SERIAL_CONTIGUOUS":
+        if self._keeps.serials:
             placed = [event for event in self._lookup.around(spot, self._key, _BEFORE, 0) if event.serial > 0][-2:]
             if placed and placed[-1].serial > placed[0].serial:
                 self._serials.add(placed[-1].serial - 1)
             events = [*placed, *events]
-        if radius or self._incident.rule in ("SERIAL_CONTIGUOUS", "NO_CREATION"):
+        if radius or self._keeps.neighbours:
             for event in events:
                 yield from ((event.sender, number) for number in (event.number, event.number + event.count - 1))
-        if self._incident.rule == "CLOCK":
+        if self._keeps.clock:
             heard = [event for event in self._lookup.around(spot, self._key, _BEFORE, 0) if event.kind == "deliver"]
             yield from self._lookup.clock(spot).items()
             yield from {event.sender: event.number + event.count - 1 for event in heard}.items()
@@ -267,7 +267,7 @@ class _Cutter:
             witness.records[process] = [record for _, record in found]
             witness.sources[process] = [source for source, _ in found]
             witness.wall_ns[process] = self._lookup.wall_ns(process)
-        everyone = {*witness.records, *(() if self._incident.rule not in _OF_VIEWS else ("",))}
+        everyone = {*witness.records, *(("",) if self._keeps.members else ())}
         for process, records in witness.records.items():
             witness.records[process] = [kept.renumbered(process, record, everyone) for record in records]
         return witness
@@ -300,7 +300,7 @@ class _Cutter:
 
     def _view_before(self, spot: Spot) -> list[Spot]:
         """Where views do not go up by one, the one that the process had."""
-        events = self._lookup.around(spot, self._key, _BEFORE, -1) if self._incident.rule == "VIEW_AGREEMENT" else []
+        events = self._lookup.around(spot, self._key, _BEFORE, -1) if self._keeps.view_before else []
         return [Spot(event.file, event.line - 2) for event in events if event.kind == "view"][-1:]
 
     def _views(self, spots: dict[str, set[Spot]]) -> range:
@@ -308,7 +308,7 @@ class _Cutter:
         seen = {self._lookup.view(spot) for mine in spots.values() for spot in mine}
         seen |= {self._incident.view or -1}
         seen = {view for view in seen if view > 0}
-        return range(max(min(seen) - (self._incident.rule == "VIEW_AGREEMENT"), 1), max(seen) + 2) if seen else range(0)
+        return range(max(min(seen) - self._keeps.view_before, 1), max(seen) + 2) if seen else range(0)
 
     def _of_views(self, process: str, views: range) -> set[Spot]:
         if not views or len(views) > _VIEWS:
@@ -363,7 +363,7 @@ def _single(record: Record, event: LogEvent, step: int) -> Record:
 
 def _keys_of(incident: Incident, result: AuditResult) -> list[Key]:
     """The instances whose records the incident's rule reads."""
-    if incident.rule != RULE:
+    if not RULES[incident.rule].projection.instances:
         return [(incident.group, incident.instance)]
     return [(each.group, each.instance) for each in result.groups if each.group == incident.group]
 

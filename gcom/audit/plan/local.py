@@ -9,17 +9,19 @@ from __future__ import annotations
 import secrets
 import sys
 from collections import defaultdict
+from operator import itemgetter
 
 from gcom.audit.input.catalogue import Catalogue, Chain
 from gcom.audit.plan import stages
 from gcom.audit.plan.cache import IncrementalCache
 from gcom.audit.plan.rows import ScannedChain, cached, keep, of_rows, rows_of, scan_chain
 from gcom.audit.plan.stages import ChainSummary, PlanResult
-from gcom.audit.rules.causal import judge_causality
-from gcom.audit.rules.judging import MOST, Judgement
-from gcom.audit.rules.partial import look_at_part, part_of
+from gcom.audit.rules.judgement import Judgement
+from gcom.audit.rules.judging import add_found
+from gcom.audit.summary.pieces import Piece, Placed
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.process import ProcessSummary
+from gcom.audit.summary.tally import Tally
 
 Seeds = tuple[int, int]
 
@@ -27,7 +29,6 @@ Seeds = tuple[int, int]
 def run_locally(
     catalogue: Catalogue,
     chain_bytes: int = sys.maxsize,
-    most: int = MOST,
     seeds: Seeds | None = None,
     cache: IncrementalCache | None = None,
     *,
@@ -50,15 +51,36 @@ def run_locally(
         for key, summary in of_groups.items():
             summaries[key][index] = summary
     coverage = stages.coverages(catalogue, chain_summaries)
-    judgements = [stages.judged(key, of, coverage, most, all_rules=all_rules) for key, of in sorted(summaries.items())]
-    for judgement in judgements:
-        if judgement.deliveries > most:
-            _look_at_part(judgement, chains, coverage, seeds, most)
-        elif judgement.looks:
-            _look_closer(judgement, catalogue, coverage, seeds)
-        if stages.needs_causality(judgement, most):
-            _judge_causality(judgement, chains, coverage)
+    judgements = [stages.judged(key, of, coverage, all_rules=all_rules) for key, of in sorted(summaries.items())]
+    _judge_messages(judgements, dict(enumerate(chains)), coverage)
     return stages.outcome_of(judgements, catalogue, chain_summaries, coverage)
+
+
+def _judge_messages(judgements: list[Judgement], chains: dict[int, Chain], coverage: dict[str, str]) -> None:
+    """Judge over messages what the summaries leave open."""
+    closed = stages.closed_in(coverage)
+    for judgement in judgements:
+        for streams in (False, True):
+            readings = stages.readings_of([judgement], streams=streams)
+            chosen = stages.chains_for([judgement], readings, chains)
+            placed = [each for index in chosen for _, each in stages.read_again(chains[index], index, readings)]
+            if streams and readings:
+                pieces = [(bucket, piece) for _, _, bucket, piece in sorted(placed, key=itemgetter(2))]
+                for rule, tally in stages.judge_stream(readings[judgement.key], pieces).items():
+                    add_found(judgement, rule, [tally])
+            elif readings:
+                _judge_buckets(judgement, readings[judgement.key], placed, closed)
+
+
+def _judge_buckets(judgement: Judgement, reading: stages.Reading, placed: list[Placed], closed: frozenset[str]) -> None:
+    buckets: dict[tuple[str, str, int], list[Piece]] = defaultdict(list)
+    for rule, of, bucket, piece in placed:
+        buckets[rule, of, bucket].append(piece)
+    found: dict[str, list[Tally]] = {request.rule: [] for request in reading.requests}
+    for (rule, of, _), pieces in sorted(buckets.items(), key=itemgetter(0)):
+        found[rule].append(stages.judge_bucket(reading, rule, of, pieces, closed))
+    for rule, tallies in found.items():
+        add_found(judgement, rule, tallies)
 
 
 def _scanned(
@@ -78,23 +100,3 @@ def _by_process(scanned: list[ScannedChain]) -> dict[str, list[ChainSummary]]:
     for _, of_chain in scanned:
         found[of_chain.process].append(of_chain)
     return dict(sorted(found.items()))
-
-
-def _look_closer(judgement: Judgement, catalogue: Catalogue, coverage: dict[str, str], seeds: Seeds) -> None:
-    looks, chains = {judgement.key: judgement.looks}, stages.whole_chains(catalogue, judgement.processes)
-    found = [of for chain in chains for _, of in stages.seen(chain, seeds, looks)]
-    judgement.add(stages.looked(judgement.key, found, coverage, judgement.looks))
-
-
-def _look_at_part(judgement: Judgement, chains: list[Chain], coverage: dict[str, str], seeds: Seeds, most: int) -> None:
-    part = part_of(judgement, most, coverage)
-    order = sorted(part.chains, key=lambda index: (chains[index].process, index))
-    looks = {judgement.key: part.looks}
-    run_tables = [run_table for index in order for _, (_, run_table, _) in stages.seen(chains[index], seeds, looks)]
-    if run_tables:
-        judgement.add(look_at_part(run_tables, part))
-
-
-def _judge_causality(judgement: Judgement, chains: list[Chain], coverage: dict[str, str]) -> None:
-    blocks = [block for chain in chains for _, block in stages.dependencies_of(chain, [judgement.key])]
-    judgement.add({"CAUSAL": judge_causality(blocks, judgement.members, coverage)})

@@ -5,23 +5,23 @@ job.py lets Spark do it for all of them, local.py does it for one after the othe
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from gcom.audit.input.catalogue import Catalogue, Chain
-from gcom.audit.rules.continuity import judge_continuity
-from gcom.audit.rules.detail_check import look
 from gcom.audit.rules.groups import InstanceLogs
-from gcom.audit.rules.judging import Judgement, Look, judge
-from gcom.audit.rules.partial import touched
+from gcom.audit.rules.judgement import Judgement
+from gcom.audit.rules.judging import judge, tell_fates
+from gcom.audit.rules.table import RULES
+from gcom.audit.rules.views.continuity import judge_continuity
 from gcom.audit.scan.chain import Scanned, scan
-from gcom.audit.summary.dependencies import Dependencies, Placed
-from gcom.audit.summary.messages import RunTable
+from gcom.audit.summary.messages import MessageRecorder
+from gcom.audit.summary.pieces import Piece, Placed
 from gcom.audit.summary.position import Key, Reached
 from gcom.audit.summary.process import ProcessSummary
+from gcom.audit.summary.requests import MessageRequest
 from gcom.audit.summary.tally import Tally
 
 CHAIN_BYTES = 128 << 20  # of a process's segments that one task goes through
@@ -146,6 +146,9 @@ def outcome_of(
     chain_summaries: dict[str, list[ChainSummary]],
     coverage: dict[str, str],
 ) -> PlanResult:
+    for judgement in judgements:
+        if judgement.fates:
+            tell_fates(judgement, coverage)
     given_up = judge_continuity(judgements, coverage)
     notes = [
         *catalogue.notes,
@@ -167,61 +170,86 @@ def _hides_groups(parts: list[ChainSummary]) -> bool:
     return not parts or any(part.hides_groups for part in parts)
 
 
-def judged(
-    key: Key, summaries: dict[int, ProcessSummary], coverage: dict[str, str], most: int, *, all_rules: bool
-) -> Judgement:
-    """The judgement of a group; `summaries` are by chain, each process's in its log's order, and used up."""
-    large = sum(summary.deliveries for summary in summaries.values()) > most
-    chains = {chain: touched(summary) for chain, summary in summaries.items()} if large else {}
-    judgement = judge(InstanceLogs.of(key, list(summaries.values()), coverage), most, all_rules=all_rules)
-    judgement.chains = chains
+def judged(key: Key, summaries: dict[int, ProcessSummary], coverage: dict[str, str], *, all_rules: bool) -> Judgement:
+    """Return the judgement of a group; `summaries` are by chain, each process's in its log's order, and used up."""
+    starts = _starts_of(summaries)
+    judgement = judge(InstanceLogs.of(key, list(summaries.values()), coverage), all_rules=all_rules)
+    judgement.starts = starts if judgement.requests else {}
     return judgement
 
 
-Seen = tuple[ProcessSummary, RunTable, list[Placed]]  # what a closer look has of a chain
+def _starts_of(summaries: dict[int, ProcessSummary]) -> dict[int, tuple[int, int]]:
+    """Return of each chain which section it begins in, and how many deliveries of that came before."""
+    starts: dict[int, tuple[int, int]] = {}
+    known: dict[str, tuple[int, int, bool]] = {}  # sections, deliveries in the last of them, whether that goes on
+    for chain, summary in summaries.items():
+        sections, inside, goes_on = known.get(summary.process, (0, 0, False))
+        if goes_on and summary.sections and not summary.sections[0].installed:
+            sections -= 1
+        elif summary.sections:
+            inside = 0
+        starts[chain] = sections, inside
+        counts = [sum(n for n, _, _ in section.order.values()) for section in summary.sections]
+        if counts:
+            inside = counts[-1] + (inside if len(counts) == 1 else 0)
+            goes_on = summary.sections[-1].next == "open"
+        known[summary.process] = sections + len(counts), inside, goes_on
+    return starts
 
 
-def seen(chain: Chain, seeds: tuple[int, int], looks: dict[Key, list[Look]]) -> Iterator[tuple[Key, Seen]]:
-    """Go through a chain once more, for the messages that each group's `looks` ask for."""
-    run_tables = {key: empty_run_table(chain.process, each) for key, each in looks.items()}
-    dependencies = {key: Dependencies(chain.process, sys.maxsize) for key, each in looks.items() if _has_causal(each)}
-    summaries = scan(chain, seeds, run_tables, dependencies).scanner.summaries
-    for key, run_table in run_tables.items():
-        if key in summaries:
-            yield key, (summaries[key], run_table, dependencies[key].blocks if key in dependencies else [])
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one (group, instance) needs of a second pass over its logs."""
+
+    requests: list[MessageRequest]
+    starts: dict[int, tuple[int, int]]
 
 
-def looked(key: Key, found: list[Seen], coverage: dict[str, str], looks: list[Look]) -> dict[str, Tally]:
-    """The tallies that a group's looks ask for; `found` is by process, and of each process in its log's order."""
-    group = InstanceLogs.of(key, [summary for summary, _, _ in found], coverage)
-    blocks = [block for _, _, blocks in found for block in blocks]
-    return look(group, [run_table for _, run_table, _ in found], blocks, looks)
+def readings_of(judgements: list[Judgement], *, streams: bool) -> dict[Key, Reading]:
+    """Return what is to be read again, by rules that judge buckets, or by those that judge all messages as a stream."""
+    found = {}
+    for judgement in judgements:
+        requests = [each for each in judgement.requests if (RULES[each.rule].judge_stream is not None) == streams]
+        if requests:
+            found[judgement.key] = Reading(requests, judgement.starts)
+    return found
 
 
-def dependencies_of(chain: Chain, keys: Iterable[Key]) -> Iterator[tuple[Key, Placed]]:
-    """The blocks that a chain has for CAUSAL of these groups, which are large."""
-    gathered = {key: Dependencies(chain.process) for key in keys}
-    scan(chain, (0, 0), dependencies=gathered)
-    for key, each in gathered.items():
-        for block in each.blocks:
-            yield key, block
+def chains_for(judgements: list[Judgement], readings: dict[Key, Reading], chains: dict[int, Chain]) -> list[int]:
+    """Return the indexes of the chains that have something of the groups that are read again."""
+    concerned = {process for each in judgements if each.key in readings for process in each.processes}
+    return [index for index, chain in sorted(chains.items()) if chain.process in concerned]
 
 
-def needs_causality(judgement: Judgement, most: int) -> bool:
-    """Whether CAUSAL is judged bucket by bucket, in a stage of its own."""
-    return judgement.deliveries > most and _has_causal(judgement.looks)
+def read_again(chain: Chain, index: int, readings: dict[Key, Reading]) -> Iterator[tuple[Key, Placed]]:
+    """Go through a chain once more, for the messages that rules ask for."""
+    recorders = {
+        key: MessageRecorder(chain.process, each.requests, each.starts[index])
+        for key, each in readings.items()
+        if index in each.starts
+    }
+    scan(chain, (0, 0), recorders)
+    for key, recorder in recorders.items():
+        for placed in recorder.placed:
+            yield key, placed
 
 
-def _has_causal(looks: list[Look]) -> bool:
-    return any(look.rule == "CAUSAL" for look in looks)
+def judge_bucket(reading: Reading, rule: str, of: str, pieces: list[Piece], closed: frozenset[str]) -> Tally:
+    """Judge a rule over all pieces of a bucket; `closed` are the processes whose logs are complete."""
+    request = next(each for each in reading.requests if each.rule == rule)
+    judge_one = RULES[rule].judge_bucket
+    assert judge_one is not None, "readings_of chose the rules"
+    return judge_one(request, of, pieces, closed)
 
 
-def empty_run_table(process: str, looks: list[Look]) -> RunTable:
-    """All that is asked for, but for CAUSAL: everything if one look asks for that."""
-    if any(each.buckets is None and each.rule != "CAUSAL" for each in looks):
-        return RunTable(process, whole=True)
-    serials, places, numbers = (
-        sorted({bucket for each in looks if each.kind == kind for bucket in each.buckets or ()})
-        for kind in ("serials", "places", "numbers")
-    )
-    return RunTable(process, serials=serials, places=places, numbers=numbers)
+def judge_stream(reading: Reading, pieces: Iterable[tuple[int, Piece]]) -> dict[str, Tally]:
+    """Judge over all deliveries; `pieces` are by bucket of places, and each process's in its log's order."""
+    (request,) = reading.requests
+    judge_all = RULES[request.rule].judge_stream
+    assert judge_all is not None, "readings_of chose the rules"
+    return {request.rule: judge_all(request, pieces)}
+
+
+def closed_in(coverage: dict[str, str]) -> frozenset[str]:
+    """Return the processes whose logs are complete."""
+    return frozenset(who for who, state in coverage.items() if state == "closed")

@@ -13,13 +13,13 @@ import msgpack
 import numpy as np
 
 from gcom.audit.plan.stages import ChainSummary
-from gcom.audit.rules.judging import Judgement, Look
+from gcom.audit.rules.judgement import Judgement
 from gcom.audit.summary.history import History
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.lineage import SessionSummary
-from gcom.audit.summary.messages import RunTable
 from gcom.audit.summary.position import Reached
 from gcom.audit.summary.process import ProcessSummary
+from gcom.audit.summary.requests import MessageRequest
 from gcom.audit.summary.sections import SectionSummary
 from gcom.audit.summary.tally import Tally
 from gcom.audit.summary.timeline import Counts, Spread, Timeline
@@ -30,9 +30,8 @@ _CLASSES: dict[str, Any] = {
         ProcessSummary,
         SectionSummary,
         Tally,
-        RunTable,
         Judgement,
-        Look,
+        MessageRequest,
         ChainSummary,
         Counts,
         Spread,

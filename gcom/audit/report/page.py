@@ -22,7 +22,7 @@ from gcom.audit.explain.incidents import Incident
 from gcom.audit.explain.result import AuditResult, GroupResult
 from gcom.audit.report.plots import over_time
 from gcom.audit.report.spacetime import diagram_of
-from gcom.audit.rules.judging import RULES
+from gcom.audit.rules.table import RULES
 from gcom.audit.summary.timeline import Counts
 
 BYTES = 5_500_000  # of a page; where names from the logs make it larger, less is shown

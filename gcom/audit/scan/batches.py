@@ -14,11 +14,10 @@ import numpy as np
 
 from gcom.audit.input.records import ADOPT, CONFIRM, DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
 from gcom.audit.scan.breaks import Break
-from gcom.audit.summary.dependencies import Dependencies
 from gcom.audit.summary.fingerprints import BUCKET, fingerprints, word_of
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.lineage import next_after, note_end, note_evidence
-from gcom.audit.summary.messages import RunTable
+from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key, LogPosition
 from gcom.audit.summary.process import ProcessSummary, add_prints
 from gcom.audit.summary.runs import merged, runs_of
@@ -42,8 +41,7 @@ class BatchScan:
     path: str
     seeds: tuple[int, int]
     notes: list[str]
-    run_table: RunTable | None
-    dependencies: Dependencies | None
+    recorder: MessageRecorder | None
 
     @property
     def process(self) -> str:
@@ -178,19 +176,19 @@ class BatchScan:
         heard_at_sends = self._judge_clocks(sends, delivers)
         self._judge_sending_views(delivers)
         self._judge_views_of_sends(sends)
-        if self.dependencies is not None:
+        if self.recorder is not None and (dependencies := self.recorder.dependencies) is not None:
             named = passed[self.rows.sender[passed] >= 0]
-            self.dependencies.record_deliveries(self.rows, named, self.position, self.path)
-            self.dependencies.record_sends(self.rows, sends, heard_at_sends, self.position.certain)
+            dependencies.record_deliveries(self.rows, named, self.position, self.path)
+            dependencies.record_sends(self.rows, sends, heard_at_sends, self.position.certain)
         self._note_sends(sends, heard_at_sends)
         before = self._judge_senders(passed)
         self._judge_serials(passed)
         self._note_digests(sends, delivers)
-        if self.run_table is not None:
+        if self.recorder is not None:
             places = np.full(len(mine), -1)
             places[kind != SEND] = before
-            section = len(self.summary.sections) - 1 if self._in_section() else -1
-            self.run_table.record(self.rows, mine, places, self.position.view, section, self.path)
+            section = len(self.summary.sections) - 1 if self._in_section() else None
+            self.recorder.record(self.rows, mine, places, self.position.view, section, self.path)
 
     def _in_section(self) -> bool:
         section = self._section()

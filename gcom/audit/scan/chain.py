@@ -9,8 +9,7 @@ from gcom.audit.input.reading import open_segment
 from gcom.audit.input.records import Record
 from gcom.audit.input.segments import LogSegment, Opening
 from gcom.audit.scan.scanner import Scanner
-from gcom.audit.summary.dependencies import Dependencies
-from gcom.audit.summary.messages import RunTable
+from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key, Reached, reached_by
 
 
@@ -31,8 +30,7 @@ class Scanned:
 def scan(
     chain: Chain,
     seeds: tuple[int, int],
-    run_tables: dict[Key, RunTable] | None = None,
-    dependencies: dict[Key, Dependencies] | None = None,
+    recorders: dict[Key, MessageRecorder] | None = None,
 ) -> Scanned:
     """Go through a chain's segments, one in memory at a time."""
     scanned: Scanned | None = None
@@ -41,7 +39,7 @@ def scan(
         segment = open_segment(path)
         if scanned is None:
             opening = None if isinstance(segment, str) or chain.first else segment.opening
-            scanned = _begun(chain, opening, Scanner(chain.process, seeds, _states(opening), run_tables, dependencies))
+            scanned = _begun(chain, opening, Scanner(chain.process, seeds, _states(opening), recorders))
             previous = -1 if opening is None else opening.segment - 1
         if isinstance(segment, str):  # it has changed since it was listed
             scanned.scanner.lose_segment(f"{path}: {segment}")

@@ -13,9 +13,8 @@ from gcom.audit.input.records import BAD, ELECT, LOST, OTHER, Ints, Record, Rows
 from gcom.audit.input.segments import LogSegment, are_states
 from gcom.audit.scan.batches import BatchScan
 from gcom.audit.scan.breaks import Break
-from gcom.audit.summary.dependencies import Dependencies
 from gcom.audit.summary.fingerprints import word_of
-from gcom.audit.summary.messages import RunTable
+from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key, LogPosition
 from gcom.audit.summary.process import ProcessSummary
 from gcom.audit.summary.sections import SectionSummary
@@ -29,12 +28,11 @@ class Scanner:
         process: str,
         seeds: tuple[int, int],
         state: Record | None = None,
-        run_tables: dict[Key, RunTable] | None = None,
-        dependencies: dict[Key, Dependencies] | None = None,
+        recorders: dict[Key, MessageRecorder] | None = None,
     ) -> None:
         """`state` is what the first segment's opening says, where this pass does not begin at the log's beginning.
 
-        `run_tables` and `dependencies` are filled with the messages of their groups.
+        `recorders` record the messages of their groups.
         """
         self.process = process
         self.summaries: dict[Key, ProcessSummary] = {}
@@ -45,8 +43,7 @@ class Scanner:
         self.hides_groups = False  # a gap is more than a `lost` record, which views are never part of
         self.expected = 1
         self.seeds = seeds
-        self.run_tables = run_tables or {}
-        self.dependencies = dependencies or {}
+        self.recorders = recorders or {}
         self._stateless_gaps: list[int] = []
         self._pending: list[Break] = []  # gaps of which the next opening may tell what they hid
         self._words: dict[str, int] = {}
@@ -186,8 +183,7 @@ class Scanner:
                 path=self._path,
                 seeds=self.seeds,
                 notes=self.notes,
-                run_table=self.run_tables.get(key),
-                dependencies=self.dependencies.get(key),
+                recorder=self.recorders.get(key),
             )
             mine = slices.get(key, np.zeros(0, np.int64))
             batch_scan.go(mine, breaks, seeded=seeded)

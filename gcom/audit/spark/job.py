@@ -1,10 +1,10 @@
-"""The audit as a Spark job, in stages that move summaries of logs, never the logs themselves.
+"""The plan as a Spark job, in stages that move summaries of logs, never the logs themselves.
 
-1. scan: one task per chain of segments, each judged by itself as columns (scanner.py).
-2. judge: one task per (group, instance), over its processes' summaries (judging.py).
-3. look: where fingerprints differ, the messages of just these buckets are read once more (messages.py,
-detail_check.py); of a large group the first of them (partial.py). 4. causality: CAUSAL of a large group that no serials
-certify, one task a sender and bucket of its numbers (causal.py).
+1. scan: one task per chain of segments, each judged by itself as columns (scan/).
+2. judge: one task per (group, instance), over its processes' summaries (rules/judging.py).
+3. read again, where summaries leave a rule open: one task per chain gives pieces of columns, and one per bucket of
+   numbers, serials or indexes judges these; TOTAL is judged by one task per group, to which deliveries come in order,
+   so that it holds no more than a few buckets of them.
 
 A segment that is not its log's first is scanned from what its `open` says; the driver then holds each chain's end
 against the beginning of the next, and a process of which they differ, or that has gaps, is gone through once more from
@@ -16,6 +16,7 @@ from __future__ import annotations
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -24,23 +25,25 @@ from gcom.audit.input.catalogue import Catalogue, Chain
 from gcom.audit.plan import stages
 from gcom.audit.plan.cache import IncrementalCache
 from gcom.audit.plan.rows import Row, cached, keep, rows_of, scan_chain
-from gcom.audit.plan.stages import CHAIN_BYTES, ChainSummary, PlanResult
+from gcom.audit.plan.stages import CHAIN_BYTES, ChainSummary, PlanResult, Reading
 from gcom.audit.plan.wire import pack, unpack
-from gcom.audit.rules.causal import judge_causality
-from gcom.audit.rules.judging import MOST, Judgement, Look
-from gcom.audit.rules.partial import Part, look_at_part, part_of
-from gcom.audit.summary.dependencies import packed, unpacked
+from gcom.audit.rules.judgement import Judgement
+from gcom.audit.rules.judging import add_found
+from gcom.audit.summary.pieces import packed, unpacked
 from gcom.audit.summary.position import Key
+from gcom.audit.summary.tally import Tally
 
 TASKS = 256  # of one stage, at most: more cost more to start than they share
 
 SUMMARIES = "group string, instance string, process string, chain long, payload binary"
 _NAMES = [(name, pa.string()) for name in ("group", "instance", "process")]
 _SUMMARIES = pa.schema([*_NAMES, ("chain", pa.int64()), ("payload", pa.binary())])
-BLOCKS = "group string, instance string, sender string, bucket long, kind string, payload binary"
-_BLOCKS = pa.schema(
-    [*_NAMES[:2], ("sender", pa.string()), ("bucket", pa.int64()), ("kind", pa.string()), ("payload", pa.binary())]
-)
+PIECES = "group string, instance string, rule string, of string, bucket long, chain long, nth long, payload binary"
+_PLACED = [*_NAMES[:2], ("rule", pa.string()), ("of", pa.string()), ("bucket", pa.int64())]
+_PIECES = pa.schema([*_PLACED, ("chain", pa.int64()), ("nth", pa.int64()), ("payload", pa.binary())])
+PIECES_AT_ONCE = 64  # that a task has in memory where it goes through them in order
+FOUND = "group string, instance string, rule string, of string, bucket long, payload binary"
+_FOUND = pa.schema([*_PLACED, ("payload", pa.binary())])
 JUDGEMENTS = "group string, instance string, payload binary"
 _JUDGEMENTS = pa.schema([*_NAMES[:2], ("payload", pa.binary())])
 # A row without a group tells of the chain itself.
@@ -51,15 +54,14 @@ def run(
     catalogue: Catalogue,
     chain_bytes: int = CHAIN_BYTES,
     cache: IncrementalCache | None = None,
-    most: int = MOST,
     tell: Callable[[str], object] = str,
     *,
     all_rules: bool = False,
 ) -> PlanResult:
-    """The quick plan: certificates first, messages only where they differ. With `kept`, only new segments are read.
+    """Judge all logs of a catalogue; with `cache`, only segments that are new since then are read.
 
-    A chain has about `chain_bytes`; a group of up to `most` deliveries is looked at message by message, in one task.
-    `tell` hears what begins. With `all_rules` messages are looked at for what a group does not promise, too.
+    A chain, which one task goes through, has about `chain_bytes`. `tell` hears what begins. With `all_rules` messages
+    are read for what a group does not promise, too.
     """
     seeds = (secrets.randbits(64), secrets.randbits(64)) if cache is None else cache.seeds
     chains = stages.chains_of(catalogue, chain_bytes if cache is None else 1)
@@ -79,13 +81,11 @@ def run(
         summaries = summaries.where(~summaries.process.isin(again)).unionByName(whole)
     coverage = stages.coverages(catalogue, chain_summaries)
     tell("comparing what the processes say")
-    judgements = _judge(summaries, coverage, most, all_rules=all_rules)
+    judgements = _judge(summaries, coverage, all_rules=all_rules)
     tell("looking at messages where summaries differ")
-    small = [each for each in judgements if each.deliveries <= most]
-    _look_closer(spark, small, catalogue, coverage, seeds)
-    _look_at_parts(spark, [each for each in judgements if each.deliveries > most], chains, coverage, seeds, most)
-    believed = [chain for index, chain in enumerate(chains) if chain.process not in again or index in repeated]
-    _judge_causality(spark, [each for each in judgements if stages.needs_causality(each, most)], believed, coverage)
+    believed = range(len(chains)) if not again else repeated
+    told = {index: chain for index, chain in enumerate(chains) if chain.process not in again or index in believed}
+    _judge_messages(spark, judgements, told, coverage)
     return stages.outcome_of(judgements, catalogue, chain_summaries, coverage)
 
 
@@ -156,12 +156,12 @@ def _chain_summaries(summaries: Any) -> dict[str, list[ChainSummary]]:
 # Stage 2
 
 
-def _judge(summaries: Any, coverage: dict[str, str], most: int, *, all_rules: bool) -> list[Judgement]:
+def _judge(summaries: Any, coverage: dict[str, str], *, all_rules: bool) -> list[Judgement]:
     def judge_group(table: pa.Table) -> pa.Table:
         rows = sorted(table.select(["chain", "payload"]).to_pylist(), key=lambda row: row["chain"])
         key = _key_of(table)
         of = {row["chain"]: unpack(row["payload"]) for row in rows}
-        found = stages.judged(key, of, coverage, most, all_rules=all_rules)
+        found = stages.judged(key, of, coverage, all_rules=all_rules)
         return _judgement_row(key, found)
 
     of_groups = summaries.where(summaries.group.isNotNull()).groupBy("group", "instance")
@@ -181,103 +181,63 @@ def _judgement_row(key: Key, found: object) -> pa.Table:
 # Stage 3
 
 
-def _look_closer(
-    spark: Any,
-    judgements: list[Judgement],
-    catalogue: Catalogue,
-    coverage: dict[str, str],
-    seeds: tuple[int, int],
+def _judge_messages(
+    spark: Any, judgements: list[Judgement], chains: dict[int, Chain], coverage: dict[str, str]
 ) -> None:
-    looks = {judgement.key: judgement.looks for judgement in judgements if judgement.looks}
-    wanted: dict[str, list[Key]] = defaultdict(list)
+    """Judge over messages what the summaries leave open: bucket by bucket, then what takes all of a group in order."""
+    closed = stages.closed_in(coverage)
+    readings = stages.readings_of(judgements, streams=False)
+    if readings:
+        pieces = _read_again(spark, judgements, chains, readings)
+        judge = _judging_bucket(readings, closed)
+        found = pieces.groupBy("group", "instance", "rule", "of", "bucket").applyInArrow(judge, FOUND)
+        _add(judgements, readings, found)
+    readings = stages.readings_of(judgements, streams=True)
+    if readings:
+        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(PIECES_AT_ONCE))
+        pieces = _read_again(spark, judgements, chains, readings).repartition(len(readings), "group", "instance")
+        ordered = pieces.sortWithinPartitions("group", "instance", "bucket", "chain", "nth")
+        _add(judgements, readings, ordered.mapInArrow(_judging_stream(readings), FOUND))
+
+
+def _read_again(spark: Any, judgements: list[Judgement], chains: dict[int, Chain], readings: dict[Key, Reading]) -> Any:
+    chosen = stages.chains_for(judgements, readings, chains)
+
+    def read(place: int) -> Iterator[pa.RecordBatch]:
+        index = chosen[place]
+        for nth, (key, (rule, of, bucket, piece)) in enumerate(stages.read_again(chains[index], index, readings)):
+            yield _batch([(*key, rule, of, bucket, index, nth, packed(piece))], _PIECES)
+
+    return _spread(spark, len(chosen), read, PIECES)
+
+
+def _judging_bucket(readings: dict[Key, Reading], closed: frozenset[str]) -> Callable[[pa.Table], pa.Table]:
+    def judge(table: pa.Table) -> pa.Table:
+        rows = sorted(table.to_pylist(), key=lambda row: (row["chain"], row["nth"]))
+        rule, of, bucket = (rows[0][name] for name in ("rule", "of", "bucket"))
+        key = rows[0]["group"], rows[0]["instance"]
+        tally = stages.judge_bucket(readings[key], rule, of, [unpacked(row["payload"]) for row in rows], closed)
+        return pa.Table.from_batches([_batch([(*key, rule, of, bucket, pack(tally))], _FOUND)])
+
+    return judge
+
+
+def _judging_stream(readings: dict[Key, Reading]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def judge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = (row for batch in batches for row in batch.to_pylist())
+        for key, of_group in groupby(rows, key=lambda row: (row["group"], row["instance"])):
+            pieces = ((row["bucket"], unpacked(row["payload"])) for row in of_group)
+            for rule, tally in stages.judge_stream(readings[key], pieces).items():
+                yield _batch([(*key, rule, "", 0, pack(tally))], _FOUND)
+
+    return judge
+
+
+def _add(judgements: list[Judgement], readings: dict[Key, Reading], found: Any) -> None:
+    """Take over what was found; in the order of buckets, so that which examples are kept is no chance."""
+    tallies: dict[tuple[Key, str], list[Tally]] = defaultdict(list)
+    for row in sorted(found.collect(), key=lambda row: (row.group, row.instance, row.rule, row.of, row.bucket)):
+        tallies[(row.group, row.instance), row.rule].append(unpack(bytes(row.payload)))
     for judgement in judgements:
-        for process in judgement.processes if judgement.looks else ():
-            wanted[process].append(judgement.key)
-    chains = stages.whole_chains(catalogue, sorted(wanted))
-    if not chains:
-        return
-
-    def read_again(index: int) -> Iterator[pa.RecordBatch]:
-        chain = chains[index]
-        found = stages.seen(chain, seeds, {key: looks[key] for key in wanted[chain.process]})
-        yield _batch([(*key, chain.process, index, pack(of)) for key, of in found], _SUMMARIES)
-
-    run_tables = _spread(spark, len(chains), read_again, SUMMARIES)
-    _add(judgements, run_tables.groupBy("group", "instance").applyInArrow(_looking(looks, coverage), JUDGEMENTS))
-
-
-def _looking(looks: dict[Key, list[Look]], coverage: dict[str, str]) -> Callable[[pa.Table], pa.Table]:
-    def look_at_group(table: pa.Table) -> pa.Table:
-        key = _key_of(table)
-        rows = sorted(table.select(["process", "payload"]).to_pylist(), key=lambda row: row["process"])
-        return _judgement_row(key, stages.looked(key, [unpack(row["payload"]) for row in rows], coverage, looks[key]))
-
-    return look_at_group
-
-
-def _add(judgements: list[Judgement], found: Any) -> None:
-    """Take over what JUDGEMENTS' rows have: tallies by rule. Sorted, so that which examples are kept is no chance."""
-    by_key = {judgement.key: judgement for judgement in judgements}
-    for row in sorted(found.collect(), key=lambda row: bytes(row.payload)):
-        by_key[row.group, row.instance].add(unpack(bytes(row.payload)))
-
-
-def _look_at_parts(
-    spark: Any,
-    judgements: list[Judgement],
-    chains: list[Chain],
-    coverage: dict[str, str],
-    seeds: tuple[int, int],
-    most: int,
-) -> None:
-    """Of large groups the first buckets that differ, from those chains that have some of them."""
-    parts = {judgement.key: part_of(judgement, most, coverage) for judgement in judgements}
-    parts = {key: part for key, part in parts.items() if part.looks}
-    which = sorted({index for part in parts.values() for index in part.chains})
-    if not which:
-        return
-
-    def read_again(place: int) -> Iterator[pa.RecordBatch]:
-        index = which[place]
-        looks = {key: part.looks for key, part in parts.items() if index in part.chains}
-        found = stages.seen(chains[index], seeds, looks)
-        yield _batch(
-            [(*key, chains[index].process, index, pack(run_table)) for key, (_, run_table, _) in found], _SUMMARIES
-        )
-
-    run_tables = _spread(spark, len(which), read_again, SUMMARIES)
-    _add(judgements, run_tables.groupBy("group", "instance").applyInArrow(_looking_at_part(parts), JUDGEMENTS))
-
-
-def _looking_at_part(parts: dict[Key, Part]) -> Callable[[pa.Table], pa.Table]:
-    def look_at_group(table: pa.Table) -> pa.Table:
-        key = _key_of(table)
-        rows = table.select(["process", "chain", "payload"]).to_pylist()
-        run_tables = [unpack(row["payload"]) for row in sorted(rows, key=lambda row: (row["process"], row["chain"]))]
-        return _judgement_row(key, look_at_part(run_tables, parts[key]))
-
-    return look_at_group
-
-
-# Stage 4
-
-
-def _judge_causality(spark: Any, judgements: list[Judgement], chains: list[Chain], coverage: dict[str, str]) -> None:
-    """CAUSAL of large groups: what senders had heard meets what receivers had settled, a bucket of numbers a task."""
-    if not judgements:
-        return
-    members = {judgement.key: judgement.members for judgement in judgements}
-    chains = [chain for chain in chains if any(chain.process in judgement.processes for judgement in judgements)]
-
-    def read_again(index: int) -> Iterator[pa.RecordBatch]:
-        for key, (*place, block) in stages.dependencies_of(chains[index], members):
-            yield _batch([(*key, *place, packed(block))], _BLOCKS)
-
-    def judge_blocks(table: pa.Table) -> pa.Table:
-        key = _key_of(table)
-        rows = table.select(["sender", "bucket", "kind", "payload"]).to_pylist()
-        blocks = [(row["sender"], row["bucket"], row["kind"], unpacked(row["payload"])) for row in rows]
-        return _judgement_row(key, {"CAUSAL": judge_causality(blocks, members[key], coverage)})
-
-    blocks = _spread(spark, len(chains), read_again, BLOCKS)
-    _add(judgements, blocks.groupBy("group", "instance", "sender", "bucket").applyInArrow(judge_blocks, JUDGEMENTS))
+        for request in readings[judgement.key].requests if judgement.key in readings else ():
+            add_found(judgement, request.rule, tallies[judgement.key, request.rule])

@@ -23,11 +23,10 @@ REACH_S = 5.0
 JAVA = 17  # what Spark 4 needs at least
 
 
-def open_session(master: str | None, remote: str | None, memory: str = "3g", *, heavy: bool = False) -> Any:
+def open_session(master: str | None, remote: str | None, memory: str = "3g") -> Any:
     """A session on this machine, on a cluster's `master`, or on a Spark Connect server. Raises AuditUnavailable.
 
-    On this machine Java is set to start soon, since what costs is done in Arrow and NumPy; `heavy`: Java itself is to
-    do much, and shall take its time to compile.
+    On this machine Java is set to start soon, since what costs is done in Arrow and NumPy.
     """
     try:
         from pyspark.sql import SparkSession
@@ -44,7 +43,7 @@ def open_session(master: str | None, remote: str | None, memory: str = "3g", *, 
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("SPARK_LOG_LEVEL", "OFF")
     builder = SparkSession.builder.master(master or "local[*]").appName("gcom audit")
-    for name, value in _settings(memory, local=local, heavy=heavy).items():
+    for name, value in _settings(memory, local=local).items():
         builder = builder.config(name, value)
     return _opened(builder, f"Spark at {master or 'local[*]'}")
 
@@ -118,7 +117,7 @@ def _standard_error_to(file: IO[bytes]) -> Iterator[None]:
         os.close(kept)
 
 
-def _settings(memory: str, *, local: bool, heavy: bool) -> dict[str, str]:
+def _settings(memory: str, *, local: bool) -> dict[str, str]:
     shared = {
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.shuffle.partitions": "8",
@@ -130,7 +129,7 @@ def _settings(memory: str, *, local: bool, heavy: bool) -> dict[str, str]:
     }
     if not local:
         return shared
-    java = "" if heavy else "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a tenth less from start to verdict
+    java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a tenth less from start to verdict
     here = {
         "spark.driver.memory": memory,
         "spark.driver.host": "127.0.0.1",

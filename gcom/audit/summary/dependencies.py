@@ -1,85 +1,72 @@
-"""The two sides of CAUSAL as columns: what senders had delivered, and what receivers had settled."""
+"""The two sides of CAUSAL as columns: what senders had delivered, held against what receivers had settled.
+
+When p delivers message n of s, for each other member q the highest number that s had delivered of q before sending n
+must be settled at p. A piece of the PAST has s's sends with what s had heard of each q, one of the PRESENT p's
+deliveries of s with the highest that p had settled of each q, and what was missing beneath. Both are cut at buckets of
+s's numbers, so that one task compares a sender's bucket with what all receivers say of it. A run is one row on either
+side: what others had sent cannot change inside one.
+"""
 
 from __future__ import annotations
 
-import zlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
-import msgpack
 import numpy as np
 
 from gcom.audit.input.records import DELIVER, Ints, Rows
-from gcom.audit.summary.fingerprints import BUCKET, split_at_buckets
 from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.pieces import Placed, cut
 from gcom.audit.summary.position import LogPosition
 
-# Columns by name, one row a run or a piece of one: `number`, `count`, and "of q" for each other process q; in the
-# PRESENT also `at` and `line`, and "holes of q": the columns of _Holes, one after the other. What holds for the whole
-# block: `certain` and `since`, its first position; in the PRESENT also `process`, `view`, `members` (None: a gap hides
-# their record), `file`, and `left_out`: the processes of which there are more holes than a block may have.
-Block = dict[str, Any]
-
-
-Placed = tuple[str, int, str, Block]  # sender, bucket of its numbers, PAST or PRESENT, the block
-
-
+# Columns of a piece: `number`, `count`, and "of q" for each other process q; in the PRESENT also `at`, `line`, and
+# "holes of q": the columns of _Holes, one after the other. What holds for the whole piece: `side`, `certain` and
+# `since`, its first position; in the PRESENT also `process`, `view`, `members` (None: a gap hides their record),
+# and `file`.
 PAST, PRESENT = "past", "present"
-HOLES_MAX = 4096  # of one sender in a block of a large group; beyond, the block is unknown
-
-
 _EVER = 1 << 62
 
 
 @dataclass(slots=True)
 class Dependencies:
-    """Gathers the blocks of one process in one (group, instance), each with at most `holes_max` holes of a sender."""
+    """Records both sides of CAUSAL of one process in one (group, instance), by sender and bucket of its numbers."""
 
     process: str
-    holes_max: int = HOLES_MAX
-    blocks: list[Placed] = field(default_factory=list)
+    placed: list[Placed] = field(default_factory=list)
 
     def record_sends(self, rows: Rows, sends: Ints, heard: dict[str, Ints], certain: bool) -> None:
-        """`heard` has for each other process what had been delivered of it before each of the sends."""
-        if not len(sends):
-            return
-        row, into, length = split_at_buckets(rows.number[sends], rows.count[sends])
-        number = rows.number[sends][row] + into
-        columns = {"number": number, "count": length, **{f"of {who}": true[row] for who, true in heard.items()}}
-        for bucket, part in _by_bucket(columns):
-            about = {"certain": certain, "since": int(rows.at[sends[0]])}
-            self.blocks.append((self.process, bucket, PAST, {**about, **part}))
+        """Record sends; `heard` has for each other process what had been delivered of it before each of them."""
+        about = {"side": PAST, "certain": certain, "since": int(rows.at[sends[0]]) if len(sends) else 0}
+        for bucket, row, into, count in cut(rows.number[sends], rows.count[sends]):
+            columns = {"number": rows.number[sends][row] + into, "count": count}
+            columns |= {f"of {who}": true[row] for who, true in heard.items()}
+            self.placed.append(("CAUSAL", self.process, bucket, {**about, **columns}))
 
-    def record_deliveries(self, rows: Rows, passed: Ints, place: LogPosition, path: str) -> None:
-        """`passed` are rows of deliveries and skips, in order. To be called before the place moves on."""
-        settled, holes = _settled_before(rows, passed, place)
+    def record_deliveries(self, rows: Rows, passed: Ints, position: LogPosition, path: str) -> None:
+        """Record the rows `passed`, deliveries and skips in order, before the position moves on behind them."""
+        settled, holes = _settled_before(rows, passed, position)
         delivered = rows.kind[passed] == DELIVER
-        members = None if place.members is None else list(place.members)
-        about = {"process": self.process, "view": place.view, "members": members, "certain": place.certain}
+        members = None if position.members is None else list(position.members)
+        about = {"side": PRESENT, "process": self.process, "view": position.view, "members": members, "file": path}
+        about["certain"] = position.certain
         for code in np.unique(rows.sender[passed][delivered]).tolist():
             chosen = np.flatnonzero(delivered & (rows.sender[passed] == code))
             mine = passed[chosen]
-            row, into, length = split_at_buckets(rows.number[mine], rows.count[mine])
-            columns = {f"of {who}": steps[chosen][row] for who, steps in settled.items() if who != rows.senders[code]}
-            columns |= {"number": rows.number[mine][row] + into, "count": length, "at": rows.at[mine][row] + into}
-            for bucket, part in _by_bucket({**columns, "line": mine[row] + 2}):
-                since, until = int(part["at"][0]), int(part["at"][-1] + part["count"][-1])
-                there = {who: each[:, (each[2] < until) & (each[3] >= since)] for who, each in holes.items()}
-                left_out = [who for who, each in there.items() if each.shape[1] > self.holes_max]
-                kept = {who: each[:, : self.holes_max].ravel() for who, each in there.items() if each.size}
-                part |= {f"holes of {who}": each for who, each in kept.items()}
-                block = {**about, "since": since, "file": path, "left_out": left_out, **part}
-                self.blocks.append((rows.senders[code], bucket, PRESENT, block))
+            for bucket, row, into, count in cut(rows.number[mine], rows.count[mine]):
+                at = rows.at[mine][row] + into
+                columns = {"number": rows.number[mine][row] + into, "count": count, "at": at, "line": mine[row] + 2}
+                for who, steps in settled.items():
+                    if who != rows.senders[code]:
+                        columns[f"of {who}"] = steps[chosen][row]
+                columns |= _holes_between(holes, int(at[0]), int(at[-1] + count[-1]))
+                piece = {**about, "since": int(at[0]), **columns}
+                self.placed.append(("CAUSAL", rows.senders[code], bucket, piece))
 
 
-def _by_bucket(columns: dict[str, Ints]) -> Iterable[tuple[int, dict[str, Ints]]]:
-    """The columns cut where the bucket of `number` changes."""
-    bucket = columns["number"] // BUCKET
-    borders = np.flatnonzero(np.diff(bucket)) + 1
-    for start, end in zip([0, *borders.tolist()], [*borders.tolist(), len(bucket)], strict=True):
-        yield int(bucket[start]), {name: column[start:end] for name, column in columns.items()}
+def _holes_between(holes: dict[str, Ints], since: int, until: int) -> dict[str, Ints]:
+    """Return the holes that were open at a position from `since` to before `until`, as columns of a piece."""
+    there = {who: each[:, (each[2] < until) & (each[3] >= since)] for who, each in holes.items()}
+    return {f"holes of {who}": each.ravel() for who, each in there.items() if each.size}
 
 
 def _settled_before(rows: Rows, passed: Ints, place: LogPosition) -> tuple[dict[str, Ints], dict[str, Ints]]:
@@ -133,22 +120,3 @@ class _Holes:
         """By number, one hole a column: `first`, `last`, `since`, `until`."""
         left = [(*hole, _EVER) for hole in self._open]
         return np.array(sorted(self._filled + left), np.int64).T
-
-
-def packed(block: Block) -> bytes:
-    """Columns go up by little, so their differences are small and compress well."""
-    columns = {name: column for name, column in block.items() if isinstance(column, np.ndarray)}
-    about = {name: value for name, value in block.items() if not isinstance(value, np.ndarray)}
-    small = {name: [int(column[0]), zlib.compress(np.diff(column).tobytes(), 1)] for name, column in columns.items()}
-    data: bytes = msgpack.packb([about, small])
-    return data
-
-
-def unpacked(data: bytes) -> Block:
-    """What `packed` was given."""
-    about, small = msgpack.unpackb(data)
-    block: Block = dict(about)
-    for name, (first, steps) in small.items():
-        changes = np.frombuffer(zlib.decompress(steps), np.int64)
-        block[name] = np.concatenate(([first], first + np.cumsum(changes)))
-    return block

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
+_NO_END = 1 << 62
+
 
 class Intervals:
     """A set of integers, kept as sorted, disjoint ranges (first, last) that do not touch.
@@ -67,6 +69,13 @@ class Intervals:
         place = bisect_right(self._lasts, first - 1)  # the first range that does not end before
         found = max(first, self._firsts[place]) if place < len(self._firsts) else last + 1
         return found if found <= last else 0
+
+    def constant_from(self, number: int) -> tuple[bool, int]:
+        """Return whether a number is in the set, and the last one from it on of which the same is true."""
+        place = bisect_right(self._firsts, number) - 1
+        if place >= 0 and number <= self._lasts[place]:
+            return True, self._lasts[place]
+        return False, self._firsts[place + 1] - 1 if place + 1 < len(self._firsts) else _NO_END
 
     def add(self, first: int, last: int) -> int:
         """Add first…last; returns how many of these were in the set before."""

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gcom.audit.rules.judging import Judgement
+from gcom.audit.rules.judgement import Judgement
+from gcom.audit.rules.rule import Projection, Rule, always
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.lineage import SessionSummary, SucceedsRecord, successions_in
 from gcom.values.names import name_of
 
-RULE = "CONTINUITY"
+NAME = "CONTINUITY"
 ENDED = "ended"  # dissolved and made again: nothing went over
 Numbers = dict[str, Intervals]
 
@@ -27,7 +28,7 @@ class _Instance:
 
     def __init__(self, judgement: Judgement, coverage: dict[str, str]) -> None:
         self.name = judgement.key[1]
-        self.tally = judgement.tallies[RULE]
+        self.tally = judgement.tallies[NAME]
         self.members = judgement.members
         self.sessions = {each.process: each for each in sorted(judgement.sessions, key=lambda each: each.process)}
         self.closed = {who for who, state in coverage.items() if state == "closed"}
@@ -437,8 +438,7 @@ def _lacking(link: _Link, cut: dict[str, int]) -> list[tuple[str, int]]:
     return found
 
 
-def sentence(e: dict[str, Any]) -> str:
-    """What happened, for people."""
+def _sentence(e: dict[str, Any]) -> str:
     text = _SENTENCES[e["kind"]].format(**e, listed=", ".join(e.get("others", ())), what=_what(e))
     return text[0].upper() + text[1:] if e["kind"] == "confirmed" else text
 
@@ -464,3 +464,11 @@ _SENTENCES = {
     "serial": "{process} began instance {instance} after serial {serial}, but {other_instance} ended with {last}.",
     "poor": "{process} took over a state of instance {instance} without {what}, which {other_instance} had.",
 }
+
+RULE = Rule(
+    NAME,
+    "The next instance has what this one settled and confirmed.",
+    always,
+    _sentence,
+    projection=Projection(members=True, instances=True),
+)

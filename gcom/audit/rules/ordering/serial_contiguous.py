@@ -1,0 +1,52 @@
+"""SERIAL_CONTIGUOUS: serials go up by one at each process, and all who install a view begin it after one serial.
+
+The scan judges the first half.
+"""
+
+from __future__ import annotations
+
+from gcom.audit.rules.rule import Case, Example, Mark, Projection, Rule, in_order, processes_in
+from gcom.audit.summary.tally import Tally
+
+
+def _judge(case: Case, tally: Tally) -> None:
+    """All who install a view begin it after the same serial."""
+    first: dict[int, tuple[str, int]] = {}
+    for who, section in case.group.sections():
+        if section.start is None:
+            continue
+        one, serial = first.setdefault(section.view, (who, section.serial))
+        if serial != section.serial:
+            record = next(view for view in case.group.summaries[who].views if view["view"] == section.view)
+            where = {name: record[name] for name in ("at", "file", "line", "view")}
+            more = {"other": one, "before": section.serial, "serial": serial}
+            tally.violate(1, kind="start", process=who, **where, **more)
+
+
+def _sentence(e: Example) -> str:
+    if e.get("kind") == "start":
+        return (
+            f"{e['process']} installed view {e['view']} after serial {e['before']}, "
+            f"{e['other']} after serial {e['serial']}."
+        )
+    return f"{e['process']} went from serial {e['before']} to serial {e['serial']}."
+
+
+def _marks(e: Example) -> set[Mark]:
+    view = e.get("view") or 0
+    if e.get("kind") == "start":
+        return {("hole", who, view - 1) for who in processes_in(e)}  # what one lacks there
+    if e["serial"] > e["before"] + 1:
+        return {("hole", e["process"], each) for each in (view, view - 1)}  # seen at the next delivery
+    return set()
+
+
+RULE = Rule(
+    "SERIAL_CONTIGUOUS",
+    "Serials go up by one at each process.",
+    in_order("TOTAL", "CAUSALTOTAL"),
+    _sentence,
+    judge=_judge,
+    marks=_marks,
+    projection=Projection(neighbours=True, serials=True),
+)
