@@ -10,9 +10,8 @@ import numpy as np
 from gcom.audit.input.records import DELIVER, Rows
 from gcom.audit.rules.ordering.causal import RULE
 from gcom.audit.summary.dependencies import Dependencies
-from gcom.audit.summary.pieces import packed, unpacked
+from gcom.audit.summary.pieces import MessageRequest, packed, unpacked
 from gcom.audit.summary.position import LogPosition
-from gcom.audit.summary.requests import MessageRequest
 
 NEEDER, SENDER = "n#1", "s#1"
 

@@ -14,8 +14,7 @@ from gcom.audit.plan.wire import pack, unpack
 from gcom.audit.scan.chain import scan
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.messages import MessageRecorder
-from gcom.audit.summary.pieces import packed, unpacked
-from gcom.audit.summary.requests import MessageRequest
+from gcom.audit.summary.pieces import MessageRequest, packed, unpacked
 from tests.audit.cases import make
 from tests.audit.here import SEEDS, audit
 

@@ -18,10 +18,9 @@ from gcom.audit.rules.table import RULES
 from gcom.audit.rules.views.continuity import judge_continuity
 from gcom.audit.scan.chain import Scanned, scan
 from gcom.audit.summary.messages import MessageRecorder
-from gcom.audit.summary.pieces import Piece, Placed
+from gcom.audit.summary.pieces import MessageRequest, Piece, Placed
 from gcom.audit.summary.position import Key, Reached
 from gcom.audit.summary.process import ProcessSummary
-from gcom.audit.summary.requests import MessageRequest
 from gcom.audit.summary.tally import Tally
 
 CHAIN_BYTES = 128 << 20  # of a process's segments that one task goes through

@@ -1,8 +1,8 @@
 """What a rule is: one value that says when it is promised, how it is judged, and how a violation is told.
 
-Each rule is one file, which makes one `Rule`; table.py lists them. What a process violates by itself is found during
-the scan; `judge` compares the summaries of all processes; `ask` says whether the messages themselves are needed, which
-then come in pieces (summary/pieces.py), and `judge_bucket` or `judge_stream` decides over these.
+Each rule is one file, which makes one `Rule`; table.py lists them. `judge_batch` finds what a process violates by
+itself, during the scan; `judge` compares the summaries of all processes; `ask` says whether the messages themselves are
+needed, which then come in pieces (summary/pieces.py), and `judge_bucket` or `judge_stream` decides over these.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from itertools import islice
 from typing import Any
 
 from gcom.audit.rules.groups import InstanceLogs
+from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.intervals import Intervals
-from gcom.audit.summary.pieces import Piece
-from gcom.audit.summary.requests import MessageRequest
+from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.tally import Tally
 
 Definition = Mapping[str, Any]  # a `view` record, of which each has the group's definition
@@ -64,6 +64,7 @@ class Rule:
     means: str
     promised: Callable[[Definition], bool]
     sentence: Callable[[Example], str]
+    judge_batch: Callable[[Batch], None] | None = None
     judge: Callable[[Case, Tally], None] | None = None
     ask: Callable[[Case, Tally], MessageRequest | None] | None = None
     judge_bucket: Callable[[MessageRequest, str, list[Piece], frozenset[str]], Tally] | None = None

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from gcom.audit.input.records import DELIVER, SEND, Ints, Rows
 from gcom.audit.summary.dependencies import Dependencies
-from gcom.audit.summary.pieces import Piece, Placed, cut
-from gcom.audit.summary.requests import MessageRequest
+from gcom.audit.summary.pieces import MessageRequest, Piece, Placed, cut
 from gcom.audit.summary.runs import expanded
 
 SENT, HEARD = "sent", "heard"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgpack
@@ -15,10 +16,28 @@ import numpy as np
 
 from gcom.audit.input.records import Ints
 from gcom.audit.summary.fingerprints import BUCKET, split_at_buckets
+from gcom.audit.summary.intervals import Intervals
 
 # Columns by name, one row per run or part of one, and what holds for all rows of the piece.
 Piece = dict[str, Any]
 Placed = tuple[str, str, int, Piece]  # rule, what its buckets are of (as a sender), bucket, piece
+
+
+@dataclass(slots=True)
+class MessageRequest:
+    """Ask for the messages that decide `rule`, in pieces.
+
+    `buckets` are those that differ: of serials for SERIAL_UNIQUE, (sender, bucket of numbers) for INTEGRITY.
+    `classes` are, for TOTAL_GAP_FREE, those whose orders differ: the view, and the process and index of each section.
+    `delivered` is, for TOTAL, what each process delivered of each sender. `members` are, for CAUSAL, those of each
+    view.
+    """
+
+    rule: str
+    buckets: list[Any] = field(default_factory=list)
+    classes: list[tuple[int, list[tuple[str, int]]]] = field(default_factory=list)
+    delivered: dict[str, dict[str, Intervals]] = field(default_factory=dict)
+    members: dict[int, list[str]] = field(default_factory=dict)
 
 
 def cut(start: Ints, count: Ints) -> Iterator[tuple[int, Ints, Ints, Ints]]:

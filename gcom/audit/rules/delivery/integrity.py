@@ -7,18 +7,56 @@ print, all digests are equal; other buckets are judged over the messages.
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from gcom.audit.input.records import Ints
+from gcom.audit.input.records import DELIVER, Ints
 from gcom.audit.rules.certificates import has_duplicates, sends_once
 from gcom.audit.rules.rule import Case, Example, Rule, always, named
+from gcom.audit.summary.batch import Batch
+from gcom.audit.summary.fingerprints import fingerprints, word_of
+from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.messages import HEARD, SENT
-from gcom.audit.summary.pieces import Piece
+from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.process import Fingerprints, add_prints
-from gcom.audit.summary.requests import MessageRequest
+from gcom.audit.summary.runs import runs_of
 from gcom.audit.summary.tally import Tally
+
+
+def _judge_batch(batch: Batch) -> None:
+    """Note fingerprints of digests, and which messages have one."""
+    rows, summary = batch.rows, batch.summary
+    if not rows.digests:
+        return
+    for chosen, into in ((batch.sends, summary.sent_digests), (batch.delivers, summary.heard_digests)):
+        told = (
+            np.array([row for row in chosen.tolist() if row in rows.digests], np.int64) if rows.digests else chosen[:0]
+        )
+        lists = [rows.digests[row][:n] for row, n in zip(told.tolist(), rows.count[told].tolist(), strict=True)]
+        lengths = np.array([len(each) for each in lists], np.int64)
+        _note_digested(batch, told[lengths > 0], lengths[lengths > 0])
+        digest = np.fromiter(chain.from_iterable(lists), np.int64)
+        number = np.repeat(rows.number[told] - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(digest))
+        own = len(rows.senders)
+        code = np.repeat(np.where(rows.kind[told] == DELIVER, rows.sender[told], own), lengths)
+        for each in np.unique(code).tolist():
+            of = code == each
+            who = batch.process if each == own else rows.senders[each]
+            # The digest takes the place of the offset: a message's print is of its number and digest.
+            salted = np.uint64(word_of(who)) ^ digest[of].view(np.uint64)
+            prints = fingerprints(salted, number[of], number[of], np.ones_like(number[of]), batch.seeds)
+            add_prints(into, {(who, bucket): found for bucket, found in prints.items()})
+
+
+def _note_digested(batch: Batch, told: Ints, lengths: Ints) -> None:
+    """Note of which messages the rows `told` have digests: of so many each."""
+    rows, summary = batch.rows, batch.summary
+    first = rows.number[told]
+    for a, b, code in runs_of(first, first + lengths - 1, rows.sender[told]) if len(told) else ():
+        of = summary.digested if code < 0 else summary.heard_digested.setdefault(rows.senders[code], Intervals())
+        of.add(a, b)
 
 
 def _ask(case: Case, tally: Tally) -> MessageRequest | None:
@@ -81,6 +119,7 @@ RULE = Rule(
     "A message arrives with the payload that was sent.",
     always,  # where logs have digests at all (judging.py)
     _sentence,
+    judge_batch=_judge_batch,
     ask=_ask,
     judge_bucket=_judge_bucket,
 )

@@ -19,8 +19,7 @@ from gcom.audit.rules.certificates import begin_known, deliver_their_own, pass_a
 from gcom.audit.rules.groups import InstanceLogs
 from gcom.audit.rules.rule import Case, Example, Rule, in_order, named
 from gcom.audit.summary.dependencies import PAST, PRESENT
-from gcom.audit.summary.pieces import Piece
-from gcom.audit.summary.requests import MessageRequest
+from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.runs import expanded
 from gcom.audit.summary.tally import EXAMPLES, Tally
 

@@ -5,8 +5,53 @@ The scan judges it, but for members of a view whose record is not in what was sc
 
 from __future__ import annotations
 
+import numpy as np
+
+from gcom.audit.input.records import Ints
 from gcom.audit.rules.rule import Case, Example, Mark, Projection, Rule, always
+from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.tally import Tally
+
+
+def _judge_batch(batch: Batch) -> None:
+    """What each send says of each member, with the changes that the log says, is what had been delivered of it."""
+    position, sends = batch.position, batch.sends
+    if not len(sends):
+        return
+    tally = batch.summary.tally("CLOCK")
+    judged = position.view is not None and position.certain
+    if judged:
+        tally.evaluated += int(batch.rows.count[sends].sum())
+    for who, true in batch.heard.items():
+        said = _said(batch, who)
+        if not judged or (said == true).all():
+            continue
+        if position.members is not None and who in position.members:
+            _compare(batch, tally, who, said, true)
+        elif position.members is None:  # who is in the view, others tell
+            assert position.view is not None, "it is judged"
+            place = position.view, who, position.hides_members
+            _compare(batch, batch.summary.unplaced.setdefault(place, Tally()), who, said, true)
+
+
+def _said(batch: Batch, who: str) -> Ints:
+    """Return what each send says of a process: what the log said last, as it tells only changes."""
+    position, sends = batch.position, batch.sends
+    where, values = batch.clock.get(who, (sends[:0], sends[:0]))
+    low, high = np.searchsorted(where, (sends[0], sends[-1] + 1))
+    said = np.concatenate(([position.told.get(who, 0)], values[low:high]))[
+        np.searchsorted(where[low:high], sends, "right")
+    ]
+    if high > low:
+        position.told[who] = int(said[-1])
+    return np.asarray(said)
+
+
+def _compare(batch: Batch, tally: Tally, who: str, said: Ints, true: Ints) -> None:
+    for index in np.flatnonzero(said != true).tolist():
+        row = int(batch.sends[index])
+        more = {"other": who, "said": int(said[index]), "true": int(true[index])}
+        tally.violate(int(batch.rows.count[row]), **batch.where(row, **more))
 
 
 def _judge(case: Case, tally: Tally) -> None:
@@ -41,6 +86,7 @@ RULE = Rule(
     "The clock of a send says what had been delivered.",
     always,
     _sentence,
+    judge_batch=_judge_batch,
     judge=_judge,
     marks=_marks,
     other_is_sender=True,

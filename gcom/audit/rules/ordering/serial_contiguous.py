@@ -5,8 +5,27 @@ The scan judges the first half.
 
 from __future__ import annotations
 
+import numpy as np
+
 from gcom.audit.rules.rule import Case, Example, Mark, Projection, Rule, in_order, processes_in
+from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.tally import Tally
+
+
+def _judge_batch(batch: Batch) -> None:
+    rows, position = batch.rows, batch.position
+    placed = batch.passed[rows.serial[batch.passed] >= 0]
+    if not len(placed):
+        return
+    first = rows.serial[placed]
+    last = first + rows.count[placed] - 1
+    tally = batch.summary.tally("SERIAL_CONTIGUOUS")
+    tally.evaluated += int(rows.count[placed].sum()) - (position.serial is None)
+    before = np.concatenate(([position.serial if position.serial is not None else first[0] - 1], last[:-1]))
+    for index in np.flatnonzero(first != before + 1).tolist():
+        more = {"serial": int(first[index]), "before": int(before[index])}
+        tally.violate(1, **batch.where(int(placed[index]), **more))
+    position.serial = int(last[-1])
 
 
 def _judge(case: Case, tally: Tally) -> None:
@@ -46,6 +65,7 @@ RULE = Rule(
     "Serials go up by one at each process.",
     in_order("TOTAL", "CAUSALTOTAL"),
     _sentence,
+    judge_batch=_judge_batch,
     judge=_judge,
     marks=_marks,
     projection=Projection(neighbours=True, serials=True),

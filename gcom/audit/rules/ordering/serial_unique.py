@@ -12,13 +12,40 @@ from collections import defaultdict
 
 import numpy as np
 
-from gcom.audit.input.records import Ints
+from gcom.audit.input.records import DELIVER, SKIP, Ints
 from gcom.audit.rules.certificates import count_placed
 from gcom.audit.rules.rule import Case, Example, Mark, Rule, in_order, named, processes_in
+from gcom.audit.summary.batch import Batch
+from gcom.audit.summary.fingerprints import BUCKET, fingerprints
+from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.messages import table_of
-from gcom.audit.summary.pieces import Piece
-from gcom.audit.summary.requests import MessageRequest
+from gcom.audit.summary.pieces import MessageRequest, Piece
+from gcom.audit.summary.process import add_prints
+from gcom.audit.summary.runs import merged
 from gcom.audit.summary.tally import Tally
+
+
+def _judge_batch(batch: Batch) -> None:
+    """Note fingerprints of what has serials, and in which buckets a serial is not above all before it."""
+    rows, summary, passed = batch.rows, batch.summary, batch.passed
+    without = (rows.kind[passed] == DELIVER) & (rows.serial[passed] < 0)
+    summary.deliveries_without_serial += int(rows.count[passed][without].sum())
+    placed = passed[rows.serial[passed] >= 0]
+    if not len(placed):
+        return
+    first = rows.serial[placed]
+    last = first + rows.count[placed] - 1
+    highest = np.maximum.accumulate(np.concatenate(([summary.last_serial], last)))
+    for index in np.flatnonzero(first <= highest[:-1]).tolist():
+        summary.late_serials |= {*range(int(first[index]) // BUCKET, int(last[index]) // BUCKET + 1)}
+    summary.first_serial, summary.last_serial = summary.first_serial or int(first[0]), int(highest[-1])
+    named_ones = placed[rows.sender[placed] >= 0]
+    for who, _, ranges in merged(rows, named_ones[rows.kind[named_ones] == SKIP], by_view=False):
+        summary.skipped[who] = summary.skipped.get(who, Intervals()).union(Intervals(ranges))
+    summary.tally("SERIAL_UNIQUE").evaluated += int(rows.count[named_ones].sum())
+    words = batch.words[rows.sender[named_ones]] if len(named_ones) else np.zeros(0, np.uint64)
+    runs = rows.number[named_ones], rows.serial[named_ones], rows.count[named_ones]
+    add_prints(summary.serials, fingerprints(words, *runs, batch.seeds))
 
 
 def _ask(case: Case, _: Tally) -> MessageRequest | None:
@@ -67,6 +94,7 @@ RULE = Rule(
     "A serial is of one message, and a message has one serial.",
     in_order("TOTAL", "CAUSALTOTAL"),
     _sentence,
+    judge_batch=_judge_batch,
     ask=_ask,
     judge_bucket=_judge_bucket,
     marks=_marks,

@@ -13,8 +13,7 @@ from gcom.audit.rules.certificates import begin_alike, in_one_view_each
 from gcom.audit.rules.ordering.order_merge import OrderMerge
 from gcom.audit.rules.rule import Case, Example, Rule, in_order, named
 from gcom.audit.summary.intervals import Intervals
-from gcom.audit.summary.pieces import Piece
-from gcom.audit.summary.requests import MessageRequest
+from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.tally import Tally
 
 _AT_ONCE = 1 << 20  # messages that are fed between two merges, at most

@@ -16,8 +16,7 @@ from gcom.audit.rules.certificates import has_duplicates
 from gcom.audit.rules.rule import Case, Definition, Example, Mark, Rule, in_order, named, processes_in, where_reliable
 from gcom.audit.summary.fingerprints import BUCKET
 from gcom.audit.summary.messages import MessageTable, table_of
-from gcom.audit.summary.pieces import Piece
-from gcom.audit.summary.requests import MessageRequest
+from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.tally import Tally
 
 

@@ -5,9 +5,35 @@ The scan compares the records with the view in force there; here the sender's lo
 
 from __future__ import annotations
 
+import numpy as np
+
 from gcom.audit.rules.rule import Case, Example, Mark, Rule, always, named
+from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.runs import merged
 from gcom.audit.summary.tally import Tally
+
+
+def _judge_batch(batch: Batch) -> None:
+    """A record's views are one, and the view in force there; nothing is sent outside of a session."""
+    position, rows, summary, delivers, sends = batch.position, batch.rows, batch.summary, batch.delivers, batch.sends
+    for row in sends[batch.is_not_in_force(rows.view[sends])].tolist():
+        where = batch.where(row, in_force=position.in_force)
+        summary.tally("SENDING_VIEW").violate(int(rows.count[row]), kind="send", **where)
+    if not len(delivers):
+        return
+    tally = summary.tally("SENDING_VIEW")
+    tally.evaluated += int(rows.count[delivers].sum())
+    view, sent_view = rows.view[delivers], rows.sent_view[delivers]
+    wrong = (view != sent_view) | batch.is_not_in_force(view)
+    for index in np.flatnonzero(wrong).tolist():
+        row = int(delivers[index])
+        more = {"sent_view": int(sent_view[index]), "in_force": position.in_force}
+        tally.violate(int(rows.count[row]), kind="here", **batch.where(row, **more))
+    for who, in_view, ranges in merged(rows, delivers[~wrong]):
+        into = summary.heard_in.setdefault((who, in_view), Intervals())
+        for first, last in ranges:
+            into.add(first, last)
 
 
 def _judge(case: Case, tally: Tally) -> None:
@@ -51,6 +77,7 @@ RULE = Rule(
     "A message is delivered in the view that it was sent in.",
     always,
     _sentence,
+    judge_batch=_judge_batch,
     judge=_judge,
     marks=_marks,
 )

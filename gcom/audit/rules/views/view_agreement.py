@@ -7,10 +7,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from gcom.audit.input.records import Record
 from gcom.audit.rules.rule import Case, Example, Mark, Projection, Rule, always, processes_in
+from gcom.audit.summary.position import LogPosition
+from gcom.audit.summary.process import ProcessSummary
 from gcom.audit.summary.tally import Tally
 
 _VIEWS = 100  # that a jump passes over, at most
+
+
+def judge_installation(summary: ProcessSummary, position: LogPosition, record: Record) -> None:
+    """Judge a `view` record by itself, at the position before it."""
+    view, tally = record["view"], summary.tally("VIEW_AGREEMENT")
+    tally.evaluated += 1
+    where = {"view": view, "at": record["at"], "file": record["file"], "line": record["line"]}
+    if summary.process not in record["members"] or record["leader"] not in record["members"]:
+        tally.violate(1, **where, kind="outsider")
+    if position.last_view and view != position.last_view + 1:
+        tally.violate(1, **where, kind="jump", before=position.last_view)
+    if position.left:
+        tally.violate(1, **where, kind="again")
 
 
 def _judge(case: Case, tally: Tally) -> None:
