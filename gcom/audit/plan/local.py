@@ -60,23 +60,24 @@ def _judge_messages(judgements: list[Judgement], chains: dict[int, Chain], cover
     """Judge over messages what the summaries leave open."""
     closed = stages.closed_in(coverage)
     for judgement in judgements:
-        for streams in (False, True):
-            readings = stages.readings_of([judgement], streams=streams)
-            chosen = stages.chains_for([judgement], readings, chains)
-            placed = [each for index in chosen for _, each in stages.read_again(chains[index], index, readings)]
-            if streams and readings:
-                pieces = [(bucket, piece) for _, _, bucket, piece in sorted(placed, key=itemgetter(2))]
-                for rule, tally in stages.judge_stream(readings[judgement.key], pieces).items():
-                    add_found(judgement, rule, [tally])
-            elif readings:
-                _judge_buckets(judgement, readings[judgement.key], placed, closed)
+        readings = stages.readings_of([judgement])
+        chosen = stages.chains_for([judgement], readings, chains)
+        placed = [each for index in chosen for _, each in stages.read_again(chains[index], index, readings)]
+        streams = stages.streamed(readings)
+        for rule in streams:
+            of_rule = sorted((each for each in placed if each[0] == rule), key=itemgetter(2))
+            pieces = ((bucket, piece) for _, _, bucket, piece in of_rule)
+            add_found(judgement, rule, [stages.judge_stream(readings[judgement.key], rule, pieces)])
+        if readings:
+            rest = [each for each in placed if each[0] not in streams]
+            _judge_buckets(judgement, readings[judgement.key], rest, closed)
 
 
 def _judge_buckets(judgement: Judgement, reading: stages.Reading, placed: list[Placed], closed: frozenset[str]) -> None:
     buckets: dict[tuple[str, str, int], list[Piece]] = defaultdict(list)
     for rule, of, bucket, piece in placed:
         buckets[rule, of, bucket].append(piece)
-    found: dict[str, list[Tally]] = {request.rule: [] for request in reading.requests}
+    found: dict[str, list[Tally]] = defaultdict(list)
     for (rule, of, _), pieces in sorted(buckets.items(), key=itemgetter(0)):
         found[rule].append(stages.judge_bucket(reading, rule, of, pieces, closed))
     for rule, tallies in found.items():

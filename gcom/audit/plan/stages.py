@@ -204,14 +204,15 @@ class Reading:
     starts: dict[int, tuple[int, int]]
 
 
-def readings_of(judgements: list[Judgement], *, streams: bool) -> dict[Key, Reading]:
-    """Return what is to be read again, by rules that judge buckets, or by those that judge all messages as a stream."""
-    found = {}
-    for judgement in judgements:
-        requests = [each for each in judgement.requests if (RULES[each.rule].judge_stream is not None) == streams]
-        if requests:
-            found[judgement.key] = Reading(requests, judgement.starts)
-    return found
+def readings_of(judgements: list[Judgement]) -> dict[Key, Reading]:
+    """Return what is to be read again."""
+    return {each.key: Reading(each.requests, each.starts) for each in judgements if each.requests}
+
+
+def streamed(readings: dict[Key, Reading]) -> list[str]:
+    """Return the rules that judge all messages of a group as a stream, of those that are asked for."""
+    asked = {request.rule for reading in readings.values() for request in reading.requests}
+    return [name for name, rule in RULES.items() if rule.judge_stream is not None and name in asked]
 
 
 def chains_for(judgements: list[Judgement], readings: dict[Key, Reading], chains: dict[int, Chain]) -> list[int]:
@@ -237,16 +238,16 @@ def judge_bucket(reading: Reading, rule: str, of: str, pieces: list[Piece], clos
     """Judge a rule over all pieces of a bucket; `closed` are the processes whose logs are complete."""
     request = next(each for each in reading.requests if each.rule == rule)
     judge_one = RULES[rule].judge_bucket
-    assert judge_one is not None, "readings_of chose the rules"
+    assert judge_one is not None, "it is none of streamed()"
     return judge_one(request, of, pieces, closed)
 
 
-def judge_stream(reading: Reading, pieces: Iterable[tuple[int, Piece]]) -> dict[str, Tally]:
+def judge_stream(reading: Reading, rule: str, pieces: Iterable[tuple[int, Piece]]) -> Tally:
     """Judge over all deliveries; `pieces` are by bucket of places, and each process's in its log's order."""
-    (request,) = reading.requests
-    judge_all = RULES[request.rule].judge_stream
-    assert judge_all is not None, "readings_of chose the rules"
-    return {request.rule: judge_all(request, pieces)}
+    request = next(each for each in reading.requests if each.rule == rule)
+    judge_all = RULES[rule].judge_stream
+    assert judge_all is not None, "it is one of streamed()"
+    return judge_all(request, pieces)
 
 
 def closed_in(coverage: dict[str, str]) -> frozenset[str]:

@@ -17,6 +17,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -185,19 +186,21 @@ def _judge_messages(
     spark: Any, judgements: list[Judgement], chains: dict[int, Chain], coverage: dict[str, str]
 ) -> None:
     """Judge over messages what the summaries leave open: bucket by bucket, then what takes all of a group in order."""
-    closed = stages.closed_in(coverage)
-    readings = stages.readings_of(judgements, streams=False)
-    if readings:
-        pieces = _read_again(spark, judgements, chains, readings)
-        judge = _judging_bucket(readings, closed)
-        found = pieces.groupBy("group", "instance", "rule", "of", "bucket").applyInArrow(judge, FOUND)
-        _add(judgements, readings, found)
-    readings = stages.readings_of(judgements, streams=True)
-    if readings:
+    readings = stages.readings_of(judgements)
+    if not readings:
+        return
+    streams = stages.streamed(readings)
+    pieces = _read_again(spark, judgements, chains, readings)
+    pieces = pieces.persist() if streams else pieces  # else the logs would be read twice
+    judge = _judging_bucket(readings, stages.closed_in(coverage))
+    of_buckets = pieces.where(~pieces.rule.isin(streams)) if streams else pieces
+    _add(judgements, of_buckets.groupBy("group", "instance", "rule", "of", "bucket").applyInArrow(judge, FOUND))
+    if streams:
         spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(PIECES_AT_ONCE))
-        pieces = _read_again(spark, judgements, chains, readings).repartition(len(readings), "group", "instance")
-        ordered = pieces.sortWithinPartitions("group", "instance", "bucket", "chain", "nth")
-        _add(judgements, readings, ordered.mapInArrow(_judging_stream(readings), FOUND))
+        of_streams = pieces.where(pieces.rule.isin(streams)).repartition(len(readings), "group", "instance", "rule")
+        ordered = of_streams.sortWithinPartitions("group", "instance", "rule", "bucket", "chain", "nth")
+        _add(judgements, ordered.mapInArrow(_judging_stream(readings), FOUND))
+        pieces.unpersist()
 
 
 def _read_again(spark: Any, judgements: list[Judgement], chains: dict[int, Chain], readings: dict[Key, Reading]) -> Any:
@@ -225,19 +228,20 @@ def _judging_bucket(readings: dict[Key, Reading], closed: frozenset[str]) -> Cal
 def _judging_stream(readings: dict[Key, Reading]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def judge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = (row for batch in batches for row in batch.to_pylist())
-        for key, of_group in groupby(rows, key=lambda row: (row["group"], row["instance"])):
-            pieces = ((row["bucket"], unpacked(row["payload"])) for row in of_group)
-            for rule, tally in stages.judge_stream(readings[key], pieces).items():
-                yield _batch([(*key, rule, "", 0, pack(tally))], _FOUND)
+        for (*names, rule), of_rule in groupby(rows, key=itemgetter("group", "instance", "rule")):
+            key = names[0], names[1]
+            pieces = ((row["bucket"], unpacked(row["payload"])) for row in of_rule)
+            tally = stages.judge_stream(readings[key], rule, pieces)
+            yield _batch([(*key, rule, "", 0, pack(tally))], _FOUND)
 
     return judge
 
 
-def _add(judgements: list[Judgement], readings: dict[Key, Reading], found: Any) -> None:
+def _add(judgements: list[Judgement], found: Any) -> None:
     """Take over what was found; in the order of buckets, so that which examples are kept is no chance."""
-    tallies: dict[tuple[Key, str], list[Tally]] = defaultdict(list)
+    tallies: dict[Key, dict[str, list[Tally]]] = defaultdict(lambda: defaultdict(list))
     for row in sorted(found.collect(), key=lambda row: (row.group, row.instance, row.rule, row.of, row.bucket)):
-        tallies[(row.group, row.instance), row.rule].append(unpack(bytes(row.payload)))
+        tallies[row.group, row.instance][row.rule].append(unpack(bytes(row.payload)))
     for judgement in judgements:
-        for request in readings[judgement.key].requests if judgement.key in readings else ():
-            add_found(judgement, request.rule, tallies[judgement.key, request.rule])
+        for rule, each in tallies[judgement.key].items():
+            add_found(judgement, rule, each)

@@ -89,6 +89,10 @@ class OrderMerge:
             found.append((front.where(front.number), self._behind.get(other, named)))
         return found
 
+    def is_told(self) -> bool:
+        """Tell whether a cycle was found, with where each step of it is: more deliveries change nothing."""
+        return bool(self._cycle) and len(self._behind) == len(self._cycle)
+
     def is_done(self) -> bool:
         """Tell whether the answer is known: a cycle was found, or everything has left."""
         return bool(self._cycle) or not any(self._queues)

@@ -59,6 +59,8 @@ def _judge_stream(request: MessageRequest, pieces: Iterable[tuple[int, Piece]]) 
         if fed > _AT_ONCE or bucket != fed_bucket:
             merge.merge()
             fed, fed_bucket = 0, bucket
+        if merge.is_told():
+            break
         merge.feed(piece)
         fed += int(piece["count"].sum())
     merge.merge()
