@@ -42,6 +42,8 @@ def run_locally(
     again = stages.to_repeat(chain_summaries)
     if again:
         believed = [index for index, chain in enumerate(chains) if chain.process not in again]
+        # A process whose chains do not fit, or that has gaps, is gone through once more as one chain, from its first
+        # line.
         chains = [*(chains[index] for index in believed), *stages.whole_chains(catalogue, again)]
         scanned = [scanned[index] for index in believed]
         scanned += [scan_chain(chain, index, seeds) for index, chain in enumerate(chains) if chain.process in again]

@@ -66,6 +66,8 @@ def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
         chain: list[str] = []
         size, first = 0, True
         for path in paths:
+            # Without a state a chain could not begin there: who is in which group, and what was settled, would be
+            # unknown.
             if chain and size >= chain_bytes and catalogue.openings[path].state is not None:
                 chains.append(Chain(process, tuple(chain), first, last=False))
                 chain, size, first = [], 0, False
@@ -114,6 +116,8 @@ def to_repeat(chain_summaries: dict[str, list[ChainSummary]]) -> list[str]:
         for part in parts:
             fits &= left.isdisjoint(part.groups)
             left |= part.left
+        # A gap, a note or messages outside of sessions: no state tells of these, so later chains began without
+        # knowing.
         if len(parts) > 1 and (not fits or any(part.gaps or part.notes or part.outside for part in parts)):
             again.append(process)
     return again
@@ -172,6 +176,7 @@ def _hides_groups(parts: list[ChainSummary]) -> bool:
 def judged(key: Key, summaries: dict[int, ProcessSummary], coverage: dict[str, str], *, all_rules: bool) -> Judgement:
     """Return the judgement of a group; `summaries` are by chain, each process's in its log's order, and used up."""
     starts = _starts_of(summaries)
+    # Joining the summaries of a process uses them up, so where each chain began is worked out first.
     judgement = judge(InstanceLogs.of(key, list(summaries.values()), coverage), all_rules=all_rules)
     judgement.starts = starts if judgement.requests else {}
     return judgement
@@ -188,6 +193,7 @@ def _starts_of(summaries: dict[int, ProcessSummary]) -> dict[int, tuple[int, int
         elif summary.sections:
             inside = 0
         starts[chain] = sections, inside
+        # Prints of places count deliveries, second ones included: as the pass that reads them again does.
         counts = [sum(n for n, _, _ in section.order.values()) for section in summary.sections]
         if counts:
             inside = counts[-1] + (inside if len(counts) == 1 else 0)

@@ -93,7 +93,7 @@ def _template() -> Template:
         "style": Markup((files / "report.css").read_text("utf-8")),
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "marks": _MARKS,
-        "rules": RULES,
+        "rules": list(RULES.values()),
         "EFFECTS": _EFFECTS,
     }
     return environment.get_template("report.html")

@@ -41,10 +41,14 @@ def begin_alike(group: InstanceLogs) -> bool:
     begins: dict[int, int] = {}
     for summary in group.summaries.values():
         views = [section.view for section in summary.sections]
+        # Places of a lower view behind those of a higher one would make equal orders within views say nothing of the
+        # whole.
         if any(one >= other for one, other in pairwise(views)):
             return False
         for section in summary.sections:
             buckets = section.order
+            # A bucket that is left out was passed by skipping all of it: what follows has places that others reach by
+            # delivering.
             if buckets and max(buckets) - min(buckets) >= len(buckets):
                 return False
             if buckets and begins.setdefault(section.view, min(buckets)) != min(buckets):
@@ -62,10 +66,12 @@ def in_one_view_each(group: InstanceLogs) -> bool:
         for (sender, view), numbers in summary.heard_in.items():
             by_view[sender][view] = by_view[sender].get(view, Intervals()).union(numbers)
             labelled[sender] = labelled.get(sender, Intervals()).union(numbers)
+        # Deliveries in no view, or with views that contradict each other, are in none of the sets compared here.
         if labelled != summary.delivered:
             return False
     for views in by_view.values():
         heard = Intervals()
+        # add() tells how many were in the set before: a message that was delivered in two views by two processes.
         if any(heard.add(first, last) for each in views.values() for first, last in each):
             return False
     return True
@@ -77,6 +83,7 @@ def deliver_their_own(group: InstanceLogs) -> bool:
         for sender, numbers in summary.delivered.items():
             theirs = group.summaries.get(sender)
             own = theirs.delivered.get(sender, Intervals()) if theirs is not None else Intervals()
+            # Equality first: it is nearly always so, and costs no new set.
             if own != numbers and numbers.minus(own):
                 return False
     return True

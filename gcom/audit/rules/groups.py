@@ -34,10 +34,13 @@ class InstanceLogs:
             for section in summary.sections:
                 if section.next == "open":
                     closed = coverage[summary.process] == "closed"
+                    # A section that is open where the log ends: "END" if the log says that it is complete, so that
+                    # all such are one class; else nobody knows what became of the process.
                     section.next = "END" if closed else "none" if section.covered else "unknown"
         gaps = {who: summary.gaps for who, summary in merged.items()}
         members = {who for summary in merged.values() for view in summary.views for who in view["members"]}
         for who in members - set(merged):
+            # A member without any readable log may have sent and delivered anything: as a gap at its first position.
             if coverage.get(who, "lost") == "lost":
                 gaps[who] = [(0, False)]
         return cls(key, merged, coverage, gaps)
@@ -106,6 +109,7 @@ def join(one: ProcessSummary, other: ProcessSummary) -> ProcessSummary:
     add_prints(one.sent_digests, other.sent_digests)
     add_prints(one.heard_digests, other.heard_digests)
     one.late_serials |= other.late_serials
+    # Each part was scanned from its own beginning, so that neither saw serials fall between them.
     if other.first_serial and other.first_serial <= one.last_serial:  # in a log that two claim
         one.late_serials |= {bucket for bucket in other.serials if bucket <= one.last_serial // BUCKET}
     one.first_serial = one.first_serial or other.first_serial

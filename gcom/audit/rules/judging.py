@@ -15,8 +15,6 @@ from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.lineage import session_of
 from gcom.audit.summary.tally import Tally
 
-_UNTOLD_ONLY = ("CLOCK", "SERIAL_CONTIGUOUS")  # a gap that a state makes up for hides nothing from these
-
 
 def expected_rules(definition: dict[str, Any], *, digests: bool) -> frozenset[str]:
     """Return what a group promises (DELIVERY_LOG.md, Expected); INTEGRITY only where logs have digests."""
@@ -48,7 +46,9 @@ def judge(group: InstanceLogs, *, all_rules: bool = False) -> Judgement:
     for name, rule in RULES.items():
         if rule.judge is not None:
             rule.judge(case, tallies[name])
+    # Before messages are asked for: what they show must not hide that no log has an end.
     judgement.unshown = missing_records(group, judgement.expected, tallies)
+    # After all rules have compared summaries: whether CAUSAL is certified depends on what others found.
     asked = [case.request(name) for name in RULES]
     judgement.requests = [request for request in asked if request is not None]
     if not all_rules:
@@ -76,9 +76,9 @@ def _add_gaps(group: InstanceLogs, tallies: dict[str, Tally]) -> None:
     for who, gaps in sorted(group.gaps.items()):
         for at, told in gaps:
             reason = f"{who} has a gap at position {at}" if at else f"there is no readable log of {who}"
-            for rule, tally in tallies.items():
-                if rule != "INTEGRITY" and not (told and rule in _UNTOLD_ONLY):
-                    tally.doubt(1, reason)
+            for name, rule in RULES.items():
+                if rule.open_by_gaps == "any" or (rule.open_by_gaps == "untold" and not told):
+                    tallies[name].doubt(1, reason)
 
 
 def _pass_over_unpromised(judgement: Judgement) -> None:

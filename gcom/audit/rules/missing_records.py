@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from gcom.audit.rules.groups import InstanceLogs
+from gcom.audit.rules.table import RULES
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.tally import Tally
-
-_OF_CLASSES = ("SELF_DELIVERY", "AGREEMENT", "VIRTUAL_SYNCHRONY", "TOTAL_GAP_FREE")
 
 
 def missing_records(group: InstanceLogs, expected: Container[str], tallies: Mapping[str, Tally]) -> str:
@@ -23,8 +22,9 @@ def missing_records(group: InstanceLogs, expected: Container[str], tallies: Mapp
         return ""
     views = [section.view for _, section in group.sections()]
     sends = any(section.sends for _, section in group.sections())
-    concerned = {rule: len(views) > len(set(views)) for rule in _OF_CLASSES} | {"SELF_DELIVERY": sends}
-    for rule in _OF_CLASSES:
+    need_ends = [name for name, rule in RULES.items() if rule.needs_ends]
+    concerned = {rule: len(views) > len(set(views)) for rule in need_ends} | {"SELF_DELIVERY": sends}
+    for rule in need_ends:
         if rule in expected and concerned[rule] and not tallies[rule].evaluated:
             return f"{rule}: no log has an end, so none must have what others have"
     return ""

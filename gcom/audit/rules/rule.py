@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from gcom.audit.rules.groups import InstanceLogs
 from gcom.audit.summary.batch import Batch
@@ -73,6 +73,10 @@ class Rule:
     marks: Callable[[Example], set[Mark]] | None = None
     other_is_sender: bool = False  # `other` in an example is no process that is compared
     more_messages: Callable[[Example], list[tuple[str, int]]] | None = None
+    # Which gaps in a log leave it open: any; only those that no `state` behind them makes up for; or none, as where a
+    # rule compares digests, of which a message that is missing has none.
+    open_by_gaps: Literal["any", "untold", "none"] = "any"
+    needs_ends: bool = False  # has a case only where logs tell how processes went on from views
     projection: Projection = Projection()
 
 

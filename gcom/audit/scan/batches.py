@@ -55,6 +55,7 @@ class BatchScan:
         controls = mine[self.rows.kind[mine] > SKIP]
         stops: list[tuple[int, int, Break | None]] = [(int(row), 1, None) for row in controls]
         stops += [(each.row, 0, each) for each in breaks]
+        # Of one row, a break comes first: a gap or an opening lies before the row, an event is the row itself.
         stops.sort(key=lambda stop: stop[:2])
         begin = 0
         for row, _, broken in stops:
@@ -91,6 +92,8 @@ class BatchScan:
         members, base = tuple(record["members"]), record.get("base", {})
         judge_installation(self.summary, position, record)
         self._close(view)
+        # Whether the section begins certain is what was known before the view, which itself makes nothing certain: a
+        # gap may hide deliveries of any earlier view.
         certain = position.certain
         if position.last_view == 0:  # who goes over from another instance goes on in its own stream
             position.number = max(position.number or 0, base.get(self.process, 0))
@@ -110,6 +113,8 @@ class BatchScan:
         section = self._section()
         if section is None:
             return
+        # After a gap, a view whose number is not the next says that views in between are hidden: nobody knows with
+        # whom the process went on, so it is in no class.
         jump = isinstance(following, int) and following != section.view + 1 and not section.covered
         section.next = "unknown" if jump else following
         section.settled = {who: settled.copy() for who, settled in self.position.settled.items()}
@@ -122,6 +127,8 @@ class BatchScan:
     def _lose(self, gap: Break) -> None:
         position, key = self.position, self.summary.key
         has_state = gap.told and _state_of(gap.state, key) is not None
+        # A gap concerns a group that the process was in, or may have been: not one whose session ended, nor one that
+        # the opening behind the gap, which names all groups, does not name.
         if position.ended or (gap.told and not position.present and not has_state):
             return
         self.summary.gaps.append((gap.at, has_state))
@@ -135,6 +142,7 @@ class BatchScan:
     def _open(self, opening: Break, *, seeded: bool) -> None:
         position, state = self.position, _state_of(opening.state, self.summary.key)
         position.told = {}
+        # The scanner has already taken this state as its beginning; the driver holds it against the chain before.
         if seeded:
             return
         if state is None:
@@ -170,6 +178,8 @@ class BatchScan:
             named = batch.passed[rows.sender[batch.passed] >= 0]
             dependencies.record_deliveries(rows, named, position, self.path)
             dependencies.record_sends(rows, batch.sends, batch.heard, position.certain)
+        # Rules see the position before the batch: 1. all that is certain of the rows is judged; 2. then what they
+        # settle is noted, which moves the position.
         for rule in _BY_BATCH:
             rule(batch)
         self._note_sends(batch)
@@ -190,6 +200,8 @@ class BatchScan:
             return
         first, last = batch.ends(sends)
         for a, b, view in runs_of(first, last, rows.view[sends]):
+            # A number that is sent twice counts in the view of its first send: a second send is NO_CREATION's, and
+            # must not make the first delivery wrong too.
             new = Intervals([(a, b)]).minus(summary.sent)
             for x, y in new:
                 summary.sent_in.setdefault(view, Intervals()).add(x, y)
@@ -220,14 +232,20 @@ class BatchScan:
             who = rows.senders[code]
             first, last = batch.ends(passed[of])
             settled = position.settled_of(who)
+            # Nearly always a sender's numbers simply go up, and one range is added for the whole batch. Else rows are
+            # gone through one by one, some 50 times slower.
             if first[0] == settled.highest + 1 and (first[1:] == last[:-1] + 1).all():
                 settled.add(int(first[0]), int(last[-1]))
                 if position.since_gap is not None and delivered[of].any():
+                    # Behind a gap the first delivery of each sender cannot be blamed for its number: what it follows
+                    # may be hidden.
                     position.since_gap.setdefault(who, int(first[np.argmax(delivered[of])]))
             else:
                 fresh[of] -= self._judge_one_by_one(batch, who, passed[of])
             if delivered[of].any():
                 position.heard[who] = max(position.heard.get(who, 0), int(last[delivered[of]].max()))
+        # A place counts what was settled, skips included, since the instance began. So processes that hold the same
+        # give a message the same place, whatever they entered with.
         places[named] = before + np.cumsum(fresh) - fresh
         section = summary.sections[-1] if self._in_section() else None
         for who, _, ranges in merged(rows, passed[delivered], by_view=False):

@@ -103,6 +103,8 @@ class Scanner:
         """What is missing in one place is one gap, however many signs of it there are."""
         self.gaps += 1
         self.hides_groups |= hides_groups
+        # A line that is no record, the positions missing behind it and a segment that is gone may be one loss; three
+        # gaps would make three unknown cases of it.
         if breaks and breaks[-1].gap and (self._kinds[breaks[-1].row : row] == BAD).all():
             breaks[-1].row = row
             return
@@ -190,6 +192,7 @@ class Scanner:
             summary.timeline.note(rows, mine, self.process, self._wall_ns)
         for each in breaks:
             if each.gap and not each.told:
+                # Of a group that is first seen later, nobody knows whether it was there before such a gap.
                 self._stateless_gaps.append(each.at)
 
     def _position(self, key: Key) -> LogPosition:

@@ -85,6 +85,7 @@ def run(
     judgements = _judge(summaries, coverage, all_rules=all_rules)
     tell("looking at messages where summaries differ")
     believed = range(len(chains)) if not again else repeated
+    # Of a process that was gone through once more only the whole chain counts.
     told = {index: chain for index, chain in enumerate(chains) if chain.process not in again or index in believed}
     _judge_messages(spark, judgements, told, coverage)
     return stages.outcome_of(judgements, catalogue, chain_summaries, coverage)
@@ -196,7 +197,9 @@ def _judge_messages(
     of_buckets = pieces.where(~pieces.rule.isin(streams)) if streams else pieces
     _add(judgements, of_buckets.groupBy("group", "instance", "rule", "of", "bucket").applyInArrow(judge, FOUND))
     if streams:
+        # By default a task would be handed 10,000 rows at once; a piece may have a megabyte.
         spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(PIECES_AT_ONCE))
+        # Rows of one group go to one task, sorted on disk if they are many, and are judged as they come.
         of_streams = pieces.where(pieces.rule.isin(streams)).repartition(len(readings), "group", "instance", "rule")
         ordered = of_streams.sortWithinPartitions("group", "instance", "rule", "bucket", "chain", "nth")
         _add(judgements, ordered.mapInArrow(_judging_stream(readings), FOUND))

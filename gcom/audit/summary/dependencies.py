@@ -36,6 +36,7 @@ class Dependencies:
 
     def record_sends(self, rows: Rows, sends: Ints, heard: dict[str, Ints], certain: bool) -> None:
         """Record sends; `heard` has for each other process what had been delivered of it before each of them."""
+        # What was heard is as of each send, so a run of the sender is one row though its messages are many.
         about = {"side": PAST, "certain": certain, "since": int(rows.at[sends[0]]) if len(sends) else 0}
         for bucket, row, into, count in cut(rows.number[sends], rows.count[sends]):
             columns = {"number": rows.number[sends][row] + into, "count": count}

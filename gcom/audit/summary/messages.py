@@ -65,6 +65,7 @@ class MessageRecorder:
         begin = self._in_section.get(section, 0)
         index = begin + np.cumsum(rows.count[delivers]) - rows.count[delivers]
         self._in_section[section] = begin + int(rows.count[delivers].sum())
+        # A pass that begins inside a log counts sections from its own first; the driver knows how many come before.
         number = self._section + section
         if number in self._classes:
             of = {**about, "section": number}
@@ -82,6 +83,7 @@ class MessageRecorder:
     ) -> None:
         """Record the rows `chosen` in buckets of `start`, which goes up by one with each message of a run."""
         for bucket, row, into, count in cut(start, rows.count[chosen]):
+            # A run may begin in a bucket that is asked for and end in one that is not.
             if only is not None and bucket not in only:
                 continue
             part = chosen[row]
@@ -101,6 +103,7 @@ class MessageRecorder:
 
     def _record_digests(self, rows: Rows, mine: Ints, about: dict[str, Any]) -> None:
         """Record sends and deliveries message by message, with their digests; all sends, with or without one."""
+        # Digests are one per message, so runs are taken apart here: only in the buckets asked for.
         wanted: dict[str, set[int]] = {}
         for who, bucket in self._record["INTEGRITY"].buckets:
             wanted.setdefault(who, set()).add(bucket)

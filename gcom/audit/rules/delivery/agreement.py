@@ -57,5 +57,6 @@ RULE = Rule(
     where_reliable,
     _sentence,
     judge=_judge,
+    needs_ends=True,
     marks=marks_of_missing,
 )

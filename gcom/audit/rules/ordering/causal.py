@@ -59,6 +59,7 @@ def _judge_bucket(request: MessageRequest, sender: str, pieces: list[Piece], clo
     present = [piece for piece in pieces if piece["side"] == PRESENT]
     sends = _Sends(sorted(past, key=lambda piece: piece["since"]))
     for piece in sorted(present, key=lambda piece: (piece["process"], piece["since"])):
+        # Outside of any view there are no members whose messages could be owed: SENDING_VIEW tells such deliveries.
         if piece["view"] is None:
             continue
         run, step = expanded(piece["count"])
@@ -81,6 +82,7 @@ def _compare(tally: Tally, sender: str, piece: Piece, other: str, needed: Ints, 
     counts = needed > 0
     tally.evaluated += int(counts.sum())
     late = np.flatnonzero(counts & _is_missing(piece, other, needed, run, step))
+    # Behind a gap what is missing may have been settled inside it.
     if not piece["certain"]:
         if len(late):
             number = int(piece["number"][run[late[0]]] + step[late[0]])
@@ -115,6 +117,7 @@ class _Sends:
         runs = [expanded(piece["count"]) for piece in past]
         number = [piece["number"][run] + step for piece, (run, step) in zip(past, runs, strict=True)]
         certain = [np.full(len(run), piece["certain"]) for piece, (run, _) in zip(past, runs, strict=True)]
+        # A number that was sent twice counts as sent first; NO_CREATION tells the second.
         self._numbers, once = np.unique(np.concatenate([_NO_NUMBERS, *number]), return_index=True)
         self._certain = np.concatenate([_NO_NUMBERS, *certain]).astype(np.bool_)[once]
         self.heard: dict[str, Ints] = {}

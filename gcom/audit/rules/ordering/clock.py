@@ -88,6 +88,7 @@ RULE = Rule(
     _sentence,
     judge_batch=_judge_batch,
     judge=_judge,
+    open_by_gaps="untold",
     marks=_marks,
     other_is_sender=True,
     projection=Projection(clock=True),

@@ -77,6 +77,7 @@ class OrderMerge:
             self._fronts = [self._queues[process][0] for process in self._cycle]
             for process in set(self._cycle):
                 self._look_behind(process, list(self._queues[process]))
+            # From here on deliveries are only looked through for the other end of each step.
             self._queues.clear()
 
     def steps(self) -> list[Step]:
@@ -102,12 +103,15 @@ class OrderMerge:
         seen = self._seen[process].setdefault(run.sender, Intervals())
         last = run.number + run.count - 1
         fresh = [(run.number, last)]
+        # Most runs have nothing that was there before; only of others the rest is worked out.
         if seen.lowest_in(run.number, last):
             fresh = list(iter(Intervals(fresh).minus(seen)))
         seen.add(run.number, last)
         return [_Run(run.sender, a, b - a + 1, run.at + a - run.number, run.line, run.piece) for a, b in fresh]
 
     def _advance(self) -> None:
+        # Only a process whose front has changed can let something leave: its new front was the last that the others
+        # waited for, or nobody's.
         changed = [process for process, queue in enumerate(self._queues) if queue]
         while changed:
             process = changed.pop()
@@ -139,6 +143,7 @@ class OrderMerge:
     def _holders(self, sender: str, number: int) -> tuple[list[int], int]:
         """Return the processes that ever deliver the message, and the last number of which the same do."""
         first, last, held = self._held.get(sender, (1, 0, []))
+        # Who holds a message changes only at ends of ranges, so one look-up serves long stretches of numbers.
         if not first <= number <= last:
             parts = [each.get(sender, Intervals()).constant_from(number) for each in self._delivered]
             held = [process for process, (inside, _) in enumerate(parts) if inside]
@@ -152,6 +157,8 @@ class OrderMerge:
         for process, queue in enumerate(self._queues):
             if queue:
                 held, _ = self._holders(queue[0].sender, queue[0].number)
+                # Who has nothing queued may yet be fed what is waited for. Who has another message in front, and this
+                # one somewhere behind, has contradicted: no feeding takes that back.
                 fronts = [(each, self._queues[each][0]) for each in held if self._queues[each]]
                 mine = queue[0].sender, queue[0].number
                 waits[process] = [each for each, run in fronts if (run.sender, run.number) != mine]

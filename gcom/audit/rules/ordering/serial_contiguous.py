@@ -67,6 +67,7 @@ RULE = Rule(
     _sentence,
     judge_batch=_judge_batch,
     judge=_judge,
+    open_by_gaps="untold",
     marks=_marks,
     projection=Projection(neighbours=True, serials=True),
 )

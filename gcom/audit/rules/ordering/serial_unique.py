@@ -54,6 +54,8 @@ def _ask(case: Case, _: Tally) -> MessageRequest | None:
     for summary in summaries:
         for bucket, prints in summary.serials.items():
             by_bucket[bucket].add(prints)
+    # A process that goes back in a bucket may have one serial twice in it, and with equal prints at all processes
+    # nothing would differ.
     late = {bucket for summary in summaries for bucket in summary.late_serials}
     unlike = [bucket for bucket in sorted(by_bucket) if len(by_bucket[bucket]) > 1 or bucket in late]
     placed = sum(n for each in by_bucket.values() for n, _, _ in each) if not unlike else 0
@@ -68,6 +70,8 @@ def _judge_bucket(_: MessageRequest, sender: str, pieces: list[Piece], __: froze
     tally = Tally()
     table = table_of(pieces)
     key, other, kind = (table.message, table.serial, "message") if sender else (table.serial, table.message, "serial")
+    # Sorted by one and then the other, two rows that clash are neighbours; a third is a clash with its neighbour
+    # only.
     order: Ints = np.lexsort((other, key))
     clash = np.flatnonzero((key[order][1:] == key[order][:-1]) & (other[order][1:] != other[order][:-1]))
     for index in clash.tolist():

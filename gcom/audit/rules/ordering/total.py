@@ -24,6 +24,8 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     summaries = case.group.summaries
     sets = [summary.delivered for summary in summaries.values()]
     tally.evaluated = sum(_share(sets, index, 2) for index in range(len(sets)))
+    # 1. No serial is of two messages, nor has a message two. 2. Serials rise at every process. So all orders are
+    # parts of the order of serials.
     unique = case.request("SERIAL_UNIQUE") is None
     risen = all(not each.late_serials and not each.deliveries_without_serial for each in summaries.values())
     if (unique and risen) or not any(_share(sets, index, 1) for index in range(len(sets))):
@@ -34,6 +36,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
             by_place[section.view, bucket].add(prints)
     counted = sum(n for _, section in case.group.sections() for n, _, _ in section.order.values())
     alike = all(len(prints) == 1 for prints in by_place.values())
+    # Deliveries outside of sections are in no fingerprint: with one of these nothing is certified.
     whole = counted == sum(each.deliveries for each in summaries.values())
     if whole and alike and begin_alike(case.group) and in_one_view_each(case.group):
         return None
@@ -56,6 +59,8 @@ def _judge_stream(request: MessageRequest, pieces: Iterable[tuple[int, Piece]]) 
     """`pieces` are by bucket of places, and each process's in its log's order."""
     tally, merge, fed, fed_bucket = Tally(), OrderMerge(request.delivered), 0, -1
     for bucket, piece in pieces:
+        # A merge before all processes have been fed a bucket is no mistake: fronts then wait, and what waits for
+        # deliveries to come is no cycle.
         if fed > _AT_ONCE or bucket != fed_bucket:
             merge.merge()
             fed, fed_bucket = 0, bucket

@@ -26,6 +26,7 @@ def _promised(definition: Definition) -> bool:
 
 def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     group = case.group
+    # Messages that are read again know their section by its index: two sections of a process may have one view.
     index = {id(s): n for summary in group.summaries.values() for n, s in enumerate(summary.sections)}
     again = has_duplicates(group)  # what is delivered again shares its place with what follows it
     unlike = []
@@ -97,5 +98,6 @@ RULE = Rule(
     ask=_ask,
     judge_bucket=_judge_bucket,
     join=_join,
+    needs_ends=True,
     marks=_marks,
 )

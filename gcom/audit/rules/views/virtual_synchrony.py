@@ -75,5 +75,6 @@ RULE = Rule(
     where_reliable,
     _sentence,
     judge=_judge,
+    needs_ends=True,
     marks=_marks,
 )
