@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a set-up that is up to date costs a fraction of a second.
 .DEFAULT_GOAL := help
-.PHONY: help setup test check soak format notes demo mutants seeds bench lock clean
+.PHONY: help setup test check soak format notes figures demo mutants seeds bench lock clean
 
 BIN := .venv/bin
 CODE := gcom registry chat_gui tests
@@ -34,8 +34,11 @@ format: setup ## bring the code into the format that check asks for
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-notes: setup ## write the state tables of docs/protocols from the code
+notes: setup ## write the state tables of docs/protocols, and the tree in README.md, from the code
 	@$(BIN)/python -m tests.tables
+
+figures: setup ## count files, lines, comments, and the calls that one message costs, beside what they should be
+	@$(BIN)/python -m tests.figures
 
 demo: setup ## members as processes, text through a group for each ordering, then the audit; INPUT="f1 f2 f3" for other text
 	@$(BIN)/gcom demo $(INPUT)

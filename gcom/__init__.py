@@ -47,7 +47,7 @@ from gcom.errors import (
     VersionMismatch,
     WouldBlock,
 )
-from gcom.runtime.events import (
+from gcom.runtime.api.events import (
     Departure,
     Event,
     LogEnded,
@@ -64,11 +64,11 @@ from gcom.runtime.events import (
     Unicast,
     ViewChange,
 )
-from gcom.runtime.group import Group
-from gcom.runtime.node import Node
+from gcom.runtime.api.group import Group
+from gcom.runtime.api.node import Node
+from gcom.runtime.api.results import CallDetached, CallTimeout, Result, Results
 from gcom.runtime.registry.directory_client import DirectoryClient as Directory
 from gcom.runtime.registry.embedded import embedded
-from gcom.runtime.results import CallDetached, CallTimeout, Result, Results
 from gcom.values.answers import Outcome, Wait
 from gcom.values.clock import Causality, VectorClock
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker

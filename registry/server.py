@@ -1,7 +1,7 @@
 """The registry's server: the pure directory behind a lock and a clock, the pure sequencer, and a name server.
 
 With a data folder it knows its groups when it starts again, has noted who may be in a next view, and keeps its votes as
-an acceptor (DESIGN 10, 11). It gives no name away before all who have one had time to register.
+an acceptor (ARCHITECTURE 10, 11). It gives no name away before all who have one had time to register.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from registry.naming import NAME_SERVER, SafeNameServer, list_system
 from registry.storage import Disk
 
 TICK_S = limits.TICK_MS / 1000
-REAP_TICKS = 4  # so seldom it looks whether doubted groups are dead
 
 
 def mint_instance() -> str:
@@ -112,7 +111,7 @@ class RegistryServer:
                 if self._closed:
                     return
                 self._directory.tick(_now_ms())
-                doubted = self._directory.doubted if count % REAP_TICKS == 0 else []
+                doubted = self._directory.doubted if count % limits.REAP_TICKS == 0 else []
             for entry in doubted:
                 self._bury(entry)
 

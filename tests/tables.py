@@ -26,6 +26,7 @@ from gcom.core.multicast import reliable
 from gcom.core.ordering import agreement
 from gcom.core.state_transfer import transfer
 from gcom.core.unicast import channel
+from tests import layout
 from tests.tidy.source import ROOT
 
 BEGIN, END = "<!-- states: {} -->", "<!-- end of states -->"
@@ -116,7 +117,8 @@ def block(text: str, machine: Machine) -> str | None:
 
 
 def main() -> None:
-    """Bring the notes up to date."""
+    """Bring the notes, and the tree in README.md, up to date."""
+    layout.write()
     for machine in MACHINES:
         path = ROOT / "docs" / "protocols" / f"{machine.note}.md"
         text = path.read_text("utf-8")

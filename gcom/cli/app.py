@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from gcom import __version__
-from gcom.cli import audit, bench, options
+from gcom.cli import audit, options
+from gcom.cli.commands import bench
 from gcom.cli.output import Output, OutputClosed, notice, open_standard_descriptors
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import refusal
@@ -121,7 +122,7 @@ def groups(registry: options.Registry = None, as_json: options.Json = False) -> 
       gcom groups
       gcom groups --json --registry 127.0.0.1:7500
     """
-    from gcom.cli import directory
+    from gcom.cli.commands import directory
 
     with closing(_directory(registry)) as client:
         directory.show_groups(client, Output(), as_json)
@@ -136,7 +137,7 @@ def members(group: options.Group, registry: options.Registry = None, as_json: op
       gcom members news
       gcom members news --json
     """
-    from gcom.cli import directory
+    from gcom.cli.commands import directory
 
     with closing(_directory(registry)) as client:
         directory.show_members(client, Output(), group, as_json)
@@ -163,7 +164,7 @@ def create(
       gcom create news
       gcom create votes --ordering nonordered --multicast basic --static alice,bob,carol
     """
-    from gcom.cli import directory
+    from gcom.cli.commands import directory
 
     wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker)
     with closing(_directory(registry)) as client:
@@ -211,7 +212,7 @@ def join(
       gcom join news --name alice --create
       gcom join news --name bob --create --wait 3 --linger 5 --json <FILE >OUT
     """
-    from gcom.cli import member
+    from gcom.cli.commands import member
 
     if create:
         wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker)
@@ -238,7 +239,7 @@ def send(
     Example:
       gcom send news --name alice "hello, all"
     """
-    from gcom.cli import member
+    from gcom.cli.commands import member
 
     _log_to_stderr()
     member.send(group, name, registry, log_dir, os.fsencode(text))
@@ -262,7 +263,7 @@ def tail(
       gcom tail news --name watcher
       gcom tail news --name watcher --json | jq -r .text
     """
-    from gcom.cli import member
+    from gcom.cli.commands import member
 
     _log_to_stderr()
     return member.tail(member.MemberOptions(group, name, registry, log_dir, as_json, options.checked_linger(linger)))
@@ -288,9 +289,9 @@ def demo(
       gcom demo
       gcom demo letters.txt war-and-peace.txt --log-dir logs
     """
-    from gcom.cli import showing
+    from gcom.cli import progress
 
-    return showing.demo(files or [], log_dir, Output(), as_json)
+    return progress.demo(files or [], log_dir, Output(), as_json)
 
 
 @app.command()
@@ -318,7 +319,7 @@ def sim(
       gcom sim --seed 7 --log-dir logs
       gcom sim --seeds 1..300 --jobs 2
     """
-    from gcom.cli.simulate import simulate
+    from gcom.cli.commands.simulate import simulate
 
     return simulate(seed, seeds, jobs, log_dir, as_json)
 
@@ -345,7 +346,7 @@ def fork(
       gcom fork news           say what it would do, and ask
       gcom fork news --yes
     """
-    from gcom.cli import directory
+    from gcom.cli.commands import directory
 
     with closing(_directory(registry)) as client:
         return directory.fork(client, group, yes, force)

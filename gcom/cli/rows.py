@@ -170,7 +170,7 @@ _REASONS = {
     "succession": "no quorum of it can be again, and what is left goes on in an instance that succeeds it",
     "fork": "its side goes on by itself",
     "merge": "another instance goes on under the name",
-    "dissolved": "all others have left, and the group is over",
+    "dissolved": "all others have left, or are dead, and the group is over",
     "taken": "its name is another's meanwhile",
     "unread": "too many events were not read",
     "defect": "a defect in GCom ended this process's stay",

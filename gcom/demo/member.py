@@ -14,7 +14,7 @@ from time import monotonic, monotonic_ns
 from typing import Any
 
 import gcom
-from gcom.bench import child
+from gcom.bench.processes import child
 from gcom.demo.checks import DemoStream
 from gcom.demo.texts import split_lines
 from gcom.values.names import name_of

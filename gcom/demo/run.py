@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from gcom.bench.children import START_S, Children, Report
-from gcom.bench.load import percentile
+from gcom.bench.processes.children import START_S, Children, Report
+from gcom.bench.throughput.load import percentile
 from gcom.demo.checks import DemoResult, DemoStream, StreamSummary, faults, is_total, promises_order, sequence_faults
 from gcom.demo.folder import empty_log_folder
 from gcom.demo.texts import Text

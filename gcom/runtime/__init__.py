@@ -1,0 +1,23 @@
+"""The runtime: real threads, clocks, sockets and files around the pure machines of gcom/core.
+
+A process has one `host`, which has one lock. Whatever happens, a frame, an answer of the registry, a deadline, a call
+of the application, takes the same rhythm: lock, step the machine, carry out its effects, unlock, act. To carry out an
+effect is to put something into a queue or to wake a thread; to act is to call a peer or the registry, or a callback.
+
+- Nothing waits for a peer, the registry or a callback while it holds the lock; only a delivery log's full buffer waits
+  for the disk. So a step never blocks for long, and a callback may send.
+- Callbacks for events and state run in the thread that receives, the application's own or its listener's; the handler
+  of group calls runs in threads of `request_handlers`. They may wait, and hold up nobody but their group's reader.
+- One thread per peer address sends, with one call in flight; the next frame forms meanwhile (ARCHITECTURE 3).
+- A thread that meets a defect of GCom ends every session here and raises on: half a process is worse than none.
+
+    api/         what applications hold: Node, Group, events, results          (uses all below)
+    host         the server, the lock, the threads, the clock; session_table, logs
+    membership   from join to leave: the sessions one after the other, the queue to the application
+    connection   one sender per peer address         session   one machine, and what is kept for it
+    request_handlers, open_call, arrivals            what a session uses
+    registry/    clients of the registry             pyro/     all that knows Pyro5's wire
+
+A lower part names what it needs of a higher one as a small Protocol beside its class, so imports go one way. Others use
+`gcom` (the library); programs of the project also `registry`, `life`, `fault_injection`; the registry itself `pyro`.
+"""

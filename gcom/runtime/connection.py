@@ -1,14 +1,14 @@
-"""One sender thread a peer address, with one persistent connection (DESIGN 3).
+"""One sender thread per peer address, with one persistent connection (ARCHITECTURE 3).
 
 The next frame forms while the last call is in flight, so batching needs no timer. The thread takes turns between the
-groups that this node shares with the peer's node.
+groups that this process shares with the peer's.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from threading import Condition, Thread
-from typing import TYPE_CHECKING
+from threading import Condition, Lock, Thread
+from typing import Protocol
 
 from gcom.core.codec import frames as codec
 from gcom.core.messages.events import CallFailed, Replied
@@ -16,43 +16,57 @@ from gcom.core.messages.frames import Frame, Refused
 from gcom.errors import PeerError, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.life import is_dead
+from gcom.runtime.session import Session
 from gcom.values.names import Address, Process
-
-if TYPE_CHECKING:
-    from gcom.runtime.node import Node
-    from gcom.runtime.session import Session
 
 CALL_TIMEOUT_S = 2.5  # longer than SILENCE_MS: a paused peer is suspected before its call is given up
 IDLE_WAIT_S = 1.0  # a thread with nothing to wait for looks again
 
 
-class Link:
-    """Serves the peers at one address until none is left. Its fields are guarded by the node's lock."""
+class LinkHost(Protocol):
+    """The part of the host that a link uses. `on_defect` and `call` are called without the lock."""
 
-    def __init__(self, node: Node, address: Address) -> None:
+    lock: Lock
+    waiting_links: int
+
+    def now_ms(self) -> int: ...
+
+    def forget(self, link: Link) -> None: ...
+
+    def call(self, caller: pyro.Caller, peer: str, data: bytes, timeout_s: float) -> bytes: ...
+
+    def count_misbehaviour(self, peer: Process, error: PeerError) -> None: ...
+
+    def on_defect(self) -> None: ...
+
+
+class Link:
+    """The connection that serves the peers at one address until none is left. Guarded by the host's lock."""
+
+    def __init__(self, host: LinkHost, address: Address) -> None:
         self.address = address
         self.waiting = False
-        self._node = node
+        self._host = host
         self._turns: deque[tuple[Session, Process]] = deque()
-        self._ready = Condition(node.lock)
+        self._ready = Condition(host.lock)
         self._caller = pyro.Caller(address, pyro.NODE)
         self._closed = False
         self._thread = Thread(target=self._run, name=f"gcom link {address}", daemon=True)
         self._thread.start()
 
     def serve(self, session: Session, peer: Process) -> None:
-        """Take turns for this peer, too, and wake up. Holds the node's lock."""
+        """Take turns for this peer, too, and wake up. Holds the lock."""
         if (session, peer) not in self._turns:
             self._turns.append((session, peer))
         self.wake()
 
     def wake(self) -> None:
-        """Something may be due. Holds the node's lock."""
+        """Have the thread look again: something may be due. Holds the lock."""
         if self.waiting:
             self._ready.notify()
 
     def close(self) -> None:
-        """End the thread, and a call in progress. Holds the node's lock."""
+        """End the thread, and a call in progress. Holds the lock."""
         self._closed = True
         self._ready.notify_all()
         self._caller.close()
@@ -65,25 +79,25 @@ class Link:
             while (taken := self._next()) is not None:
                 self._put(*taken)
         except Exception:  # outermost: of this thread; without it a defect would only show as silence
-            self._node.on_defect()
+            self._host.on_defect()
             raise
         finally:
             self._caller.close()
 
     def _next(self) -> tuple[Session, Process, Frame] | None:
-        """Wait for a frame to put; None: this link is over."""
-        with self._node.lock:
+        """Wait for a frame to put; return None when this link is over."""
+        with self._host.lock:
             while not self._closed:
                 taken = self._take()
                 if taken is not None:
                     return taken
                 if not self._turns:
-                    self._node.forget(self)
+                    self._host.forget(self)
                     return None
                 self.waiting = True
-                self._node.waiting_links += 1
+                self._host.waiting_links += 1
                 self._ready.wait(self._patience_s())
-                self._node.waiting_links -= 1
+                self._host.waiting_links -= 1
                 self.waiting = False
         return None
 
@@ -104,14 +118,14 @@ class Link:
         times = [due for due in dues if due is not None]
         if not times:
             return IDLE_WAIT_S
-        return max(0.001, (min(times) - self._node.now_ms()) / 1000)
+        return max(0.001, (min(times) - self._host.now_ms()) / 1000)
 
     def _put(self, session: Session, peer: Process, frame: Frame) -> None:
         """Call the peer; the call's end is an event, whatever it is."""
         session.log_before_frame()
         event: Replied | CallFailed
         try:
-            answer = self._node.call(self._caller, peer, codec.encode(frame), CALL_TIMEOUT_S)
+            answer = self._host.call(self._caller, peer, codec.encode(frame), CALL_TIMEOUT_S)
             event = Replied(peer, codec.decode_reply(answer))
         except pyro.ConnectionRefused:
             event = CallFailed(peer, refused=True, dead=is_dead(self.address))
@@ -120,6 +134,6 @@ class Link:
         except VersionMismatch as error:  # its answer, a refusal most likely, is not for us to read
             event = Replied(peer, Refused("version", f"{peer}: {error}"))
         except PeerError as error:
-            self._node.count_misbehaviour(peer, error)
+            self._host.count_misbehaviour(peer, error)
             event = CallFailed(peer, refused=False)
         session.handle(event)

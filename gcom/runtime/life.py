@@ -1,4 +1,4 @@
-"""A life: one run of a node's process, and what its own kernel says of it (DESIGN 10; docs/protocols/continuity.md).
+"""A life: one run of a node's process, and what its own kernel says of it (docs/protocols/continuity.md).
 
 A life binds a name in Linux' abstract socket namespace for as long as it runs: the kernel takes the name away with the
 process, however that ends, and at no other time. A stopped process keeps it, a mute port says nothing either way, and

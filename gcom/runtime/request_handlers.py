@@ -1,8 +1,12 @@
-"""Serves the requests of group calls with the application's handler, in threads of their own.
+"""The server of group calls: it answers requests with the application's handler, in threads of its own.
 
 One handler is at work at a time, so it needs no lock of its own; but while one waits for a group call that it made
-itself, the next request is served. Without that two members whose handlers call each other would wait for ever: each
-one's only thread for the other's. What a handler changed before such a call it may find changed after it.
+itself, the next request is served. Without that two members would wait for ever:
+
+1. A's handler calls B, and B's handler calls A.
+2. A's only thread waits for B's answer, B's only thread for A's.
+
+What a handler changed before such a call it may find changed after it.
 """
 
 from __future__ import annotations
@@ -10,8 +14,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Condition, Thread, get_ident
-from typing import TYPE_CHECKING
+from threading import Condition, Lock, Thread, get_ident
+from typing import Protocol
 
 from loguru import logger
 
@@ -23,32 +27,37 @@ from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Payload
 
-if TYPE_CHECKING:
-    from gcom.runtime.node import Node
-    from gcom.runtime.session import Session
-
 Handler = Callable[[Payload, Process], Payload]
 
 NESTED_MAX = 16  # handlers at once, all but one waiting for calls of their own; more wait until one of those is through
 NO_HANDLER = "no handler"
 
 
-class Answering:
-    """The handler of one group and the requests to it, which credit bounds. Guarded by the node's lock."""
+class Stepped(Protocol):
+    """The session that a request came to, as far as the server uses it."""
 
-    def __init__(self, node: Node) -> None:
+    def step(self, event: events.Event) -> None: ...
+
+
+class CallServer:
+    """The handler of one group and the requests to it, which credit bounds. Guarded by `lock`, the host's.
+
+    `on_defect` is called without the lock when a thread ends by a defect of GCom.
+    """
+
+    def __init__(self, lock: Lock, on_defect: Callable[[], None]) -> None:
         self.handler: Handler | None = None
-        self._node = node
-        self._requests: deque[tuple[Session, Serve]] = deque()
-        self._ready = Condition(node.lock)
+        self._on_defect = on_defect
+        self._requests: deque[tuple[Stepped, Serve]] = deque()
+        self._ready = Condition(lock)
         self._threads: set[int] = set()
         self._idle = 0  # threads that wait for a request
         self._returning = 0  # handlers whose own call is over, and that wait for their turn to go on
         self._at_work = False
         self._closed = False
 
-    def take(self, session: Session, request: Serve) -> None:
-        """A request came; there is a handler."""
+    def take(self, session: Stepped, request: Serve) -> None:
+        """Serve a request; there is a handler."""
         self._requests.append((session, request))
         self._pass_on()
 
@@ -60,7 +69,7 @@ class Answering:
 
     @contextmanager
     def stepping_aside(self) -> Iterator[None]:
-        """The calling thread is about to wait for a call: if it serves, another serves meanwhile."""
+        """Let another thread serve while the calling thread, if it serves, waits for a call."""
         if get_ident() not in self._threads:
             yield
             return
@@ -76,7 +85,7 @@ class Answering:
             self._at_work = True
 
     def _pass_on(self) -> None:
-        """The turn is free, or there is a request more."""
+        """Wake or start a thread: the turn is free, or there is one request more."""
         self._ready.notify_all()
         unserved = self._requests and not (self._at_work or self._returning or self._idle)
         if unserved and len(self._threads) < NESTED_MAX:
@@ -97,10 +106,10 @@ class Answering:
                         self._idle -= 1
                 self._threads.discard(get_ident())
         except Exception:  # outermost: of this thread; without it a defect would only show as silence
-            self._node.on_defect()
+            self._on_defect()
             raise
 
-    def _serve(self, session: Session, request: Serve) -> None:
+    def _serve(self, session: Stepped, request: Serve) -> None:
         """Call the handler, without the lock."""
         handler, self._at_work = self.handler, True
         self._ready.release()
@@ -114,7 +123,7 @@ class Answering:
 
 
 def _answer(handler: Handler | None, request: Serve) -> tuple[Payload, bool]:
-    """What the handler says, or in words why it says nothing, and whether that is so."""
+    """Return the handler's answer and False, or in words why there is none and True."""
     if handler is None:
         return NO_HANDLER, True
     try:
@@ -129,6 +138,6 @@ def _answer(handler: Handler | None, request: Serve) -> tuple[Payload, bool]:
 
 
 def words(error: BaseException) -> str:
-    """What the application's code raised, fit to be sent: of bounded length, without what UTF-8 cannot say."""
+    """Return an exception of the application's code as text fit to be sent: bounded, and encodable as UTF-8."""
     text = f"{type(error).__name__}: {error}".encode(errors="replace").decode()
     return text[: limits.ERROR_CHARACTERS_MAX]

@@ -1,18 +1,21 @@
-"""A machine and what the shell keeps for it: the rhythm lock, step, carry out, unlock for one group at one node.
+"""One machine and what is kept for it: the rhythm lock, step, carry out, unlock for one group at one process.
 
 Carrying out an effect never blocks and never calls the application: deliveries go to a queue that the application's own
-thread empties, registry requests go to the node's registry thread, frames are taken by the links.
+thread empties, requests to the registry go to a thread of the host, frames are taken by the connections. So the lock is
+held for as long as a step takes, and a callback, which runs without it, may send.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Condition, Lock
 from time import monotonic
-from typing import TYPE_CHECKING, assert_never
+from typing import Protocol, assert_never
 
 from loguru import logger
 
+from gcom.core.delivery_queue import DeliveryQueue
 from gcom.core.machine import GroupMachine
 from gcom.core.messages import events
 from gcom.core.messages.effects import (
@@ -43,39 +46,73 @@ from gcom.core.messages.effects import (
 )
 from gcom.core.messages.frames import Frame, Reply
 from gcom.core.messages.registry import Answer, Refusal, Request
-from gcom.errors import Detached, GComError, NotAMember, RegistryUnavailable, StateFailed, VersionMismatch
-from gcom.runtime.events import LogEnded
-from gcom.runtime.rejoin import NOTICES_MAX, Membership
-from gcom.runtime.request_handlers import NO_HANDLER
-from gcom.runtime.results import Results
+from gcom.core.messages.sequencer import SequencerRequest
+from gcom.core.state_transfer.reconciliation import StateReconciliation
+from gcom.errors import GComError, RegistryUnavailable, VersionMismatch
+from gcom.runtime import arrivals
+from gcom.runtime.arrivals import LogStopped, Own
+from gcom.runtime.open_call import OpenCall
+from gcom.runtime.request_handlers import NO_HANDLER, CallServer
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
+from gcom.values.answers import Outcome
 from gcom.values.names import Process
 from gcom.values.run import Payload
 
-if TYPE_CHECKING:
-    from gcom.runtime.node import Node
-
 Notice = Installed | Quorum | DoubtSettled | Suspected | Skip | UnicastLost
 
-_REASONS = {  # of an end that the application did not ask for
-    "expelled": "the group went on without it",
-    "succession": "too few members were left, and another instance succeeds it",
-    "fork": "too few members are left to go on as before",
-    "merge": "another instance goes on under the group's name",
-    "dissolved": "all others have left the group",
-    "taken": "its name was another's when it came back",
-    "defect": "a defect in GCom ended this node; its traceback was printed",
-}
+
+class SessionHost(Protocol):
+    """The part of the host that a session uses. All but `lock` is called with the lock held."""
+
+    lock: Lock
+
+    @property
+    def idle(self) -> bool: ...
+
+    def now_ms(self) -> int: ...
+
+    def hurry(self, session: Session) -> None: ...
+
+    def serve(self, session: Session, peer: Process) -> None: ...
+
+    def ask_registry(self, session: Session, request: Request) -> None: ...
+
+    def ask_sequencer(self, session: Session, request: SequencerRequest) -> None: ...
+
+
+class SessionOwner(Protocol):
+    """The membership that a session is part of, which outlives it. Called with the lock held."""
+
+    queue: DeliveryQueue[Own]
+    changed: Condition
+    call_server: CallServer
+    reconciliation: StateReconciliation
+    unread: bool
+
+    @property
+    def receives(self) -> bool: ...
+
+    @property
+    def session(self) -> Session: ...
+
+    def on_entered(self, session: Session) -> None: ...
+
+    def on_ended(self, session: Session, ended: Ended) -> None: ...
+
+    def on_failed(self, session: Session, final: bool) -> None: ...
+
+    def leave(self, timeout_s: float) -> None: ...
 
 
 class Session:
-    """One process in one group. Every field is guarded by the node's lock; `arrivals` may be popped without it."""
+    """One process in one group. Every field is guarded by the host's lock."""
 
-    def __init__(self, node: Node, machine: GroupMachine, log: DeliveryLog | None, membership: Membership) -> None:
+    def __init__(
+        self, host: SessionHost, machine: GroupMachine, log: DeliveryLog | None, membership: SessionOwner
+    ) -> None:
         self.machine = machine
         self.membership = membership
-        self.arrivals = membership.arrivals
         self.ended: Ended | None = None
         self.carried_on = False  # what was not sent goes on in a session that follows
         self.detached = False  # it hears no quorum of its view, and goes on when it does
@@ -83,14 +120,14 @@ class Session:
         self.failure: GComError | None = None
         self.registry_failure: GComError | None = None
         self.changed = membership.changed
-        self._node = node
+        self._host = host
         self._log = log
         self._log_ended = False  # and the application knows
         self._queue = membership.queue
-        self._receive = membership.uses.receive
+        self._receive = membership.receives
         self._buffer: list[Payload] = []  # sent by the application, not yet handed to the machine
         self._notices = 0  # at most so many arrivals are no deliveries
-        self.calls: dict[int, Results] = {}  # open group calls
+        self.calls: dict[int, OpenCall] = {}  # open group calls
         self._called = 0  # their count, ever
         self._waiting_size = 0  # characters or bytes of messages that have no number yet
         self.state_awaited = False  # until set_state has returned, or the state is lost
@@ -102,13 +139,13 @@ class Session:
 
     def handle(self, event: events.Event) -> None:
         """Step the machine with an event and carry out what follows."""
-        with self._node.lock:
+        with self._host.lock:
             self.step(event)
-            self._node.hurry(self)
+            self._host.hurry(self)
 
     def step(self, event: events.Event) -> None:
-        """As `handle`, for a caller that holds the lock."""
-        self._carry_out(self.machine.handle(event, self._node.now_ms()))
+        """Do what `handle` does, for a caller that holds the lock."""
+        self._carry_out(self.machine.handle(event, self._host.now_ms()))
 
     def tick(self) -> None:
         """The machine's deadline has come. Holds the lock."""
@@ -117,18 +154,18 @@ class Session:
 
     def receive(self, frame: Frame) -> Reply:
         """A peer put a frame to this process."""
-        with self._node.lock:
+        with self._host.lock:
             self._hand_over()
-            reply, effects = self.machine.receive(frame, self._node.now_ms())
+            reply, effects = self.machine.receive(frame, self._host.now_ms())
             self._carry_out(effects)
-            self._node.hurry(self)
+            self._host.hurry(self)
         self.log_before_frame()
         return reply
 
     def take(self, peer: Process) -> Frame | None:
         """The next frame for a peer. Holds the lock."""
         self._hand_over()
-        frame, effects = self.machine.take(peer, self._node.now_ms())
+        frame, effects = self.machine.take(peer, self._host.now_ms())
         if effects:
             self._carry_out(effects)
         return frame
@@ -146,7 +183,7 @@ class Session:
         """The delivery log of this process takes no more: tell the application, once. Holds the lock."""
         if not self._log_ended and self._receive and self.ended is None:
             self._log_ended = True
-            self.membership.queue.tell(LogEnded(self.machine.process, reason))
+            self.membership.queue.tell(LogStopped(self.machine.process, reason))
             self.changed.notify_all()
 
     def log_before_frame(self) -> None:
@@ -168,6 +205,12 @@ class Session:
         return 0 if self.carried_on else len(self._buffer) + self.machine.pending
 
     @property
+    def has_unsent(self) -> bool:
+        """Whether something that was sent here waits, and can go."""
+        view = self.machine.view
+        return bool(self.unnumbered and view and view.started) or not self.machine.mail_settled
+
+    @property
     def last_number(self) -> int:
         """Of the last message put: numbers are given in the order in which messages are sent."""
         return self.machine.number + self.unnumbered
@@ -176,7 +219,7 @@ class Session:
         """Queue a message, and hand it over at once when a link has nothing else to do. Holds the lock."""
         self._buffer.append(payload)
         self._waiting_size += len(payload)
-        if self._node.idle or self.machine.alone:
+        if self._host.idle or self.machine.alone:
             self._hand_over()
             self._pump()
 
@@ -186,50 +229,10 @@ class Session:
         self.carried_on = True
         return unsent
 
-    def raise_if_ended(self) -> None:
-        """Raise NotAMember or Detached once the session is over, StateFailed if it had to end. Holds the lock."""
-        if self.membership.state_failure:
-            raise StateFailed(self.membership.state_failure)
-        ended, group = self.ended, self.machine.group
-        if ended is None:
-            return
-        lost = ended.unconfirmed
-        open_ones = f"; its messages {lost[0]} to {lost[1]} may not have arrived" if lost else ""
-        if self.unnumbered:
-            open_ones += f"; {self.unnumbered} more were never sent"
-        if self.membership.unread:
-            raise Detached(
-                f"{self.machine.process} left group {group!r}, since its application read none of {NOTICES_MAX:,} "
-                f"events{open_ones}; read on, or join with receive=False"
-            )
-        if ended.reason in ("request", "exit"):
-            raise NotAMember(f"group {group!r} was left{open_ones}: join it again")
-        advice = "join again" if self.membership.over else "it is on its way back"
-        raise Detached(
-            f"{self.machine.process} is detached from group {group!r}: {_REASONS[ended.reason]}{open_ones}; {advice}"
-        )
-
-    def raise_if_detached(self, done: str = "nothing was sent") -> None:
-        """Raise Detached while no quorum is heard; `done` says what came of what was asked for. Holds the lock."""
-        if not self.detached or self.ended is not None:
-            return
-        raise Detached(
-            f"{self.machine.process} is detached from group {self.machine.group!r}, since it hears no quorum of its "
-            f"view: {done}{self._in_doubt}; wait for QuorumRegained, or for wait_for_members(1), and go on"
-        )
-
-    @property
-    def _in_doubt(self) -> str:
-        """In words, what of what was sent is not settled. Holds the lock."""
-        number, waiting = self.machine.number, self.unnumbered
-        lacking = number > 0 and self.machine.lacking(number)
-        doubt = f"; its messages up to {number} may not have arrived, and Settled will say" if lacking else ""
-        return doubt + (f"; {waiting} more wait to be sent" if waiting else "")
-
     def _hand_over(self) -> None:
         if self._buffer:
             payloads, self._buffer = self._buffer, []
-            self._carry_out(self.machine.handle(events.Submit(payloads), self._node.now_ms()))
+            self._carry_out(self.machine.handle(events.Submit(payloads), self._host.now_ms()))
 
     def begin_leaving(self) -> None:
         """No more is sent; what was sent does not wait for its own sender to read it. Holds the lock."""
@@ -263,15 +266,26 @@ class Session:
         view = self.machine.view
         return view.members if view else ()
 
-    def call(self, payload: Payload, members: tuple[Process, ...], for_ms: int | None) -> Results:
+    def call(self, payload: Payload, members: tuple[Process, ...], for_ms: int | None) -> OpenCall:
         """Ask members of the view."""
         self._called += 1
-        results = Results(self, self._called, members)
+        call = OpenCall(self._called, members)
         if members:
-            self.calls[self._called] = results
-            deadline_ms = None if for_ms is None else self._node.now_ms() + for_ms
-            self.step(events.GroupCall(self._called, members, payload, deadline_ms))
-        return results
+            self.calls[call.number] = call
+            deadline_ms = None if for_ms is None else self._host.now_ms() + for_ms
+            self.step(events.GroupCall(call.number, members, payload, deadline_ms))
+        return call
+
+    def end_call(self, call: OpenCall) -> None:
+        """Take no more answers; requests that have not left are withdrawn."""
+        if not call.over:
+            self._close_call(call.number)
+            self.step(events.EndGroupCall(call.number))
+
+    def _close_call(self, number: int) -> None:
+        call = self.calls.pop(number, None)
+        if call is not None:
+            call.over = True
 
     # effects
 
@@ -307,16 +321,16 @@ class Session:
                     self.failure = self._said(error)
                     self.membership.on_failed(self, final)
                 case AskRegistry(request):
-                    self._node.ask_registry(self, request)
+                    self._host.ask_registry(self, request)
                 case AskSequencer(question):
-                    self._node.ask_sequencer(self, question)
+                    self._host.ask_sequencer(self, question)
                 case TakeState() | AwaitState() | SetState() | StateUnavailable() | MergeState():
                     done += self._on_state(effect)
                 case DeliverUnicast() | UnicastLost() | Serve() | Answered() | GroupCallOver():
                     follows += self._on_mail(effect)
                 case _:
                     assert_never(effect)
-        if self._notices >= NOTICES_MAX and not self.ended:
+        if self._notices >= arrivals.NOTICES_MAX and not self.ended:
             logger.warning("{} reads nothing: it leaves group {}", self.machine.process, self.machine.group)
             self.membership.unread = True
             self.step(events.Exit())
@@ -343,19 +357,24 @@ class Session:
                 self._notice(effect)
             case Serve() if self.state_awaited:
                 self._early.append(effect)
-            case Serve() if self.membership.answering.handler:
-                self.membership.answering.take(self, effect)
+            case Serve() if self.membership.call_server.handler:
+                self.membership.call_server.take(self, effect)
             case Serve(caller, call):
                 return [events.Served(caller, call, NO_HANDLER, failed=True)]
             case Answered(call, member, outcome, payload):
-                if call in self.calls:
-                    self.calls[call].put(member, outcome, payload)
+                self._on_answer(call, member, outcome, payload)
             case GroupCallOver(call):
-                if call in self.calls:
-                    self.calls[call].finish()
+                self._close_call(call)
             case _:
                 assert_never(effect)
         return []
+
+    def _on_answer(self, number: int, member: Process, outcome: Outcome, payload: Payload) -> None:
+        call = self.calls.get(number)
+        if call is not None:
+            call.put(member, outcome, payload)
+            if call.over:
+                self._close_call(number)
 
     def _on_state(self, effect: OfState) -> list[Deliver | Skip]:
         """Returns what the application is not handed any more, since its state covers it."""
@@ -423,12 +442,12 @@ class Session:
     def _pump(self) -> None:
         for peer in self.machine.woken():
             if self.machine.due_ms(peer) is not None:
-                self._node.link(self.machine.address_of(peer)).serve(self, peer)
+                self._host.serve(self, peer)
 
     def on_registry(self, request: Request, answer: Answer | None, failure: GComError | None) -> None:
         """The registry's answer, or why there is none."""
         if isinstance(failure, VersionMismatch):
             answer = Refusal("VersionMismatch", str(failure))
-        with self._node.lock:
+        with self._host.lock:
             self.registry_failure = failure
             self.step(events.RegistryAnswered(request, answer))

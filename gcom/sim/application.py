@@ -26,7 +26,7 @@ from gcom.core.messages.effects import (
     TakeState,
 )
 from gcom.core.state_transfer.reconciliation import StateReconciliation
-from gcom.sim.checks.state import State
+from gcom.sim.checks.state import BEFORE, State
 from gcom.sim.faults.trouble import Fault
 from gcom.sim.unicasts import Correspondent
 from gcom.values.definition import Netsplit
@@ -144,7 +144,9 @@ class Application:
             case Installed(view):
                 self._enter(view)
                 if self._keeps and view.number == 1 and self.has_state and not self._queue.arrivals:  # and no loss
-                    self._session.checker.states.on_given(self._session.process, 0)
+                    goes_on = arrival.succeeds and arrival.succeeds.by != "ended"
+                    if not goes_on or self._state.origin == 0:  # else it has only what it saw since a loss
+                        self._session.checker.states.on_given(self._session.process, BEFORE if goes_on else 0)
                 self._view = view.number
             case SetState():
                 self._session.checker.states.on_given(self._session.process, self._view)

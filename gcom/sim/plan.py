@@ -127,6 +127,7 @@ def _lengthened(plan: Plan, ambush: Ambush) -> Plan:
         fault_ms=plan.fault_ms + REST_MS + ambush.for_ms,
         keepers=plan.names,
         refusing=0.0,
+        crashed_max=max(plan.crashed_max, ambush.deaths),
         events=(*before, gather, *sorted(ambush.events, key=lambda event: event.at_ms)),
         boundary=ambush.kind,
     )

@@ -20,11 +20,11 @@ from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness, WitnessRecord
 from gcom.core.messages.orders import Orders
-from gcom.core.messages.registry import Answer, Request
+from gcom.core.messages.registry import Answer, Done, Note, Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
-from gcom.core.messages.witness import WitnessDecided
+from gcom.core.messages.witness import WitnessAccept, WitnessDecided
 from gcom.core.ordering.sequencer import Sequencer
-from gcom.sim.faults.trouble import FORGETS, REGISTRY, STOPPED, Fault, TroubleEvent
+from gcom.sim.faults.trouble import FORGETS, NOTED, REGISTRY, STOPPED, Fault, TroubleEvent
 from gcom.sim.network import LATE_MS_MAX
 from gcom.sim.plan import ORDER, VOTE
 from gcom.values import limits
@@ -68,12 +68,13 @@ class Registry:
     def __init__(self, world: World) -> None:
         self._world = world
         self._minted = 0
+        self._ticks = 0
         self._down = ""  # how it is out of reach; empty while it is not
         self._downs = 0
         self._outage = False
         self._disk: dict[str, WitnessRecord] = {}
         self._store = _Disk()
-        self._doomed: list[TroubleEvent] = []  # restarts that wait for an answer of a kind
+        self._doomed: list[TroubleEvent] = []  # restarts and outages that wait for an answer of a kind
         self._queued: list[Callable[[], None]] = []  # what a registry that is stopped finds when it runs again
         self._live(grace_ms=0)
         self._tick()
@@ -87,9 +88,19 @@ class Registry:
         self.sequencer = Sequencer()
 
     def _tick(self) -> None:
+        self._ticks += 1
         if self._down != STOPPED:
             self.directory.tick(self._world.now_ms)
+            if self._ticks % limits.REAP_TICKS == 0:
+                self._bury()
         self._world.at(limits.TICK_MS, self._tick)
+
+    def _bury(self) -> None:
+        """Take groups off the list whose members are all dead, as their kernels say (registry/server.py)."""
+        for entry in self.directory.doubted:
+            seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
+            dead = [who for who, address in seats if self._world.is_proven_dead(address)]
+            self.directory.bury(entry.definition.group, entry.instance, entry.view, dead)
 
     def _mint(self) -> str:
         self._minted += 1
@@ -98,7 +109,13 @@ class Registry:
     # faults
 
     def fail(self, event: TroubleEvent) -> None:
-        """Be out of reach for a while."""
+        """Be out of reach for a while: at once, or just after the answer that the event names."""
+        if event.until == NOTED:
+            self._doomed.append(event)
+        else:
+            self._fail(event)
+
+    def _fail(self, event: TroubleEvent) -> None:
         self._outage = True
         self._go_down(event.detail, event.for_ms)
 
@@ -113,10 +130,11 @@ class Registry:
         self._doomed.clear()
 
     def _answered(self, kind: str) -> None:
-        event = next((event for event in self._doomed if event.detail == kind), None)
+        event = next((event for event in self._doomed if kind in (event.detail, event.until)), None)
         if event:
             self._doomed.remove(event)
-            self._world.at(0, lambda event=event: self.restart(event))  # type: ignore[misc]
+            happens = self._fail if event.kind is Fault.OUTAGE else self.restart
+            self._world.at(0, lambda event=event: happens(event))  # type: ignore[misc]
 
     def restart(self, event: TroubleEvent) -> None:
         """Be gone for a while, then come back with what is on the disk, if that is still there."""
@@ -153,12 +171,18 @@ class Registry:
         def finish(answer: bytes | None) -> None:
             done(decode_answer(answer) if answer else None)
 
-        _Question(self._world, self, node, encode_request(request), self._answer, finish).begin(again=True)
+        data = encode_request(request)
+        _Question(self._world, self, node, data, lambda data: self._answer(node, data), finish).begin(again=True)
 
-    def _answer(self, data: bytes) -> bytes:
-        answer = self.directory.ask(decode_request(data), self._world.now_ms)
+    def _answer(self, node: SimNode, data: bytes) -> bytes:
+        request = decode_request(data)
+        answer = self.directory.ask(request, self._world.now_ms)
         if isinstance(answer, WitnessDecided):
             self._answered(VOTE)
+            if isinstance(request, WitnessAccept) and answer.decision.succession:
+                self._world.failpoints.accepted(node)
+        elif isinstance(request, Note) and isinstance(answer, Done):
+            self._answered(NOTED)
         return encode_answer(answer)
 
     def ask_sequencer(

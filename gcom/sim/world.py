@@ -207,11 +207,12 @@ class World:
         self._everybody.append(node)
         return node
 
-    def join(self, name: str) -> None:
-        """Start somebody who was not there from the beginning."""
+    def join(self, name: str, before: str = "") -> None:
+        """Start somebody who was not there from the beginning; at the port of the one `before`, if that is dead."""
         if self.node(name) is None:
             self.count_move(Move.JOIN)
-            self.start(name)
+            dead = self.node(before)
+            self.start(name, dead.address if dead and dead.crashed else None)
 
     def intrude(self, name: str) -> None:
         """Start a second process under the name of a member: it gets in only if that one is found to be gone."""
@@ -230,10 +231,11 @@ class World:
             holder.crash()
 
     def restart(self, node: SimNode, same_port: bool = False) -> None:
-        """Start a crashed process again, unless somebody did."""
+        """Start a crashed process again, unless somebody did; at its port only where no other listens there."""
         if self._by_name[node.name] is node:
             self.count(Fault.RESTART)
-            self.start(node.name, node.address if same_port else None)
+            free = self.at_address(node.address) is node
+            self.start(node.name, node.address if same_port and free else None)
 
     def come_back(self, node: SimNode) -> None:
         """Somebody who left enters again."""

@@ -1,0 +1,5 @@
+"""Immutable nouns that everything else speaks of: names, definitions, views, runs, clocks, and every bound.
+
+They know no protocol. `limits` has each bound with the reason for its size; `lineage` the ids of instances, and which
+of two stands above. Equal values are interchangeable, so machines, codecs, logs and tests compare them freely.
+"""

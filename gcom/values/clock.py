@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from gcom.errors import BadValue
-from gcom.values.names import Process
 
 
 class Causality(StrEnum):
@@ -23,7 +22,7 @@ class Causality(StrEnum):
     CONCURRENT = "concurrent"  # neither knew of the other
 
 
-class VectorClock(Mapping[Process, int]):
+class VectorClock(Mapping[str, int]):
     """An immutable table of processes and numbers, 0 for a process that is not in it.
 
     >>> ask = VectorClock().tick("alice")
@@ -38,7 +37,7 @@ class VectorClock(Mapping[Process, int]):
 
     __slots__ = ("_numbers",)
 
-    def __init__(self, numbers: Mapping[Process, int] | None = None) -> None:
+    def __init__(self, numbers: Mapping[str, int] | None = None) -> None:
         if not isinstance(numbers, Mapping | None):
             raise BadValue(f"a clock is made of a mapping of processes to numbers, not of {type(numbers).__name__}")
         for process, number in (numbers or {}).items():
@@ -48,13 +47,13 @@ class VectorClock(Mapping[Process, int]):
                 raise BadValue(f"{number!r} for {process!r} is no number of a clock: a whole number from 0")
         self._numbers = {process: number for process, number in sorted((numbers or {}).items()) if number}
 
-    def __getitem__(self, process: Process) -> int:
+    def __getitem__(self, process: str) -> int:
         return self._numbers.get(process, 0)
 
     def __contains__(self, process: object) -> bool:
         return process in self._numbers
 
-    def __iter__(self) -> Iterator[Process]:
+    def __iter__(self) -> Iterator[str]:
         return iter(self._numbers)
 
     def __len__(self) -> int:
@@ -79,7 +78,7 @@ class VectorClock(Mapping[Process, int]):
             return NotImplemented
         return self != other and self <= other
 
-    def tick(self, process: Process) -> VectorClock:
+    def tick(self, process: str) -> VectorClock:
         """The clock of the next event at `process`."""
         return VectorClock({**self._numbers, process: self[process] + 1})
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-from gcom.errors import (
-    BadValue,
-)
+from gcom.errors import BadValue
 from gcom.values import limits, names
 
 _E = TypeVar("_E", bound=StrEnum)
@@ -46,7 +44,7 @@ class TieBreaker(StrEnum):
     REGISTRY = "REGISTRY"  # the home registry, as a witness that keeps its votes on disk
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Definition:
     """A group's properties. `static` names its only possible members; empty means anybody may join."""
 
@@ -58,27 +56,38 @@ class Definition:
     netsplit: Netsplit = Netsplit.PRIMARY
     tie_breaker: TieBreaker = TieBreaker.LEADER
 
+    # The names of the members are spelt out: mypy finds one that is misspelt, and help() shows them all.
+    def __init__(
+        self,
+        group: str,
+        ordering: Ordering | Literal["NONORDERED", "FIFO", "CAUSAL", "TOTAL", "CAUSALTOTAL"] = "FIFO",
+        multicast: Multicast | Literal["BASIC", "RELIABLE"] = "RELIABLE",
+        static: tuple[str, ...] = (),
+        safe: bool = False,
+        netsplit: Netsplit | Literal["PRIMARY", "PARTITIONABLE"] = "PRIMARY",
+        tie_breaker: TieBreaker | Literal["LEADER", "REGISTRY"] = "LEADER",
+    ) -> None:
+        """Check and normalise; raises BadValue naming what is allowed."""
+        if not isinstance(safe, bool):
+            raise BadValue(f"safe {safe!r} is neither true nor false")
+        checked = {
+            "group": names.group_name(group),
+            "ordering": _choice(Ordering, "ordering", ordering),
+            "multicast": _choice(Multicast, "multicast", multicast),
+            "static": _members(static),
+            "safe": safe,
+            "netsplit": _choice(Netsplit, "netsplit", netsplit),
+            "tie_breaker": _choice(TieBreaker, "tie_breaker", tie_breaker),
+        }
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
+        if self.safe and self.multicast is not Multicast.RELIABLE:
+            raise BadValue("safe delivery needs RELIABLE multicast: BASIC keeps nothing that a majority could hold")
+
     @property
     def total(self) -> bool:
         """Whether the group has one order of all messages."""
         return self.ordering in (Ordering.TOTAL, Ordering.CAUSALTOTAL)
-
-    def __post_init__(self) -> None:
-        """Check and normalise; raises BadValue naming what is allowed."""
-        names.group_name(self.group)
-        if isinstance(self.static, str) or not isinstance(self.static, Iterable):
-            raise BadValue(f"static {self.static!r} is not a list of member names")
-        static = tuple(sorted({names.member_name(name) for name in self.static}))
-        if len(static) > limits.MEMBERS_MAX:
-            raise BadValue(f"{len(static)} static members are too many: at most {limits.MEMBERS_MAX}")
-        if not isinstance(self.safe, bool):
-            raise BadValue(f"safe {self.safe!r} is neither true nor false")
-        object.__setattr__(self, "static", static)
-        kinds = {"ordering": Ordering, "multicast": Multicast, "netsplit": Netsplit, "tie_breaker": TieBreaker}
-        for field, kind in kinds.items():
-            object.__setattr__(self, field, _choice(kind, field, getattr(self, field)))
-        if self.safe and self.multicast is not Multicast.RELIABLE:
-            raise BadValue("safe delivery needs RELIABLE multicast: BASIC keeps nothing that a majority could hold")
 
     @classmethod
     def parse(
@@ -91,7 +100,10 @@ class Definition:
         netsplit: str = "PRIMARY",
         tie_breaker: str = "LEADER",
     ) -> Definition:
-        """A definition from a user's or a peer's words, in any case; raises BadValue naming what is allowed."""
+        """Read a definition from a user's or a peer's words, in any case; raises BadValue naming what is allowed.
+
+        In a program `Definition(...)` is better: there mypy finds a name that is misspelt.
+        """
         orders = _choice(Ordering, "ordering", ordering)
         casts = _choice(Multicast, "multicast", multicast)
         members = (static,) if isinstance(static, str) else tuple(static)
@@ -108,6 +120,15 @@ class Definition:
         words = [("ordering", self.ordering), ("multicast", self.multicast), ("membership", members)]
         split = [("netsplit", self.netsplit), ("tie-breaker", self.tie_breaker)]
         return [*words, ("safe", str(self.safe).lower()), *split]
+
+
+def _members(static: object) -> tuple[str, ...]:
+    if isinstance(static, str) or not isinstance(static, Iterable):
+        raise BadValue(f"static {static!r} is not a list of member names")
+    members = tuple(sorted({names.member_name(name) for name in static}))
+    if len(members) > limits.MEMBERS_MAX:
+        raise BadValue(f"{len(members)} static members are too many: at most {limits.MEMBERS_MAX}")
+    return members
 
 
 def _choice(kind: type[_E], what: str, text: object) -> _E:

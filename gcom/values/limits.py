@@ -115,6 +115,7 @@ LEASE_MS = 4_000  # a directory entry not renewed for this long is doubted
 START_GRACE_MS = LEASE_MS + RENEW_MS
 FORGOTTEN_GRACE_MS = 8_000
 TICK_MS = 250  # a registry's clock goes on by twice this at the most: the rest was a pause
+REAP_TICKS = 4  # of a registry: so seldom it looks whether the members of doubted groups are dead
 DISSOLVED_MAX = 10_000  # names of which a registry knows that all have left; the oldest are forgotten
 SEATS_MAX = 256  # processes of one group that a registry knows beyond the view; at the bound it notes no more
 FORK_MS = 60_000  # an operator's order to fork that nobody has obeyed by then is void

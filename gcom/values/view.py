@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gcom.values import names
-from gcom.values.names import Address, Process
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +15,12 @@ class View:
     """
 
     number: int
-    members: tuple[Process, ...]
-    addresses: tuple[Address, ...]
+    members: tuple[str, ...]
+    addresses: tuple[str, ...]
     started: bool = True
 
     @property
-    def leader(self) -> Process:
+    def leader(self) -> str:
         """The oldest member."""
         return self.members[0]
 
@@ -30,10 +29,10 @@ class View:
         """The members' names, without their incarnations."""
         return tuple(names.name_of(member) for member in self.members)
 
-    def rank(self, who: Process) -> int:
+    def rank(self, who: str) -> int:
         """0 is the oldest; raises ValueError for a stranger."""
         return self.members.index(who)
 
-    def address(self, who: Process) -> Address:
+    def address(self, who: str) -> str:
         """Where a member listens; raises ValueError for a stranger."""
         return self.addresses[self.members.index(who)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gcom.bench.deliveries import LogPlan, write_member
+from gcom.bench.audit.logs import LogPlan, write_member
 from gcom.values.definition import Ordering
 from tests.oracle import GroupReport, judge
 

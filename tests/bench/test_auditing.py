@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.bench.auditing import START_DELIVERIES, AuditBenchResult, AuditBenchSetup, growth
+from gcom.bench.audit.run import START_DELIVERIES, AuditBenchResult, AuditBenchSetup, growth
 from gcom.errors import BadValue
 
 

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from gcom.bench.cast import Cast
-from gcom.bench.failover import FailoverResult, FailoverSetup, Kill, Trial, measure
-from gcom.bench.membership import SCENES, Figure, Goal, Scene
-from gcom.bench.survivor import SeenDelivery, Watch
+from gcom.bench.failover.membership import SCENES, Figure, Goal, Scene
+from gcom.bench.failover.probe import SeenDelivery, Watch
+from gcom.bench.failover.scenario import Scenario
+from gcom.bench.failover.trials import FailoverResult, FailoverSetup, Kill, Trial, measure
 from gcom.errors import BadValue
 from gcom.values.definition import Definition, Ordering
 
@@ -81,7 +81,7 @@ def test_kinds_of_kills() -> None:
 def test_survivors_of_every_kill_go_on(kind: Definition) -> None:
     told: list[str] = []
     setup = FailoverSetup(kind, 3, 2, Kill.parse("all"))
-    with Cast() as cast:
+    with Scenario() as cast:
         outcomes = list(measure(setup, cast, told.append))
     assert [outcome.kill for outcome in outcomes] == list(setup.wanted)
     assert len(told) == 2 * len(outcomes)

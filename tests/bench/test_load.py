@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gcom.bench.load import CHUNK, SIZE_MIN, Pool, StreamJudge, percentile
+from gcom.bench.throughput.load import CHUNK, SIZE_MIN, Pool, StreamJudge, percentile
 
 SIZE = 40
 Messages = list[tuple[int, bytes]]

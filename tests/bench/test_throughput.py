@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gcom.bench.children import Children
-from gcom.bench.load import Sequence
-from gcom.bench.throughput import ThroughputSetup, measure
+from gcom.bench.processes.children import Children
+from gcom.bench.throughput.load import Sequence
+from gcom.bench.throughput.turns import ThroughputSetup, measure
 from gcom.errors import BadValue, Unavailable
 from gcom.values.definition import Definition, Multicast, Ordering
 from tests.oracle import judge
@@ -75,7 +75,7 @@ def test_where_the_order_is_total_the_sequences_of_all_are_compared() -> None:
 
 def test_a_child_that_fails_is_told_with_its_last_words() -> None:
     with Children() as children:
-        children.start("m0", "gcom.bench.frames", "not a plan")
+        children.start("m0", "gcom.bench.throughput.frames", "not a plan")
         with pytest.raises(Unavailable, match=r"'m0'.*ValueError"):
             children.gather("ready", ["m0"], 20)
 
@@ -83,7 +83,7 @@ def test_a_child_that_fails_is_told_with_its_last_words() -> None:
 @pytest.mark.slow
 def test_children_do_not_outlive_a_parent_that_is_killed() -> None:
     program = (
-        "from gcom.bench.children import Children\n"
+        "from gcom.bench.processes.children import Children\n"
         "import threading\n"
         "children = Children()\n"
         "children.start_registry()\n"

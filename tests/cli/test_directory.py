@@ -15,7 +15,7 @@ import pytest
 
 import gcom
 from gcom.cli import app
-from gcom.cli.directory import fork, show_groups, show_members
+from gcom.cli.commands.directory import fork, show_groups, show_members
 from gcom.cli.output import Output
 from gcom.core.messages.registry import Entry, Register
 from gcom.runtime.life import Life

@@ -28,7 +28,7 @@ from gcom.core.messages.effects import (
     Skip,
     Suspected,
 )
-from gcom.core.messages.frames import Control, Frame
+from gcom.core.messages.frames import Control, Frame, Refused, Reply
 from gcom.core.messages.registry import Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.core.ordering.sequencer import Sequencer
@@ -97,11 +97,12 @@ class Network:
         self.successors: dict[Process, Process] = {}
         self.succeeded: list[tuple[Process, GroupMachine]] = []  # whose process goes on in a successor
         self._dead: set[Process] = set()
+        self._leaving: set[Process] = set()  # their applications asked for it: they do not come again
         self._hanging: dict[Process, list[Process]] = {}  # paused processes, and whose calls wait for them
         self._doomed: dict[Process, tuple[type[Control], int]] = {}
         self._checkers: dict[str, Checker] = {}
         self._minted = 0
-        self._todo: list[tuple[Process, events.Event]] = []
+        self._todo: list[tuple[Process, events.Event, GroupMachine | None]] = []
         self.votes: dict[str, WitnessRecord] = {}  # on the registry's disk
         self.disk = Disk()
         self.answers_lost: Callable[[Process, Request], bool] = lambda who, request: False  # of the registry
@@ -170,6 +171,7 @@ class Network:
         self.handle(who, events.Submit(list(payloads)))
 
     def leave(self, who: Process) -> None:
+        self._leaving.add(who)
         self.handle(who, events.Leave())
 
     def kill(self, who: Process) -> None:
@@ -219,7 +221,7 @@ class Network:
 
     def later(self, who: Process, event: events.Event) -> None:
         """Let something happen after this step; so an application calls from within a callback."""
-        self._todo.append((who, event))
+        self._todo.append((who, event, None))
 
     def handle(self, who: Process, event: events.Event, machine: GroupMachine | None = None) -> None:
         """Let something happen to a process, or to one of its machines."""
@@ -321,9 +323,9 @@ class Network:
                 for peer in machine.peers:
                     self._call(who, peer, machine)
         todo, self._todo = self._todo, []
-        for who, event in todo:
+        for who, event, asker in todo:
             if self.alive(who):
-                self.handle(who, event)
+                self.handle(who, event, asker)
 
     def _machine_of(self, frame: Frame, who: Process) -> GroupMachine:
         """That of the frame's instance, if it is one that the process was in; else the present one."""
@@ -339,17 +341,20 @@ class Network:
                     self.registry_asked[who] += 1
                     known = self.directory.ask(request, self.now_ms) if self._served(who) else None
                     lost = self.answers_lost(who, request)
-                    self._todo.append((who, events.RegistryAnswered(request, None if lost else known)))
+                    answer = events.RegistryAnswered(request, None if lost else known)
+                    self._todo.append((who, answer, machine))  # a successor's machine has not asked
                 case AskSequencer(question):
-                    self._ask(who, question)
-                case Ended(_, reason) if reason == "succession" or (self.returning and reason in RETURNS):
+                    self._ask(who, question, machine)
+                case Ended(_, "succession"):
+                    self.again(who)
+                case Ended(_, reason) if self.returning and reason in RETURNS and who not in self._leaving:
                     self.again(who)
                 case _:
                     pass
             self.watch(who, effect)
             self.hand_over(who, effect)
         if self.machines[who].stage is Stage.ENDED:
-            self._todo = [(one, event) for one, event in self._todo if one != who]
+            self._todo = [it for it in self._todo if it[0] != who]
 
     def hand_over(self, who: Process, effect: Effect) -> None:
         """What an effect means to the application of a process."""
@@ -361,7 +366,7 @@ class Network:
             case _:
                 pass
 
-    def _ask(self, who: Process, question: SequencerRequest) -> None:
+    def _ask(self, who: Process, question: SequencerRequest, machine: GroupMachine) -> None:
         if self.sequencer_paused:
             self.waiting.append((who, question))
             return
@@ -369,7 +374,7 @@ class Network:
         self.asked.append((who, question, answer))
         told = None if self.lose_answer(who, question) else answer
         refused = not self.registry_up
-        self._todo.append((who, events.SequencerAnswered(question, told, refused)))
+        self._todo.append((who, events.SequencerAnswered(question, told, refused), machine))
 
     def _served(self, who: Process) -> bool:
         """Whether a process reaches the registry."""
@@ -398,6 +403,7 @@ class Network:
         callee = self._machine_of(frame, to)
         reply, effects = callee.receive(frame, self.now_ms)
         self._see(to, effects, callee)
+        reply = self._unless_returning(to, reply)
         self._count_down(frame)
         lost = isinstance(reply, Frame) and self.lose_reply(reply)
         if lost or not self._reaches(name_of(peer), name_of(who)):
@@ -406,6 +412,14 @@ class Network:
             self.handle(who, self._failed(peer, refused=True), caller)
         elif self.alive(who):
             self.handle(who, events.Replied(peer, codec.decode_reply(codec.encode(reply))), caller)
+
+    def _unless_returning(self, who: Process, reply: Reply) -> Reply:
+        """As a node says of a process whose stay is over that it is on its way back, as another one."""
+        present = self.machines[self.latest(who)]
+        back = present.stage is Stage.ENTERING and present.returns
+        if not isinstance(reply, Refused) or reply.code != "ended" or not back:
+            return reply
+        return replace(reply, code="returning", settled=present.last_view)
 
     def _count_down(self, frame: Frame) -> None:
         kind, left = self._doomed.get(frame.source, (frames.Join, 0))

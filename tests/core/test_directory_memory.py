@@ -29,6 +29,7 @@ from gcom.values.view import View
 from tests.core.registry import (
     AWAY,
     HOME,
+    LOOSE,
     NEWS,
     PAUSE_MS,
     A,
@@ -280,6 +281,31 @@ def test_it_stays_dissolved_when_a_newcomer_has_founded_the_name_again() -> None
     it.ask(Claim("news", begun.instance, 0, C, HOME))
     assert code(it.ask(register(2, A, B, by=B))) == "Dissolved"
     assert it.news.members == (C,)
+
+
+def test_it_stays_dissolved_when_the_name_was_made_again_with_another_definition() -> None:
+    """Whoever was cut off is told so; else it would wait for good, or put what is over in place of what is new."""
+    for claims in (False, True):
+        it = dissolved()
+        begun = entry(it.ask(Create(LOOSE)))
+        if claims:
+            it.ask(Claim("news", begun.instance, 0, C, HOME))
+        for detached in (False, True):
+            assert code(it.ask(register(2, A, B, by=B, detached=detached))) == "Dissolved"
+        assert it.news.definition == LOOSE
+
+
+def test_who_was_put_out_may_have_the_name_until_it_is_back() -> None:
+    it = directory()
+    it.ask(register(3, A, B, C))
+    it.ask(replace(register(4, A, B), away=((C, AWAY),)))
+    it.start()
+    assert it.news.others == ((C, AWAY),)
+    it.run(limits.LEASE_MS)
+    assert not it.directory.bury("news", "k2", 4, [A, B])
+    assert code(it.ask(Claim("news", "k2", 4, "dave#1", HOME, (A, B)))) == "Stale"
+    it.ask(register(5, A, B, "carol#2"))
+    assert not it.news.others
 
 
 def test_the_oldest_tombstone_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:

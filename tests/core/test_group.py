@@ -53,7 +53,7 @@ def test_a_member_alone_is_held_up_by_its_own_reading_only() -> None:
     assert net.machines[A].pending == 0
 
 
-def test_a_slow_reader_holds_up_the_sender_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scenario_12_a_slow_reader_holds_up_the_sender_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "WINDOW_MESSAGES_MAX", 30)
     net = Network()
     net.form("a", "b", "c")
@@ -104,7 +104,9 @@ def test_over_reliable_broken_calls_cost_nothing_but_time() -> None:
 
 
 @pytest.mark.parametrize(("sender", "reached", "other"), [(C, A, B), (C, B, A), (A, B, C), (B, C, A)])
-def test_a_sender_dies_after_it_reached_one_of_two_and_both_deliver(sender: str, reached: str, other: str) -> None:
+def test_scenario_03_a_sender_dies_after_it_reached_one_of_two_and_both_deliver(
+    sender: str, reached: str, other: str
+) -> None:
     net = Network()
     net.form("a", "b", "c")
     net.lose = lambda frame: bool(frame.runs) and frame.target == other
@@ -142,7 +144,7 @@ def test_a_survivor_is_one_second_from_a_view_without_the_dead() -> None:
 
 @pytest.mark.parametrize("reached", [1, 2, 3])
 @pytest.mark.parametrize("kind", [frames.Prepare, frames.Cut, frames.Install])
-def test_the_leader_dies_in_the_middle_of_a_change_and_the_rest_end_in_one_view(
+def test_scenario_24_the_leader_dies_in_the_middle_of_a_change_and_the_rest_end_in_one_view(
     kind: type[Control], reached: int
 ) -> None:
     net = Network()
@@ -264,7 +266,7 @@ def test_who_left_long_ago_is_called_no_more() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
-def test_all_leave_at_once_and_the_group_is_gone(count: int) -> None:
+def test_scenario_25_all_leave_at_once_and_the_group_is_gone(count: int) -> None:
     net = Network()
     members = net.form(*"abcde"[:count])
     for who in members:
@@ -339,7 +341,7 @@ def test_a_joiner_delivers_what_is_sent_in_its_first_view_and_nothing_older() ->
     net.until(lambda: net.delivered(C) == ["new"])
 
 
-def test_a_joiner_dies_before_it_is_told_and_the_group_goes_on() -> None:
+def test_scenario_27_a_joiner_dies_before_it_is_told_and_the_group_goes_on() -> None:
     net = Network()
     net.form("a", "b")
     net.kill_after(C, frames.Join, 1)
@@ -463,7 +465,7 @@ def test_newcomers_do_not_wait_for_one_another_when_who_admitted_them_is_dead() 
     net.until(lambda: net.members(b) == {b, c} == net.members(c))
 
 
-def test_who_died_comes_back_under_its_name_in_the_change_that_takes_it_out() -> None:
+def test_scenario_28_who_died_comes_back_under_its_name_in_the_change_that_takes_it_out() -> None:
     net = Network()
     net.form("a", "b", "c")
     net.kill(B)
@@ -672,7 +674,7 @@ def test_a_stranger_changes_nothing() -> None:
 # memory
 
 
-def test_when_all_is_still_nobody_keeps_a_payload() -> None:
+def test_scenario_14_when_all_is_still_nobody_keeps_a_payload() -> None:
     net = Network()
     net.form("a", "b", "c")
     for who in (A, B, C):

@@ -75,15 +75,15 @@ class TestAlone:
         assert mail.tick(99) == []
         assert mail.tick(100) == [GroupCallOver(1)]
         assert mail.tick(10**9) == []
-        assert [letter.call for letter in mail.take(B, 10**6)] == [2]
+        assert [letter.call for letter in mail.letters.outboxes[B].take(10**6)] == [2]
         assert mail.install((A,)) == [Answered(2, B, DEPARTED)]
 
     def test_a_call_that_nobody_waits_for_is_withdrawn(self) -> None:
         mail = UnicastEndpoint(A, (A, B))
         mail.handle(events.GroupCall(1, (B,), "?"))
-        assert mail.has_for(B)
+        assert mail.letters.outboxes[B].has_more
         mail.handle(events.EndGroupCall(1))
-        assert not mail.has_for(B)
+        assert not mail.letters.outboxes[B].has_more
         assert mail.install((A,)) == []
 
 
@@ -252,7 +252,7 @@ class TestGroupCalls:
         assert {it.payload for it in net.of(a, Answered)} == {f"from {who}" for who in (a, b, c)}
 
     @pytest.mark.parametrize("victim", ["b", "c"])
-    def test_41_a_call_of_all_while_a_member_dies(self, net: Network, app: Application, victim: str) -> None:
+    def test_scenario_41_a_call_of_all_while_a_member_dies(self, net: Network, app: Application, victim: str) -> None:
         """Scenario 41: it returns with that member marked departed, and never hangs."""
         a, b, c = net.form("a", "b", "c")
         gone = f"{victim}#1"
@@ -264,20 +264,20 @@ class TestGroupCalls:
         app.until(lambda: len(app.results(a, call)) == 3)
         assert app.results(a, call) == {**dict.fromkeys((a, b, c), VALUE), gone: DEPARTED}
 
-    def test_41_even_when_it_has_not_seen_the_request(self, net: Network, app: Application) -> None:
+    def test_scenario_41_even_when_it_has_not_seen_the_request(self, net: Network, app: Application) -> None:
         a, b, c = net.form("a", "b", "c")
         net.kill(c)
         call = app.call(a, b, c)
         app.until(lambda: app.results(a, call) == {b: VALUE, c: DEPARTED})
 
-    def test_41_one_that_leaves_is_departed_too(self, net: Network, app: Application) -> None:
+    def test_scenario_41_one_that_leaves_is_departed_too(self, net: Network, app: Application) -> None:
         a, b, c = net.form("a", "b", "c")
         app.mute.add(c)
         call = app.call(a, b, c)
         net.leave(c)
         app.until(lambda: app.results(a, call) == {b: VALUE, c: DEPARTED})
 
-    def test_41_the_leader_dies_while_two_others_call(self, net: Network, app: Application) -> None:
+    def test_scenario_41_the_leader_dies_while_two_others_call(self, net: Network, app: Application) -> None:
         a, b, c = net.form("a", "b", "c")
         app.mute.add(a)
         calls = {who: app.call(who, a, b, c) for who in (b, c)}
@@ -296,7 +296,7 @@ class TestGroupCalls:
         net.until_view(a, b)
         assert app.results(a, call) == {b: VALUE}, "nothing follows for it"
 
-    def test_11_members_that_ask_each_other_inside_handlers(self, net: Network, app: Application) -> None:
+    def test_scenario_11_members_that_ask_each_other_inside_handlers(self, net: Network, app: Application) -> None:
         """Scenario 11: A's handler asks B, whose handler asks A, three deep; the core holds nothing up for it."""
         a, b = net.form("a", "b")
         waiting: dict[tuple[Process, int], Serve] = {}

@@ -77,7 +77,7 @@ def test_small_runs_go_first_then_a_large_one_alone_then_the_rest() -> None:
     assert (load.runs, [piece.first for piece in load.pieces]) == ((), [3])
     assert load.end == (2, LOAD - limits.PIECE_HEADER_BYTES)
     assert numbers(store.load(3, 0, LOAD).runs) == [4]
-    assert not store.load(4, 0, LOAD)
+    assert not store.load(4, 0, LOAD).size
 
 
 def test_a_peer_that_claims_more_bytes_than_there_are_gets_them_from_the_beginning() -> None:
@@ -321,7 +321,7 @@ def test_a_large_message_goes_once_to_each_in_its_place(multicast: str) -> None:
     assert all(len(codec.encode(frame)) <= LOAD + limits.FRAME_HEADER_BYTES for frame in net.carried)
 
 
-def test_no_survivor_keeps_a_part_of_what_a_dead_sender_had_begun() -> None:
+def test_scenario_04_no_survivor_keeps_a_part_of_what_a_dead_sender_had_begun() -> None:
     """Scenario 4."""
     net = Network()
     a, b, c = net.form("a", "b", "c")

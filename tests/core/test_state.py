@@ -44,7 +44,7 @@ def has_state(net: Replicas, who: str) -> bool:
 @pytest.mark.parametrize(
     "ordering", ["CAUSALTOTAL", *[pytest.param(it, marks=pytest.mark.slow) for it in Ordering if it != "CAUSALTOTAL"]]
 )
-def test_22_one_that_joins_while_members_flood_has_the_donors_history(ordering: str) -> None:
+def test_scenario_22_one_that_joins_while_members_flood_has_the_donors_history(ordering: str) -> None:
     net = replicas(ordering)
     net.form("a", "b", "c")
     flood(net, A, B, C, rounds=20)
@@ -100,7 +100,9 @@ def test_a_state_without_bytes_is_a_state() -> None:
 
 @pytest.mark.parametrize("reached", [1, 3, 10])
 @pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
-def test_23_the_donor_crashes_mid_transfer_and_the_next_oldest_gives_its_own(ordering: str, reached: int) -> None:
+def test_scenario_23_the_donor_crashes_mid_transfer_and_the_next_oldest_gives_its_own(
+    ordering: str, reached: int
+) -> None:
     net = replicas(ordering)
     net.form("a", "b", "c")
     flood(net, A, B, C, rounds=10)
@@ -118,7 +120,7 @@ def test_23_the_donor_crashes_mid_transfer_and_the_next_oldest_gives_its_own(ord
     assert first.view.number == 5  # what it was told of view 4 is behind the new barrier
 
 
-def test_23_the_requester_crashes_mid_transfer_and_the_snapshot_goes() -> None:
+def test_scenario_23_the_requester_crashes_mid_transfer_and_the_snapshot_goes() -> None:
     net = replicas()
     net.form("a", "b", "c")
     flood(net, A, B, C, rounds=10)
@@ -132,7 +134,7 @@ def test_23_the_requester_crashes_mid_transfer_and_the_snapshot_goes() -> None:
     net.until(lambda: net.same(A, B, C))
 
 
-def test_23_a_state_callback_that_raises_makes_the_next_oldest_the_donor() -> None:
+def test_scenario_23_a_state_callback_that_raises_makes_the_next_oldest_the_donor() -> None:
     net = replicas()
     net.form("a", "b", "c")
     flood(net, A, B, C, rounds=5)
@@ -145,7 +147,7 @@ def test_23_a_state_callback_that_raises_makes_the_next_oldest_the_donor() -> No
     net.until(lambda: net.same(A, B, C, D))
 
 
-def test_23_where_every_donor_fails_the_state_is_lost_for_the_joiner_and_it_says_why() -> None:
+def test_scenario_23_where_every_donor_fails_the_state_is_lost_for_the_joiner_and_it_says_why() -> None:
     net = replicas()
     net.form("a", "b")
     flood(net, A, B, rounds=5)

@@ -15,8 +15,8 @@ from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import limits
 from gcom.values.definition import Definition
 from tests.core.making import A, B, address, view
-from tests.shell.nodes import at_once, until
-from tests.shell.processes import Registry, Workers
+from tests.runtime.nodes import at_once, until
+from tests.runtime.processes import Registry, Workers
 
 NEWS, EMPTY = Definition.parse("news"), Definition.parse("empty")
 

@@ -282,7 +282,12 @@ BROKEN: dict[str, tuple[str, Definition, Telling]] = {
         "SAFE",
         SAFE,
         lambda s: (
-            s.view(1, "abc").send_only("c", 1).suspect("a", "c").view(2, "ab", {"c": "silence"}).deliver("c", "c", 1)
+            s.view(1, "abc")
+            .send_only("c", 1)
+            .suspect("a", "c")
+            .view(2, "ab", {"c": "silence"})
+            .deliver("c", "c", 1)
+            .end("c", "expelled", unconfirmed=(1, 1))
         ),
     ),
     "a dead one delivers": ("LIFE", FIFO, lambda s: pair(s).send("a", 1).end("b", "quorum").deliver("b", "a", 1)),
@@ -293,6 +298,17 @@ BROKEN: dict[str, tuple[str, Definition, Telling]] = {
 }
 
 FINE: dict[str, tuple[Definition, Telling]] = {
+    "what a successor begins with that those did not have who went on before, and died": (
+        SAFE,
+        lambda s: (
+            s.view(1, "abc")
+            .send_only("c", 1)
+            .suspect("a", "c")
+            .view(2, "ab", {"c": "silence"})
+            .deliver("c", "c", 1)
+            .end("c", "succession")
+        ),
+    ),
     "messages, views and a leave": (
         FIFO,
         lambda s: (

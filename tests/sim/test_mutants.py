@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sim.mutants import MUTANTS, hunt, replay
+from tests.sim.mutants import MUTANTS, TOLD, hunt, replay
 from tests.sim.mutants.table import TRIES, recorded
 
 QUICK = (
@@ -37,6 +37,13 @@ def test_a_quick_mutant_is_caught_by_its_seed(name: str) -> None:
 @pytest.mark.parametrize("name", sorted({*MUTANTS} - {*QUICK}))
 def test_a_mutant_is_caught_by_its_seed(name: str) -> None:
     _check(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(TOLD))
+def test_a_mutant_is_told_by_its_scenario(name: str) -> None:
+    TOLD[name].scenario()
+    assert TOLD[name].said()
 
 
 @pytest.mark.soak

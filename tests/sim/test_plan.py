@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gcom.sim.faults.trouble import DISSOLVES, STOPPED
+from gcom.sim.faults.trouble import ACCEPTED, DISSOLVES, LISTENS, NOTED, STOPPED
 from gcom.sim.plan import (
     EFFECTS,
     ITEMS,
@@ -45,7 +45,7 @@ def test_all_seeds_draw_every_definition() -> None:
     definitions = [plan.definition for plan in PLANS]
     drawn = Counter((it.ordering, it.multicast) for it in definitions)
     assert set(drawn) == {(ordering, multicast) for ordering in Ordering for multicast in Multicast}
-    assert min(drawn.values()) >= 5
+    assert min(drawn.values()) >= 2
     assert [(it.ordering, it.multicast, it.safe) for it in definitions[: len(SCHEMES)]] == [*SCHEMES[1:], SCHEMES[0]]
     assert sum(it.tie_breaker is TieBreaker.REGISTRY for it in definitions) >= 100
     assert {it.netsplit for it in definitions} == set(Netsplit)
@@ -91,9 +91,15 @@ def test_a_part_of_the_seeds_ends_in_an_ambush_between_two_instances() -> None:
         "the registry stops",
         "all leave but one",
         "all are replaced",
+        "a joiner is let in and nobody says so",
+        "a proposer stops with its succession",
+        "another listens at a dead port",
+        "a namesake comes",
+        "donors die",
     }
-    assert min(drawn.values()) >= 5
-    assert {event.detail for plan in ambushed for event in plan.events} >= {STOPPED, DISSOLVES}
+    assert min(drawn.values()) >= 2
+    assert {event.detail for plan in ambushed for event in plan.events} >= {STOPPED, DISSOLVES, ACCEPTED, LISTENS}
+    assert NOTED in {event.until for plan in ambushed for event in plan.events}
     for plan in ambushed:
         joins = [event.order[0] for event in plan.events if event.kind is Move.JOIN]
         assert sorted(joins) == sorted(plan.names[plan.members - plan.late :]), plan.seed

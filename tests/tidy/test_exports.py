@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import inspect
+import re
 import types
+from collections.abc import Iterator
+from typing import ForwardRef, Literal, get_args, get_type_hints
 
 import pytest
 
@@ -48,3 +53,82 @@ def test_each_is_there_and_explained(name: str) -> None:
 def test_each_method_is_explained(name: str) -> None:
     members = public_members(getattr(gcom, name))
     assert not [f"gcom.{name}.{member} has no docstring" for member, thing in members if not explained(thing)]
+
+
+SHOWN = {
+    gcom.Node: "address close create directory groups info inject join name refused remove timeout_s",
+    gcom.Group: "call call_to definition events flush instance leave listen members name on_call pending process "
+    "receive send send_many send_to view wait_for_members wait_for_state",
+}
+EXTERNAL = "Callable Counter Iterable Iterator Literal Mapping Path Self TracebackType"
+PLAIN = {*vars(builtins), *EXTERNAL.split(), "Embedded"}  # made by gcom.embedded alone
+REGISTRYS = ("Directory", "GroupInfo")  # the same classes serve the registry, in whose words they are annotated
+
+
+@pytest.fixture(scope="module")
+def held() -> Iterator[dict[type, object]]:
+    """A node and a group, as an application holds them."""
+    with gcom.embedded() as registry, gcom.connect("alice", registry.address) as node:
+        yield {gcom.Node: node, gcom.Group: node.join("news", create=gcom.Definition("news"))}
+
+
+@pytest.mark.parametrize("kind", SHOWN, ids=lambda kind: kind.__name__)
+def test_they_show_nothing_of_the_machine_room(kind: type, held: dict[type, object]) -> None:
+    assert sorted(name for name in dir(held[kind]) if name[0] != "_") == SHOWN[kind].split()
+
+
+def text_of(annotation: object) -> str:
+    return annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else str(annotation)
+
+
+def annotations_of(thing: object) -> Iterator[str]:
+    """Yield the annotations that help() shows: of a function, or of a class's fields and public methods."""
+    if isinstance(thing, type):
+        for base in thing.__mro__:
+            if base.__module__.startswith("gcom."):
+                fields = vars(base).get("__annotations__", {})
+                yield from (text_of(found) for name, found in fields.items() if name[0] != "_")
+                for _, member in public_members(base):
+                    yield from annotations_of(member)
+    elif isinstance(thing, property):
+        yield from annotations_of(thing.fget)
+    elif inspect.isfunction(thing):
+        yield from map(str, thing.__annotations__.values())
+
+
+def words_of(annotation: str) -> set[str]:
+    """The names in an annotation; what a Literal lists is no name."""
+    return {node.id for node in ast.walk(ast.parse(annotation)) if isinstance(node, ast.Name)}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in REGISTRYS])
+def test_help_names_only_what_is_exported(name: str) -> None:
+    """An alias of the library's own hides what may be given, and what comes."""
+    found = {word for text in annotations_of(getattr(gcom, name)) for word in words_of(text)}
+    assert {word.lstrip("_") for word in found} <= PLAIN | set(NAMES)
+
+
+KINDS = {
+    "ordering": gcom.Ordering,
+    "multicast": gcom.Multicast,
+    "netsplit": gcom.Netsplit,
+    "tie_breaker": gcom.TieBreaker,
+}
+
+
+@pytest.mark.parametrize("parameter", KINDS)
+@pytest.mark.parametrize("function", [gcom.Node.create, gcom.Definition.__init__], ids=lambda it: it.__qualname__)
+def test_a_name_that_is_misspelt_fails_the_type_checker(function: object, parameter: str) -> None:
+    """The literals in a signature are the members of the enum: mypy refuses any other."""
+    kind = KINDS[parameter]
+    assert set(get_args(get_type_hints(function)[parameter])) == {kind, Literal[tuple(kind.__members__)]}
+
+
+def test_reprs_are_plain(held: dict[type, object]) -> None:
+    node, group = held[gcom.Node], held[gcom.Group]
+    assert re.fullmatch(r"<gcom.Node 'alice' at 127.0.0.1:\d+, registry 127.0.0.1:\d+>", repr(node))
+    assert re.fullmatch(r"<gcom.Group 'news' as alice#[0-9a-f]{8}, view 1: alice>", repr(group))
+    assert repr(gcom.Message("alice#1", 1, 1, "hi")) == "Message(sender='alice#1', number=1, view=1, payload='hi')"
+    for event in get_args(gcom.Event):
+        assert event.__name__ in NAMES
+        assert getattr(gcom, event.__name__) is event

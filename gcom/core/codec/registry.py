@@ -62,8 +62,9 @@ def encode_request(request: Request) -> bytes:
             return _pack("list", after)
         case Claim(group, instance, view, process, address, gone):
             return _pack("claim", group, instance, view, process, address, gone)
-        case Register(definition, instance, view, process, detached):
-            return _pack("register", _plain_definition(definition), instance, _plain_view(view), process, detached)
+        case Register(definition, instance, view, process, detached, away):
+            plain = (_plain_definition(definition), instance, _plain_view(view))
+            return _pack("register", *plain, process, detached, away)
         case Note(group, instance, view, joiners):
             return _pack("note", group, instance, view, joiners)
         case Unregister(group, instance, view):
@@ -92,8 +93,8 @@ def decode_request(data: bytes) -> Request:
         case ["claim", group, instance, view, process, address, [*gone]]:
             where = (_group(group), checked.instance(instance), checked.number(view))
             return Claim(*where, checked.process(process), _address(address), _processes(gone))
-        case ["register", definition, instance, view, process, detached]:
-            return _register(definition, instance, view, process, detached)
+        case ["register", definition, instance, view, process, detached, [*away]]:
+            return _register(definition, instance, view, process, detached, away)
         case ["note", group, instance, view, [*joiners]]:
             return Note(_group(group), checked.instance(instance), checked.number(view), _known(joiners))
         case ["unregister", group, instance, view]:
@@ -227,12 +228,13 @@ def _after(value: Any) -> tuple[str, int]:
     raise _malformed("predecessor", value)
 
 
-def _register(definition: Any, instance: Any, view: Any, process: Any, detached: Any) -> Register:
+def _register(definition: Any, instance: Any, view: Any, process: Any, detached: Any, away: list[Any]) -> Register:
     """Only a member registers a view."""
     seen, who = _view(view), checked.process(process)
     if who not in seen.members:
         raise _malformed("member of the view", process)
-    return Register(_definition(definition), checked.instance(instance), seen, who, checked.flag(detached))
+    where = (_definition(definition), checked.instance(instance), seen, who)
+    return Register(*where, checked.flag(detached), _known(away))
 
 
 def _known(seats: list[Any]) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gcom.values import limits
 from gcom.values.definition import Definition
-from gcom.values.names import Address, Process
+from gcom.values.names import Address, Process, name_of
 from gcom.values.view import View
 
 Seats = tuple[tuple[Process, Address], ...]
@@ -70,9 +70,9 @@ class Row:
         return self.forked(running_ms) and running_ms - (self.forked_ms or 0) >= limits.FREE_MS
 
     def with_seats(self, seats: Iterable[tuple[Process, Address]]) -> Row:
-        """Remember these, too; the oldest give way at the bound."""
-        members = self.view.members if self.view else ()
-        older = dict(self.older) | {who: at for who, at in seats if who not in members}
+        """Remember these, too, but for who is back under its name; the oldest give way at the bound."""
+        names = self.view.names if self.view else ()
+        older = {who: at for who, at in (*self.older, *seats) if name_of(who) not in names}
         return replace(self, older=tuple(older.items())[-limits.SEATS_MAX :])
 
 

@@ -202,8 +202,13 @@ class Directory:
         """The group is the truth: what a member says stands, unless the entry proves it stale."""
         group = request.definition.group
         row = self._rows.get(group)
+        elsewhere = row is None or row.instance != request.instance
+        # Before the definitions are compared: who founds the name anew may pick another definition.
+        over = self._over(request) if elsewhere else None
+        if over:
+            return over
         if row is None:
-            return self._ended(group, request.instance) or self._full(group) or self._put(self._learned(request))
+            return self._full(group) or self._put(self._learned(request))
         in_doubt = row.view is None or not (row.alive(self._running_ms) or request.detached)
         if row.definition != request.definition and in_doubt:
             return self._put(self._learned(request).with_seats(row.known.items()))
@@ -216,11 +221,16 @@ class Directory:
             self._succeed(row, decided)
         return decided or self._on_renewal(row, request)
 
+    def _over(self, request: Register) -> WitnessDecided | Refusal | None:
+        """What became of the instance that a member registers, if it is known to be over."""
+        decided = self._witness.decided(request.instance, request.view.number)
+        return decided or self._ended(request.definition.group, request.instance)
+
     def _learned(self, request: Register, forgot: bool = True) -> Row:
         """A row for an instance of which this registry knows no more than what it is told now."""
         renewed_ms = None if request.detached else self._running_ms
         where = (request.definition, request.instance, request.view)
-        return Row(*where, renewed_ms, self._running_ms, forgot=forgot)
+        return Row(*where, renewed_ms, self._running_ms, forgot=forgot).with_seats(request.away)
 
     def _on_renewal(self, row: Row, request: Register) -> Answer:
         number = request.view.number
@@ -231,7 +241,7 @@ class Directory:
             return self._put(row.with_seats([(request.process, request.view.address(request.process))]))
         noted = row.noted if number < row.noted_view else ()
         renewed = row if request.detached else replace(row, renewed_ms=self._running_ms, forked_ms=None)
-        return self._put(replace(renewed, view=request.view, noted=noted))
+        return self._put(replace(renewed, view=request.view, noted=noted).with_seats(request.away))
 
     def _on_rival(self, row: Row, request: Register) -> Answer:
         """Another instance of the name registers.
@@ -240,11 +250,6 @@ class Directory:
         name. 3. The group's leader registers. Nobody is in the entry, so nobody is cut off. Of two that are alive one
         stands above, whichever came first. A detached one displaces none that is in service, and is remembered.
         """
-        over = self._witness.decided(request.instance, request.view.number) or self._ended(
-            request.definition.group, request.instance
-        )
-        if over:
-            return over
         if row.view is None:
             return self._put(self._learned(request))
         alive = row.alive(self._running_ms)
@@ -379,7 +384,8 @@ class Directory:
         gone = self._dissolved.get(group)
         if gone is None or not (gone.instance == instance or (instance and lineage.descends(gone.instance, instance))):
             return None
-        return Refusal("Dissolved", f"all members have left group {group!r}, the last one out of view {gone.view}")
+        text = f"all members of group {group!r} have left, or are dead, the last one out of view {gone.view}"
+        return Refusal("Dissolved", f"{text}: keep what you have, and join anew")
 
     def _unready(self, group: str) -> Refusal | None:
         if not self.starting:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from enum import Enum
 
+from gcom.core.messages.frames import LEAVES_FOR, Decision
 from gcom.core.messages.registry import Answer, Entry, Refusal, Register
 from gcom.values import limits
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.lineage import descends
-from gcom.values.names import Process
+from gcom.values.names import Address, Process, name_of
 from gcom.values.view import View
 
 
@@ -38,6 +39,21 @@ class Registration:
         self._told_detached = False
         self._told_ms = 0
         self._unanswered = False  # a registry that hangs must not make requests pile up
+        self._away: dict[Process, Address] = {}  # put out, and not back; at most MEMBERS_MAX, the latest
+
+    def install(self, old: View, decision: Decision) -> None:
+        """A view began: remember who was put out against its will, until its name is back.
+
+        1. C is paused, and A and B go on without it. 2. Both are killed. 3. C runs again, with what all three had. A
+        registry that knew of A and B alone would find the group dead, and give its name, empty, to whoever comes.
+        """
+        if self._definition.netsplit is Netsplit.PARTITIONABLE:
+            return  # sides go on by themselves, and merge
+        out = [who for who, reason in decision.left.items() if reason not in LEAVES_FOR and who in old.members]
+        self._away |= {who: old.address(who) for who in out}
+        back = {who for who in self._away if name_of(who) in decision.view.names}
+        kept = [who for who in self._away if who not in back][-limits.MEMBERS_MAX :]
+        self._away = {who: self._away[who] for who in kept}
 
     def due(self, view: View, detached: bool, now_ms: int) -> list[Register]:
         """The request to put now, if any."""
@@ -49,7 +65,8 @@ class Registration:
         if self._unanswered or not (news or now_ms - self._told_ms >= every_ms):
             return []
         self._told, self._told_detached, self._told_ms, self._unanswered = view, detached, now_ms, True
-        return [Register(self._definition, self._instance, view, self._process, detached)]
+        away = tuple(self._away.items())
+        return [Register(self._definition, self._instance, view, self._process, detached, away)]
 
     def on_answer(self, request: Register, answer: Answer | None, view: View, detached: bool) -> Verdict:
         """The registry answered, or did not; `view` and `detached` are the member's now."""

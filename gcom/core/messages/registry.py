@@ -52,6 +52,9 @@ class Claim:
 class Register:
     """A member says what its instance is and which view it has; renews the lease, unless it is `detached`.
 
+    `away` are those who were put out of the instance against their will, and are not back: each may live, with what the
+    group had, so the name is not free while one of them may.
+
     The entry of another instance as the answer: that one is the group now, and this one is to give way to it. A later
     view of its own without it: it was put out.
     """
@@ -61,6 +64,7 @@ class Register:
     view: View
     process: Process
     detached: bool = False
+    away: tuple[tuple[Process, Address], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

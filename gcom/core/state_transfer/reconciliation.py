@@ -1,9 +1,9 @@
 """The state that an application had in the instance it left: kept until it is merged where the application is now.
 
 One per process image, over all its sessions; the driver holds it (docs/protocols/netsplit.md). A driver calls `leave`
-when all of a session has been dealt with, `enter` before anything of the next is, `merged` when a MergeState is put to the
-queue, and `given` or `lost` when the state is that the application awaited meanwhile: a state that comes covers what
-was merged before its barrier, and where none comes nobody may have it.
+when all of a session has been dealt with, `enter` before anything of the next is, `merged` when a MergeState is put to
+the queue, and `given` or `lost` when the state is that the application awaited meanwhile: a state that comes covers
+what was merged before its barrier, and where none comes nobody may have it.
 """
 
 from __future__ import annotations

@@ -55,11 +55,14 @@ class DirectoryClient:
     """
 
     def __init__(
-        self, address: Address, timeout_s: float = 2.5, put: Callable[[pyro.Caller, bytes, float], bytes] | None = None
+        self,
+        address: Address,
+        timeout_s: float = 2.5,
+        put: Callable[[pyro.Caller, bytes, float], bytes] = pyro.Caller.call,
     ) -> None:
         """`put` makes one call, in place of `Caller.call`."""
         self.address = address
-        self._put = put or pyro.Caller.call
+        self._put = put
         self._timeout_s = timeout_s
         self._idle: list[pyro.Caller] = []  # append and pop are atomic
         self._closed = Event()
@@ -122,6 +125,9 @@ class DirectoryClient:
         self._closed.set()
         while self._idle:
             self._idle.pop().close()
+
+    def __repr__(self) -> str:
+        return f"<gcom.Directory at {self.address}>"
 
     def _entry(self, request: Request) -> Entry:
         answer = _accepted(self._ask_patiently(request))

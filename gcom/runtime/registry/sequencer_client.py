@@ -1,40 +1,39 @@
-"""The node's way to the registry's sequencer: one thread, one connection, one request at a time.
+"""A process's way to the registry's sequencer: one thread, one connection, one request at a time.
 
-A request is put at most once (DESIGN 7: an OPEN put again, to a registry that has started anew, would give serials out
-a second time), so a connection that breaks is an answer that did not come, and the group's machine decides whether it
-asks again. What is silent is the sequencer, not a group: those who wait behind a call without an answer are told the
-same at once, and not one after the other, each after a silence of its own.
+A request is put at most once (ARCHITECTURE 7: an OPEN put again, to a registry that has started anew, would give
+serials out a second time), so a connection that breaks is an answer that did not come, and the group's machine decides
+whether it asks again. What is silent is the sequencer, not a group: those who wait behind a call without an answer are
+told the same at once, and not one after the other, each after a silence of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
 
 from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.messages.events import SequencerAnswered
 from gcom.core.messages.sequencer import SequencerRequest
 from gcom.errors import GComError
 from gcom.runtime import pyro
-from gcom.runtime.fault_injection import REGISTRY
 from gcom.values import limits
 from gcom.values.names import Address
 
-if TYPE_CHECKING:
-    from gcom.runtime.node import Node
-    from gcom.runtime.session import Session
+Told = Callable[[SequencerAnswered], None]  # the `handle` of the session that asked
 
 
-class SequencerLink:
-    """Takes requests from any thread; the answers come back to the stays in the thread that runs `serve`."""
+class SequencerClient:
+    """Takes requests from any thread; the answers come in the thread that runs `serve`."""
 
-    def __init__(self, node: Node, address: Address) -> None:
-        self._node = node
+    def __init__(self, address: Address, put: Callable[[pyro.Caller, bytes, float], bytes] = pyro.Caller.call) -> None:
+        """`put` makes one call, in place of `Caller.call`."""
+        self._put = put
         self._caller = pyro.Caller(address, pyro.SEQUENCER)
-        self._requests: SimpleQueue[tuple[Session, SequencerRequest] | None] = SimpleQueue()  # one a group at most
+        self._requests: SimpleQueue[tuple[Told, SequencerRequest] | None] = SimpleQueue()  # one per group at most
 
-    def put(self, session: Session, request: SequencerRequest) -> None:
-        self._requests.put((session, request))
+    def ask(self, request: SequencerRequest, told: Told) -> None:
+        """Queue a request; `told` is called with the answer, or with the lack of one."""
+        self._requests.put((told, request))
 
     def close(self) -> None:
         """End `serve`, and a call in progress."""
@@ -44,13 +43,13 @@ class SequencerLink:
     def serve(self) -> None:
         """Put requests until closed."""
         while (item := self._requests.get()) is not None:
-            session, request = item
-            session.handle(self._ask(request))
+            told, request = item
+            told(self._answer(request))
 
-    def _ask(self, request: SequencerRequest) -> SequencerAnswered:
+    def _answer(self, request: SequencerRequest) -> SequencerAnswered:
         data = sequencer_codec.encode_request(request)
         try:
-            answer = self._node.call(self._caller, REGISTRY, data, limits.SEQUENCER_CALL_MS / 1000)
+            answer = self._put(self._caller, data, limits.SEQUENCER_CALL_MS / 1000)
             return SequencerAnswered(request, sequencer_codec.decode_answer(answer))
         except pyro.ConnectionRefused:
             return SequencerAnswered(request, None, refused=True)
@@ -66,6 +65,6 @@ class SequencerLink:
             item = self._requests.get()
             if item is None:
                 return self._requests.put(None)  # closed: `serve` sees it next
-            session, request = item
-            session.handle(SequencerAnswered(request, None))
+            told, request = item
+            told(SequencerAnswered(request, None))
         return None

@@ -17,6 +17,8 @@ from gcom.values.definition import Definition, Multicast
 from gcom.values.names import Process
 from gcom.values.view import View
 
+BEFORE = -1  # the view, so to speak, in which a member of a predecessor got the state that it goes on with
+
 
 @dataclass(slots=True)
 class State:
@@ -67,10 +69,13 @@ class States:
         self._at: dict[tuple[int, int], tuple[Process, object]] = {}
         self._since: dict[Process, int] = {}  # the view in which a member got the state, or made it
         self._brought: dict[Process, State] = {}
+        self._lost: list[tuple[Process, View, str]] = []
 
     def on_given(self, who: Process, view: int) -> None:
         """The state has come, when the process was in that view, or is its own as the first of the group."""
         self._since[who] = view
+        for loss in self._lost:  # it may have come into the view after that
+            self._must_not_have(who, *loss)
 
     def on_barrier(self, who: Process, view: int, state: State) -> None:
         """An application that has its state begins a view."""
@@ -103,6 +108,11 @@ class States:
 
     def on_lost(self, who: Process, view: View, reason: str) -> None:
         """An application is told, at the barrier of a view, that nobody gives it the state."""
+        self._lost.append((who, view, reason))
         for member in view.members:
-            if self._since.get(member, view.number) < view.number - 1 and member not in reason:
-                raise Violation(f"STATE_LOST: {who} in view {view.number}, and {member} has the state: {reason}")
+            self._must_not_have(member, who, view, reason)
+
+    def _must_not_have(self, member: Process, loser: Process, view: View, reason: str) -> None:
+        has = member in view.members and self._since.get(member, view.number) < view.number - 1
+        if has and member not in reason:
+            raise Violation(f"STATE_LOST: {loser} in view {view.number}, and {member} has the state: {reason}")

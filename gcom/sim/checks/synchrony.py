@@ -124,7 +124,12 @@ class _Claim:
 
 
 class _Owed(Passage):
-    """What every class of a view must have settled, whenever it is claimed and whenever a class is closed."""
+    """What every class of a view must have settled, whenever it is claimed and whenever a class is closed.
+
+    1. A is put out of view 3, and the others, in view 4, all die. 2. A goes on alone, in a successor, and delivers as
+    that begins what it had sent last. 3. Nobody of view 4 had that, and nobody has lost it. So what a successor begins
+    with is not held against those who had gone on before.
+    """
 
     name = ""
 
@@ -133,14 +138,14 @@ class _Owed(Passage):
         self._claims: dict[int, list[_Claim]] = {}  # by view
         self._closed: dict[int, list[ProcessHistory]] = {}  # by view, those in a class
 
-    def claim(self, by: Process, view: int, span: Span) -> None:
+    def claim(self, by: Process, view: int, span: Span, succession: bool = False) -> None:
         known = self._claims.setdefault(view, [])
         mine = next((claim for claim in known if claim.by == by), None)
         if mine is None:
             mine = _Claim(by)
             known.append(mine)
         mine.spans.append(span)
-        for witness in self._closed.get(view, []):
+        for witness in self._closed.get(view, []) if not succession else ():
             self._check(witness, view, by, span)
 
     def closed(self, witness: ProcessHistory, section: ViewHistory, way: Way) -> None:
@@ -162,9 +167,30 @@ class Safety(_Owed):
 
     name = "SAFE"
 
+    def __init__(self, record: InstanceHistory) -> None:
+        super().__init__(record)
+        self._suspended: dict[Process, Violation] = {}  # by who claims; raised unless a successor begins there
+
     def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
-        self.claim(witness.process, delivery.view, (run.sender, run.first, run.last))
+        try:
+            self.claim(witness.process, delivery.view, (run.sender, run.first, run.last))
+        except Violation as violation:
+            self._suspended.setdefault(witness.process, violation)
+
+    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
+        self._resume(witness.process)
+        super().installed(witness, installed)
+
+    def ended(self, witness: ProcessHistory, ended: Ended) -> None:
+        if ended.reason != "succession":
+            self._resume(witness.process)
+        super().ended(witness, ended)
+
+    def _resume(self, process: Process) -> None:
+        """Raise what was held back of a process that goes on, or ends, in this instance."""
+        if process in self._suspended:
+            raise self._suspended[process]
 
 
 class Confirmation(_Owed):
@@ -190,10 +216,14 @@ class Confirmation(_Owed):
             for other in self._closed.get(number, []):
                 for section in [section for section in other.sections if section.view.number == number]:
                     self._must_not_have(other, section)
-        for sender, first, last in witness.section.sent:
+        section = witness.section
+        sent = section.sent
+        if ended.reason == "succession":  # what it has given up by then it confirms to nobody
+            sent = [span for span in section.delivered if span[0] == witness.process]
+        for sender, first, last in sent:
             sure = last if first_doubtful is None else min(last, first_doubtful - 1)
             if sure >= first:
-                self.claim(witness.process, witness.section.view.number, (sender, first, sure))
+                self.claim(witness.process, section.view.number, (sender, first, sure), ended.reason == "succession")
 
     def closed(self, witness: ProcessHistory, section: ViewHistory, way: Way) -> None:
         super().closed(witness, section, way)

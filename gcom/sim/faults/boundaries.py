@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from gcom.sim.faults.trouble import DISSOLVES, STOPPED, Fault, Move, TroubleEvent
+from gcom.sim.faults.trouble import ACCEPTED, DISSOLVES, LISTENS, NOTED, STOPPED, Fault, Move, TroubleEvent
 
 SHARE = 0.2  # of the seeds
 LONG_MS = (15_000, 20_000)  # longer than every time-out
@@ -28,6 +28,7 @@ class Ambush:
     events: tuple[TroubleEvent, ...]
     for_ms: int
     late: tuple[str, ...] = ()
+    deaths: int = 0  # so many may be dead at a time
 
 
 def ambush(seed: int, names: tuple[str, ...], at_ms: int, static: bool) -> Ambush | None:
@@ -99,15 +100,71 @@ def _all_are_replaced(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush
     return Ambush("all are replaced", (cut, *come, *leave), for_ms, late)
 
 
+def _a_joiner_is_let_in_and_nobody_says_so(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """One sleeps; the registry notes somebody, and is out of reach; who lets that one in dies over saying so."""
+    order = tuple(rng.sample(names[:-1], len(names) - 1))
+    sleeps = TroubleEvent(Fault.PAUSE, at_ms, rng.randint(6_000, 9_000), order[-1:])
+    stops = TroubleEvent(Fault.OUTAGE, at_ms, rng.randint(3_000, 8_000), (), "unreachable", until=NOTED)
+    dies = TroubleEvent(Fault.FRAME, at_ms, 0, names, "Install", rng.choice((0, 1, 2)), last=rng.random() < 0.5)
+    comes = TroubleEvent(Move.JOIN, at_ms + rng.randint(50, 3_000), order=names[-1:])
+    return Ambush("a joiner is let in and nobody says so", (sleeps, stops, dies, comes), LONG_MS[0], names[-1:])
+
+
+def _a_proposer_stops_with_its_succession(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """So many die that no quorum can be again; who proposes the successor dies, or pauses, as the registry accepts."""
+    order = rng.sample(names, len(names))
+    left = max(1, (len(order) - 1) // 2)
+    stall = TroubleEvent(Fault.STALL, at_ms, rng.randint(1_000, 8_000), names, ACCEPTED)
+    stops = rng.choice((stall, TroubleEvent(Fault.FRAME, at_ms, 0, names, ACCEPTED)))
+    die = [TroubleEvent(Fault.CRASH, at_ms + rng.randint(100, 900), 0, (name,), "refuses") for name in order[left:]]
+    return Ambush("a proposer stops with its succession", (stops, *die), LONG_MS[0] - 1_000, deaths=len(names) - 1)
+
+
+def _another_listens_at_a_dead_port(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """One sleeps, another dies, and somebody comes at the port of who is dead."""
+    dead, sleeper, *_ = rng.sample(names[:-1], len(names) - 1)
+    sleeps = TroubleEvent(Fault.PAUSE, at_ms, rng.randint(*REACTION_MS) + 2_000, (sleeper,))
+    dies = TroubleEvent(Fault.CRASH, at_ms + rng.randint(100, 1_500), 0, (dead,), "refuses")
+    comes = TroubleEvent(Move.JOIN, dies.at_ms + rng.randint(50, 3_000), order=(names[-1], dead), detail=LISTENS)
+    return Ambush("another listens at a dead port", (sleeps, dies, comes), 2 * REACTION_MS[1], names[-1:])
+
+
+def _a_namesake_comes(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """One is cut off, and a second process comes under its name, which reaches nobody else either."""
+    lonely, *others = rng.sample(names, len(names))
+    for_ms = rng.randint(*LONG_MS)
+    cut = TroubleEvent(Fault.PARTITION, at_ms, for_ms, (), "silent", sides=((lonely,), tuple(others)))
+    comes = TroubleEvent(Move.INTRUDE, at_ms + rng.randint(200, 8_000), order=(lonely,))
+    return Ambush("a namesake comes", (cut, comes), for_ms)
+
+
+def _donors_die(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """Newcomers have got a part of the state, or all, when everybody dies who was in before."""
+    late = names[min(2, len(names) - 1) :][-2:]
+    old = names[: len(names) - len(late)]
+    die_ms = at_ms + rng.randint(100, 2_500)
+    come = [TroubleEvent(Move.JOIN, at_ms + rng.randint(0, 100), order=(name,)) for name in late]
+    die = [TroubleEvent(Fault.CRASH, die_ms + 20 * place, 0, (name,), "refuses") for place, name in enumerate(old)]
+    return Ambush("donors die", (*come, *die), LONG_MS[0], late, deaths=len(old))
+
+
 def _apart(names: tuple[str, ...], at_ms: int, for_ms: int) -> TroubleEvent:
     return TroubleEvent(Fault.PARTITION, at_ms, for_ms, names, "silent", sides=tuple((name,) for name in names))
 
 
 _Drawn = Callable[[Random, tuple[str, ...], int], Ambush]
-_ALWAYS: tuple[_Drawn, ...] = (_all_are_cut_off, _one_sleeps_and_another_dies)
+_ALWAYS: tuple[_Drawn, ...] = (
+    _all_are_cut_off,
+    _one_sleeps_and_another_dies,
+    _a_proposer_stops_with_its_succession,
+    _a_namesake_comes,
+)
 _WITH_NEWCOMERS: tuple[_Drawn, ...] = (
     _a_newcomer_meets_an_outage,
     _the_registry_stops,
     _all_leave_but_one,
     _all_are_replaced,
+    _a_joiner_is_let_in_and_nobody_says_so,
+    _another_listens_at_a_dead_port,
+    _donors_die,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gcom.sim.faults.trouble import DISSOLVES, Fault, Move, TroubleEvent
+from gcom.sim.faults.trouble import DISSOLVES, LISTENS, Fault, Move, TroubleEvent
 
 if TYPE_CHECKING:
     from gcom.sim.node import SimNode
@@ -41,7 +41,7 @@ class FaultDriver:
             case Fault.EFFECT | Fault.FRAME | Fault.STALL | Fault.ECHO:
                 world.failpoints.arm(event)
             case Move.JOIN:
-                world.join(event.order[0])
+                world.join(event.order[0], event.order[1] if event.detail == LISTENS else "")
             case Move.GATHER:
                 world.gather()
             case Move.INTRUDE:

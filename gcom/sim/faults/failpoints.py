@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gcom.core.messages.effects import Effect
 from gcom.core.messages.frames import Frame, Install, StateChunk
-from gcom.sim.faults.trouble import Fault, TroubleEvent
+from gcom.sim.faults.trouble import ACCEPTED, Fault, TroubleEvent
 from gcom.sim.network import LATE_MS_MAX
 from gcom.sim.plan import CHUNK, HEIR, LATE_RUNS, LEAVER, RUNS
 from gcom.values.names import Process
@@ -64,18 +64,30 @@ class Failpoints:
         self._calls: list[_Armed] = []
         self._stalled: list[_Stalled] = []
         self._echoes: list[_Echo] = []
+        self._accepts: list[TroubleEvent] = []  # of who proposes a succession, once the registry has accepted it
         self._heirs: dict[Process, tuple[TroubleEvent, set[Process]]] = {}  # by who died, who is to die after it
         self._told: dict[tuple[str, int], Process] = {}  # of each view, who first told of it
 
     def arm(self, event: TroubleEvent) -> None:
         if event.kind is Fault.ECHO:
             self._echoes.append(_Echo(event))
+        elif event.detail == ACCEPTED:
+            self._accepts.append(event)
         else:
             (self._effects if event.kind is Fault.EFFECT else self._calls).append(_Armed(event))
 
     def disarm(self) -> None:
-        for armed in (self._effects, self._calls, self._stalled, self._echoes, self._heirs):
+        for armed in (self._effects, self._calls, self._stalled, self._echoes, self._accepts, self._heirs):
             armed.clear()
+
+    def accepted(self, node: SimNode) -> None:
+        """The registry has accepted a succession; who proposed it does not know yet."""
+        if self._accepts and self._accepts[0].kind is Fault.STALL and node.is_running:
+            self._world.count(Fault.STALL)
+            self._world.faults.pause(node, self._accepts.pop(0))
+        elif self._accepts and self._world.may_crash and node.is_running:
+            self._fire(node, self._accepts.pop(0))
+            node.crash()
 
     def last_effect(self, session: SimSession, effects: list[Effect]) -> int | None:
         """Before which effect of a step its process crashes, counted from 0; None: it does not."""

@@ -10,6 +10,9 @@ STOPPED = "stopped"  # how a registry is out of reach that answers when it runs 
 DISSOLVES = "dissolves"  # a leave that may be the last
 REFUSED = "refused"  # how a network is broken that answers in the place of who is called, as if nobody listened
 FORGETS = "forgets"  # a restart of the registry without what it had kept
+ACCEPTED = "accepted"  # when the registry has accepted its succession, a proposer crashes or pauses
+NOTED = "noted"  # what has the registry out of reach: it has noted somebody for the next view
+LISTENS = "listens"  # who comes does so at the port of one that is dead
 NEVER = "never"  # what ends a pause over a call that only time ends
 
 

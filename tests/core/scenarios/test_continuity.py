@@ -11,11 +11,11 @@ import pytest
 from gcom.core.messages import frames
 from gcom.core.messages.effects import Effect, Installed
 from gcom.core.messages.frames import Frame
-from gcom.core.messages.registry import Request
+from gcom.core.messages.registry import Register, Request
 from gcom.core.messages.witness import WitnessAccept
 from gcom.sim.checkers import Violation
 from gcom.values.definition import Definition
-from gcom.values.names import Process
+from gcom.values.names import Process, name_of
 from tests.core.keepers import Keepers
 from tests.core.making import A, B, C, D
 
@@ -203,3 +203,114 @@ def test_story_6_who_wakes_does_not_begin_beside_a_joiner_of_the_later_view(paus
     net.unite("cd")
     assert net.lost("cd", "before", "confirmed") == []
     assert not any(net.began(who) for who in net.machines if who.startswith("c#"))
+
+
+def test_story_6_with_two_leaders_one_after_the_other() -> None:
+    """1. `c` sleeps. 2. `a` lets `d` in, of which neither `b` nor the registry hears; with `d` it confirms a text.
+    3. `b` misses `a`, and has `e` noted, which asks it. 4. `a` and `b` die, `d` sleeps, and `c` wakes.
+    """
+    net = keepers("a", "b", "c")
+    number = net.number(A) + 1
+    net.pause(C)
+
+    def cut_off(who: Process, effect: Effect) -> None:
+        if isinstance(effect, Installed) and effect.view.number == number and who == A:
+            net.cuts |= {("a", "registry"), ("a", "b"), ("b", "a"), ("d", "registry"), ("d", "b"), ("b", "d")}
+
+    net.watch = cut_off
+    d = net.start("d")
+    net.until(lambda: net.texts(d) == {"before"})
+    net.confirm(A, "confirmed")
+    net.until(lambda: "confirmed" in net.texts(d))
+    net.cuts |= {("e", "a"), ("e", "d"), ("e", "c")}
+    e = net.start("e")
+    net.pass_ms(8_000)
+    assert net.number(B) == number - 1
+    net.pause(d)
+    net.kill(A)
+    net.kill(B)
+    net.heal()
+    net.resume(C)
+    net.pass_ms(8_000)
+    net.resume(d)
+    net.unite("cde")
+    assert net.lost("cde", "before", "confirmed") == []
+    assert net.machines[e].instance
+
+
+def test_who_leaves_while_it_is_detached_leaves_what_it_has_with_the_others() -> None:
+    """1. `c` is cut off. 2. `a` and `b` confirm a text. 3. All links are cut. 4. `b` dies, and `a` leaves."""
+    net = keepers("a", "b", "c")
+    net.split("c", "a b registry")
+    net.confirm(A, "confirmed")
+    net.until(lambda: "confirmed" in net.texts(B))
+    net.split("a", "b", "c")
+    net.until(lambda: net.machines[A].detached)
+    net.kill(B)
+    net.leave(A)
+    net.pass_ms(5_000)
+    net.heal()
+    members = net.unite("c")
+    assert net.lost("c", "before", "confirmed") == []
+    assert net.end(A) is not None
+    assert instances(net, *members) == {net.machines[A].instance}
+
+
+def test_a_serial_that_one_alone_knows_is_not_given_out_when_it_is_all_that_is_left() -> None:
+    """1. `c` is cut off from the others, and has a serial from the registry. 2. `a` and `b` go on without it, and give
+    that serial to another message. 3. They die, and `c` goes on by itself.
+    """
+    net = Keepers(Definition.parse("g", "TOTAL"))
+    net.form("a", "b", "c")
+    net.confirm(A, "before")
+    net.pass_ms(HEARD_MS)
+    net.split("c", "a b")
+    net.send(C, "mine")
+    net.pass_ms(HEARD_MS)
+    net.cuts |= {("c", "registry")}
+    net.until(lambda: net.members(A) == {A, B})
+    net.confirm(B, "theirs")
+    net.until(lambda: "theirs" in net.texts(A))
+    net.kill(A)
+    net.kill(B)
+    net.answers_lost = lambda who, request: isinstance(request, Register)
+    net.heal()
+    net.until(lambda: net.machines[C].instance != "i0001" and net.members(C) == {C})
+    given = net.serials(A)
+    assert {serial: given.get(serial) for serial in net.serials(C)}.items() <= given.items()
+    assert "mine" not in net.texts(C)
+
+
+def test_a_newcomer_does_not_pass_over_one_that_is_on_its_way_back() -> None:
+    """1. `c` is cut off; `a` and `b` go on, and tell it so when they meet again. 2. They die. 3. `d` comes."""
+    net = keepers("a", "b", "c")
+    net.split("c", "a b registry")
+    net.until(lambda: net.members(A) == {A, B})
+    d = net.start("d")  # it looks again and again, and sooner than one that comes back
+    net.cuts |= {("d", name) for name in "ab"}
+    net.cuts -= {("c", "a"), ("a", "c"), ("c", "b"), ("b", "c")}
+    net.until(lambda: net.end(C) is not None)
+    net.cuts = {("d", name) for name in "ab"}
+    net.kill(A)
+    net.kill(B)
+    net.unite("cd")
+    assert net.lost("cd", "before") == []
+    assert not net.began(d)
+
+
+def test_one_that_goes_for_a_tie_is_not_passed_over_either() -> None:
+    """1. `a` and `b` lose each other, and the registry votes for `a`. 2. `b` hears of it there, and `a` dies."""
+    net = Keepers(Definition.parse("g", "TOTAL", safe=True, tie_breaker="REGISTRY"))
+    net.form("a", "b")
+    net.confirm(A, "before")
+    net.pass_ms(HEARD_MS)
+    net.split("a", "b")
+    net.until(lambda: any(net.end(who) for who in (A, B)))
+    (out,) = [who for who in (A, B) if net.end(who)]
+    net.pass_ms(1_000)
+    net.kill(B if out == A else A)
+    d = net.start("d")
+    net.heal()
+    net.unite(f"{name_of(out)}d")
+    assert net.lost([name_of(out), "d"], "before") == []
+    assert not net.began(d)

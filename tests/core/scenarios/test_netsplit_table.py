@@ -273,7 +273,7 @@ def test_the_tests_with_processes_that_the_note_names_are_there() -> None:
     named = re.findall(r"`(\w+)\.py::(test_\w+)`", NOTE.read_text("utf-8"))
     assert named
     for file, test in named:
-        assert f"def {test}(" in (ROOT / "tests" / "shell" / f"{file}.py").read_text("utf-8")
+        assert f"def {test}(" in (ROOT / "tests" / "runtime" / f"{file}.py").read_text("utf-8")
 
 
 def test_an_operator_frees_a_name_whose_only_member_will_not_come_back() -> None:

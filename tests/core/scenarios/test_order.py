@@ -1,4 +1,4 @@
-"""Scenarios 1, 6, 7, 8, 10 and 11 of the rivals' checklist: in which order messages come, whatever the network does."""
+"""Scenarios 1, 2, 6, 7, 8, 10 and 11 of the rivals' checklist: in which order all comes, whatever the network does."""
 
 from __future__ import annotations
 
@@ -39,6 +39,28 @@ def test_scenario_01_all_flood_and_nothing_is_missing_twice_or_out_of_turn(
     if "TOTAL" in ordering:
         assert {tuple(net.delivered(who)) for who in members} == {tuple(net.delivered(A))}
         assert all([*net.serials(who)] == [*range(1, len(sent) + 1)] for who in members)
+
+
+@pytest.mark.parametrize("ordering", Ordering)
+def test_scenario_02_the_last_message_of_a_burst_is_lost_and_comes_without_another(ordering: Ordering) -> None:
+    """Its calls break, and nobody sends anything after it."""
+    net = Network(Definition("g", ordering, Multicast.RELIABLE))
+    members = net.form("a", "b", "c")
+    texts = [f"{number}" for number in range(20)]
+    net.send(A, *texts[:-1])
+    net.until(lambda: all(net.delivered(who) == texts[:-1] for who in members))
+    broken: set[Process] = set()
+
+    def is_lost(frame: Frame) -> bool:
+        """The first call to each with it."""
+        first = frame.source == A and bool(frame.runs) and frame.target not in broken
+        broken.update([frame.target] if first else [])
+        return first
+
+    net.lose = is_lost
+    net.send(A, texts[-1])
+    net.until(lambda: all(net.delivered(who) == texts for who in members), 1_000)
+    assert broken == {B, C}
 
 
 @pytest.mark.parametrize("ordering", ["CAUSAL", "CAUSALTOTAL"])

@@ -1,13 +1,15 @@
 """The core, broken in one place at a time."""
 
-from tests.sim.mutants import changes, continuity, letters, membership, multicast, orders, state
-from tests.sim.mutants.table import MUTANTS, SEEDS, Catch, Mutant, hunt, replay
+from tests.sim.mutants import boundary, changes, continuity, letters, membership, multicast, orders, state
+from tests.sim.mutants.table import MUTANTS, SEEDS, TOLD, Catch, Mutant, hunt, replay
 
 __all__ = [
     "MUTANTS",
     "SEEDS",
+    "TOLD",
     "Catch",
     "Mutant",
+    "boundary",
     "changes",
     "continuity",
     "hunt",

@@ -17,12 +17,12 @@ from gcom.values.definition import Netsplit
 FROM_MS = 300  # the group has formed, and its applications send
 
 
-def _aimed(plan: Plan, *events: TroubleEvent) -> Plan:
+def aimed(plan: Plan, *events: TroubleEvent) -> Plan:
     """All are in from the beginning, and these are the events."""
     return replace(plan, late=0, cold=False, events=tuple(sorted(events, key=lambda event: event.at_ms)))
 
 
-def _chance(plan: Plan) -> tuple[Random, tuple[str, ...]]:
+def chance(plan: Plan) -> tuple[Random, tuple[str, ...]]:
     """An aim's own chance, and the names in an order drawn."""
     rng = Random(f"aim {plan.seed}")
     return rng, tuple(rng.sample(plan.names, len(plan.names)))
@@ -32,18 +32,18 @@ def halves_one_after_the_other(plan: Plan) -> Plan:
     """Two halves find out, a little after each other, that they are two; between their questions the registry starts
     again.
     """
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     sides = order[: len(order) // 2], order[len(order) // 2 :]
     split = TroubleEvent(Fault.PARTITION, FROM_MS, rng.randint(4_000, 6_000), order, "silent", sides=sides)
-    return _aimed(plan, split, TroubleEvent(Fault.AMNESIA, FROM_MS, detail=VOTE))
+    return aimed(plan, split, TroubleEvent(Fault.AMNESIA, FROM_MS, detail=VOTE))
 
 
 def a_cut_meets_a_rivals(plan: Plan) -> Plan:
     """A proposer pauses with its value in its hands, and puts it just when the others have accepted a rival's."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     until = rng.choice(("Cut", "CutOk"))
     stall = TroubleEvent(Fault.STALL, FROM_MS, 5_000, order, "Cut", until=until)
-    return _aimed(plan, stall, TroubleEvent(Move.LEAVE, FROM_MS + 50, 0, order))
+    return aimed(plan, stall, TroubleEvent(Move.LEAVE, FROM_MS + 50, 0, order))
 
 
 def one_is_needed_that_lags(plan: Plan) -> Plan:
@@ -52,11 +52,11 @@ def one_is_needed_that_lags(plan: Plan) -> Plan:
     Of four one is dead then, and who lags is needed. It pauses until it is suspected (SILENCE_MS), and no longer than
     the others can do without a quorum (DETACH_MS).
     """
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     stall = TroubleEvent(Fault.STALL, FROM_MS, rng.randint(3_000, 4_500), order, "Promise", last=True)
     dies = TroubleEvent(Fault.FRAME, FROM_MS, 0, order, "Install", 1, last=True)
     comes = TroubleEvent(Move.JOIN, FROM_MS + rng.randint(20, 300), order=(plan.names[-1],))
-    return replace(_aimed(plan, stall, dies, comes), late=1)
+    return replace(aimed(plan, stall, dies, comes), late=1)
 
 
 def a_dead_one_is_heard_in_the_change(plan: Plan) -> Plan:
@@ -65,80 +65,80 @@ def a_dead_one_is_heard_in_the_change(plan: Plan) -> Plan:
     The split is over before the packet is sent again for the last time, 3 s after the first (RESENT_MS); by then its
     sender is suspected, and the proposer pauses between promises and cut.
     """
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     at_ms = FROM_MS + rng.randint(0, 500)
     sides = order[:1], order[1:]
     split = TroubleEvent(Fault.PARTITION, at_ms, rng.randint(1_800, 2_400), order, "silent", sides=sides)
     dies = TroubleEvent(Fault.CRASH, at_ms + rng.randint(200, 400), 0, order, "refuses")
     stall = TroubleEvent(Fault.STALL, at_ms, rng.randint(800, 1_500), order, "Cut", until="Prepare")
-    return _aimed(plan, split, dies, stall)
+    return aimed(plan, split, dies, stall)
 
 
 def some_come_and_go(plan: Plan) -> Plan:
     """All but two come, and soon leave for good; their calls come twice, a Join perhaps when they have left."""
-    rng, _ = _chance(plan)
+    rng, _ = chance(plan)
     events: list[TroubleEvent] = []
     for name in plan.names[2:]:
         at_ms = rng.randint(FROM_MS, 2_000)
         leave = TroubleEvent(Move.LEAVE, at_ms + rng.randint(300, 1_000), 0, (name,))
         events += [TroubleEvent(Move.JOIN, at_ms, order=(name,)), leave]
     twice = {Fault.DELAY: 0.05, Fault.DUPLICATION: 0.4}
-    return replace(_aimed(plan, *events), late=plan.members - 2, rates=twice)
+    return replace(aimed(plan, *events), late=plan.members - 2, rates=twice)
 
 
 def a_new_sequencer(plan: Plan) -> Plan:
     """The registry starts again when it has given serials that one, perhaps the leader, knows nothing of."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     split = TroubleEvent(
         Fault.PARTITION, FROM_MS, rng.randint(600, 1_200), order, "silent", sides=(order[:1], order[1:])
     )
-    return _aimed(plan, split, TroubleEvent(Fault.AMNESIA, FROM_MS + rng.randint(20, 200), detail=ORDER))
+    return aimed(plan, split, TroubleEvent(Fault.AMNESIA, FROM_MS + rng.randint(20, 200), detail=ORDER))
 
 
 def without_a_past(plan: Plan) -> Plan:
     """A message reaches one, who answers it and tells one; both die."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     dies = TroubleEvent(Fault.FRAME, FROM_MS + rng.randint(0, 500), 0, order, RUNS, 1, whom=HEIR)
-    return replace(_aimed(plan, dies), crashed_max=2)
+    return replace(aimed(plan, dies), crashed_max=2)
 
 
 def one_leaves_and_sleeps(plan: Plan) -> Plan:
     """One that leaves agrees and pauses; who proposes dies when it has told another, and is put out meanwhile."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     leaves = TroubleEvent(Move.LEAVE, FROM_MS, 0, order)
     stall = TroubleEvent(Fault.STALL, FROM_MS, rng.randint(1_000, 1_600), order, "CutOk", last=True, whom=LEAVER)
-    return _aimed(plan, leaves, stall, TroubleEvent(Fault.FRAME, FROM_MS, 0, order, "Install", 1))
+    return aimed(plan, leaves, stall, TroubleEvent(Fault.FRAME, FROM_MS, 0, order, "Install", 1))
 
 
 def nobody_hears_of_a_decision(plan: Plan) -> Plan:
     """One leaves, and who proposes dies when it has carried out what all have accepted, and has told nobody so."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     leaves = TroubleEvent(Move.LEAVE, FROM_MS + rng.randint(0, 500), 0, order)
-    return _aimed(plan, leaves, TroubleEvent(Fault.FRAME, FROM_MS, 0, order, "Install", 0))
+    return aimed(plan, leaves, TroubleEvent(Fault.FRAME, FROM_MS, 0, order, "Install", 0))
 
 
 def an_old_cut_comes_again(plan: Plan) -> Plan:
     """In the change that lets one back in, the CUT by which it went comes once more; who proposes dies over its own."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     change_ms = 50 + 8 * plan.delay_ms  # a change takes so long
     at_ms = FROM_MS + rng.randint(0, 500)
     echo = TroubleEvent(Fault.ECHO, at_ms, 0, order, "Cut", until="Cut")
     leaves = TroubleEvent(Move.LEAVE, at_ms + 20, change_ms + rng.randint(50, 300), order)
     dies = TroubleEvent(Fault.FRAME, at_ms + 20 + change_ms, 0, order, "Cut", rng.choice((1, 2)))
-    return _aimed(plan, echo, leaves, dies)
+    return aimed(plan, echo, leaves, dies)
 
 
 def a_donor_dies(plan: Plan) -> Plan:
     """One comes when there is a state to give, and who gives it dies when it has given some of it."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     at_ms = FROM_MS + rng.randint(1_000, 3_000)
     dies = TroubleEvent(Fault.FRAME, FROM_MS, 0, order, CHUNK)
-    return replace(_aimed(plan, dies, TroubleEvent(Move.JOIN, at_ms, order=(plan.names[-1],))), late=1)
+    return replace(aimed(plan, dies, TroubleEvent(Move.JOIN, at_ms, order=(plan.names[-1],))), late=1)
 
 
 def sides_meet(plan: Plan) -> Plan:
     """Sides of a split go on by themselves and meet, while they read slowly; some die meanwhile."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     definition = replace(plan.definition, netsplit=Netsplit.PARTITIONABLE)
     cuts = sorted(rng.sample(range(1, len(order)), rng.choice((1, 2))))
     sides = tuple(order[a:b] for a, b in pairwise((0, *cuts, len(order))))
@@ -155,16 +155,16 @@ def sides_meet(plan: Plan) -> Plan:
     many = replace(
         plan, definition=definition, keepers=plan.names, fault_ms=meet_ms + 3_500, crashed_max=len(order) - 1
     )
-    return _aimed(many, split, *slow, *deaths)
+    return aimed(many, split, *slow, *deaths)
 
 
 # Between two instances of a name: all keep a state, and the group is PRIMARY
 
 
-def _continued(plan: Plan, for_ms: int, *events: TroubleEvent, late: int = 0) -> Plan:
+def continued(plan: Plan, for_ms: int, *events: TroubleEvent, late: int = 0) -> Plan:
     """A PRIMARY group in which everybody may die, and faults last for so long."""
     return replace(
-        _aimed(plan, *events),
+        aimed(plan, *events),
         definition=replace(plan.definition, netsplit=Netsplit.PRIMARY),
         late=late,
         keepers=plan.names,
@@ -174,29 +174,29 @@ def _continued(plan: Plan, for_ms: int, *events: TroubleEvent, late: int = 0) ->
     )
 
 
-def _die(names: tuple[str, ...], at_ms: int) -> list[TroubleEvent]:
+def crashes(names: tuple[str, ...], at_ms: int) -> list[TroubleEvent]:
     """All of these crash, and stay away until all is healed; their kernels say so."""
     return [TroubleEvent(Fault.CRASH, at_ms + 40 * index, 0, (name,), "refuses") for index, name in enumerate(names)]
 
 
 def all_are_cut_off(plan: Plan) -> Plan:
     """One is cut off, and a little later all from each other, longer than every time-out."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     first_ms = rng.randint(600, 1_300)
     one = TroubleEvent(Fault.PARTITION, FROM_MS, 9_000, order, "silent", sides=(order[:1], order[1:]))
     apart = TroubleEvent(
         Fault.PARTITION, FROM_MS + first_ms, 9_000, order, "silent", sides=tuple((name,) for name in order)
     )
-    return _continued(plan, 11_000, one, apart)
+    return continued(plan, 11_000, one, apart)
 
 
 def _split_off(plan: Plan, how: str) -> Plan:
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     few = rng.randint(1, (len(order) - 1) // 2)
     split = TroubleEvent(
         Fault.PARTITION, FROM_MS, rng.randint(8_000, 10_000), order, how, sides=(order[:few], order[few:])
     )
-    return _continued(plan, 11_000, split)
+    return continued(plan, 11_000, split)
 
 
 def a_minority_is_cut_off(plan: Plan) -> Plan:
@@ -210,107 +210,108 @@ def a_minority_is_refused(plan: Plan) -> Plan:
 
 
 def one_outlives_the_view_that_put_it_out(plan: Plan) -> Plan:
-    """One is cut off, and reaches the registry; all others go on, and die; long after the cut somebody comes."""
-    rng, order = _chance(plan)
+    """One is cut off, and reaches the registry; all others go on, and die; somebody comes meanwhile."""
+    rng, order = chance(plan)
     *old, late = (*[name for name in order if name != plan.names[-1]], plan.names[-1])
     split = TroubleEvent(
         Fault.PARTITION, FROM_MS + 1_000, 7_500, order, "silent", sides=(tuple(old[:1]), tuple(old[1:]))
     )
-    die = _die(tuple(old[1:]), FROM_MS + rng.randint(5_500, 6_000))
-    return _continued(plan, 23_000, split, *die, TroubleEvent(Move.JOIN, FROM_MS + 22_000, order=(late,)), late=1)
+    die = crashes(tuple(old[1:]), FROM_MS + rng.randint(5_500, 6_000))
+    comes = TroubleEvent(Move.JOIN, FROM_MS + rng.randint(5_000, 6_500), order=(late,))
+    return continued(plan, 14_000, split, *die, comes, late=1)
 
 
 def a_newcomer_meets_an_outage(plan: Plan) -> Plan:
     """All are cut off from each other, and reach the registry; somebody comes who reaches nobody else either."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     apart = TroubleEvent(Fault.PARTITION, FROM_MS, 19_000, order, "silent", sides=tuple((name,) for name in order))
     comes = TroubleEvent(Move.JOIN, FROM_MS + rng.randint(8_000, 9_000), order=plan.names[-1:])
-    return _continued(plan, 20_500, apart, comes, late=1)
+    return continued(plan, 20_500, apart, comes, late=1)
 
 
 def all_are_cut_off_in_a_change(plan: Plan) -> Plan:
     """Who proposes dies when it has carried out what others have accepted, and these are all cut off at once."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     at_ms = FROM_MS + 20 + rng.randint(3, 9) * plan.delay_ms
     apart = TroubleEvent(
         Fault.PARTITION, at_ms, rng.randint(4_500, 6_000), order, "silent", sides=tuple((n,) for n in order)
     )
     leaves = TroubleEvent(Move.LEAVE, FROM_MS, 0, order)
     dies = TroubleEvent(Fault.FRAME, FROM_MS, 0, order, "Install", 0)
-    return replace(_continued(plan, 9_000, leaves, dies, apart), crashed_max=1)
+    return replace(continued(plan, 9_000, leaves, dies, apart), crashed_max=1)
 
 
 def one_wakes_beside_a_newcomer(plan: Plan) -> Plan:
     """One sleeps while the others let somebody in, of which the registry cannot be told; they die, and it wakes
     while that one sleeps.
     """
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     *old, late = (*[name for name in order if name != plan.names[-1]], plan.names[-1])
     events = (
         TroubleEvent(Fault.PAUSE, FROM_MS, rng.randint(8_000, 9_000), tuple(old[:1])),
         TroubleEvent(Move.JOIN, FROM_MS + 50, order=(late,)),
         TroubleEvent(Fault.OUTAGE, FROM_MS + rng.randint(1_250, 1_400), 6_000, (), "unreachable"),
-        *_die(tuple(old[1:]), FROM_MS + rng.randint(6_000, 6_500)),
+        *crashes(tuple(old[1:]), FROM_MS + rng.randint(6_000, 6_500)),
         TroubleEvent(Fault.PAUSE, FROM_MS + 6_700, 5_000, (late,)),
     )
-    return _continued(plan, 12_000, *events, late=1)
+    return continued(plan, 12_000, *events, late=1)
 
 
 def one_sleeps_through_a_succession(plan: Plan) -> Plan:
     """One sleeps and is put out; of the others all but one die, and it wakes when that one goes on by itself."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     sleeps = TroubleEvent(Fault.PAUSE, FROM_MS + 1_500, rng.randint(9_000, 10_000), order[:1])
     die_ms = FROM_MS + rng.randint(6_000, 6_500)
-    return _continued(plan, 13_500, sleeps, *_die(order[2:], die_ms))
+    return continued(plan, 13_500, sleeps, *crashes(order[2:], die_ms))
 
 
 def one_sleeps_and_is_needed(plan: Plan) -> Plan:
     """One hears nothing for a while, another sleeps, and of the others so many die that no quorum can be again."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     for_ms = rng.randint(500, 1_200)
     deaf = TroubleEvent(Fault.PARTITION, FROM_MS, for_ms, order, "silent", sides=(order[:1], order[1:]))
     sleeps = TroubleEvent(Fault.PAUSE, FROM_MS + for_ms - 100, rng.randint(7_000, 8_000), order[1:2])
-    return _continued(plan, 11_000, deaf, sleeps, *_die(order[2:], FROM_MS + for_ms - 80))
+    return continued(plan, 11_000, deaf, sleeps, *crashes(order[2:], FROM_MS + for_ms - 80))
 
 
 def all_leave_but_one(plan: Plan) -> Plan:
     """One is cut off, all others leave, the cut heals, and somebody comes."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     *old, late = (*[name for name in order if name != plan.names[-1]], plan.names[-1])
     sides = (tuple(old[:1]), tuple(old[1:]))
     leave_ms = FROM_MS + rng.randint(3_500, 5_000)
     leave = [TroubleEvent(Move.LEAVE, leave_ms + rng.randint(0, 400), 0, (name,), DISSOLVES) for name in old[1:]]
     come_ms = leave_ms + rng.randint(1_000, 4_000)
     split = TroubleEvent(Fault.PARTITION, FROM_MS, come_ms - FROM_MS + 1_000, order, "silent", sides=sides)
-    return _continued(plan, come_ms + 3_000, split, *leave, TroubleEvent(Move.JOIN, come_ms, order=(late,)), late=1)
+    return continued(plan, come_ms + 3_000, split, *leave, TroubleEvent(Move.JOIN, come_ms, order=(late,)), late=1)
 
 
 def one_accepts_what_others_decide_otherwise(plan: Plan) -> Plan:
     """One accepts a value, and sleeps; who proposed it dies, and the others decide on another, and die, too."""
-    rng, order = _chance(plan)
+    rng, order = chance(plan)
     leave = TroubleEvent(Move.LEAVE, FROM_MS, 0, order)
     proposer = TroubleEvent(Fault.FRAME, FROM_MS, 0, order, "Cut", 1)
     sleeps = TroubleEvent(Fault.STALL, FROM_MS, 9_000, order, "CutOk", until=NEVER)
-    die = _die(order, FROM_MS + rng.randint(5_500, 6_000))
-    return _continued(plan, 12_000, leave, proposer, sleeps, *die[: plan.members])
+    die = crashes(order, FROM_MS + rng.randint(5_500, 6_000))
+    return continued(plan, 12_000, leave, proposer, sleeps, *die[: plan.members])
 
 
 def donors_die(plan: Plan) -> Plan:
     """Two come, and when they have got a part of the state all who have it die."""
-    rng, _ = _chance(plan)
+    rng, _ = chance(plan)
     *old, one, two = plan.names
     at_ms = FROM_MS + 1_500
     come = [TroubleEvent(Move.JOIN, at_ms, order=(name,)) for name in (one, two)]
     die_ms = at_ms + 60 + plan.delay_ms * rng.randint(8, 24)
     die = [TroubleEvent(Fault.CRASH, die_ms, 0, (name,), "refuses") for name in old]
-    return _continued(plan, 12_000, *come, *die, late=2)
+    return continued(plan, 12_000, *come, *die, late=2)
 
 
 def the_registry_forgets_all(plan: Plan) -> Plan:
     """The registry starts again without what it had kept; who keeps trying to come meanwhile asks it first."""
-    rng, _ = _chance(plan)
+    rng, _ = chance(plan)
     one, two = plan.names[-2:]
     gone_ms = rng.randint(1_500, 2_500)
     dies = TroubleEvent(Fault.AMNESIA, FROM_MS, gone_ms, (), FORGETS)
     come = [TroubleEvent(Move.JOIN, FROM_MS + gone_ms - rng.randint(0, 900), order=(name,)) for name in (one, two)]
-    return _continued(plan, 13_000, dies, *come, late=2)
+    return continued(plan, 13_000, dies, *come, late=2)

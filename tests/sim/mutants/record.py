@@ -1,11 +1,13 @@
 """Record the seed that catches each mutant, for tests that replay it: `make seeds`.
 
-A recorded seed that still catches its mutant stays; for any other the mutant is hunted. Status 1: one escapes.
+A recorded seed that still catches its mutant stays; for any other the mutant is hunted. With names as arguments only
+these are looked at, and of the others the record stays as it is. Status 1: one escapes.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -20,17 +22,19 @@ def renew(name: str) -> Catch:
 
 
 def write(catches: list[Catch]) -> None:
-    """Replace the record; a mutant that escaped is not in it."""
-    seeds = {catch.name: catch.seed for catch in catches if catch.said}
+    """Record these anew; a mutant that escaped, or is no more, is not in it."""
+    looked_at = {catch.name for catch in catches}
+    seeds = {name: seed for name, seed in recorded().items() if name in MUTANTS and name not in looked_at}
+    seeds |= {catch.name: catch.seed for catch in catches if catch.said}
     RECORD.write_text(json.dumps(seeds, indent=2, sort_keys=True) + "\n")
 
 
 def main() -> int:
-    """Record all seeds, and print what became of each mutant; return the exit status."""
+    """Record all seeds, or those of some, and print what became of each mutant; return the exit status."""
     before = recorded()
     catches = []
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for catch in pool.map(renew, MUTANTS):
+        for catch in pool.map(renew, sys.argv[1:] or MUTANTS):
             changed = "" if before.get(catch.name) == catch.seed else "  NEW"
             print(f"{catch.row()}{changed}", flush=True)
             catches.append(catch)

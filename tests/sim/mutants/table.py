@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from gcom.values.definition import Multicast, Ordering, TieBreaker
 # A mutant is hunted with the first 50 of these seeds whose groups use what it breaks.
 SEEDS = range(1, 3001)
 TRIES = 50
+TESTS = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("seeds.json")  # written by `make seeds`: for each mutant the seed that catches it
 
 Patch = pytest.MonkeyPatch
@@ -136,6 +138,42 @@ def replay(name: str) -> Catch:
     return Catch(name, 1, seed, MUTANTS[name].caught_by(seed)) if seed else Catch(name, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A core broken where no simulated group comes, or where its checkers do not look: a `scenario`, a test on the
+    hand-driven network, tells it.
+    """
+
+    name: str
+    mutate: Callable[[Patch], None]
+    scenario: Callable[[], None]
+
+    def said(self) -> str:
+        """What the scenario says; empty if nothing. An assertion of the core's own would be no merit of the test."""
+        with Patch.context() as patch:
+            self.mutate(patch)
+            try:
+                self.scenario()
+            except Violation as violation:
+                return str(violation)
+            except AssertionError as error:
+                said_in = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
+                return str(error) or "an assertion failed" if TESTS in said_in.parents else ""
+        return ""
+
+
+TOLD: dict[str, Told] = {}
+
+
+def told_by(scenario: Callable[..., None], *given: object) -> Callable[[Callable[[Patch], None]], None]:
+    """Put a function that breaks the core into the table of those that a test tells, under its own name."""
+
+    def put(mutate: Callable[[Patch], None]) -> None:
+        TOLD[mutate.__name__] = Told(mutate.__name__, mutate, partial(scenario, *given))
+
+    return put
+
+
 # In which groups a mutant matters
 
 
@@ -187,8 +225,16 @@ def of_three(plan: Plan) -> bool:
     return plan.members >= 3
 
 
+def of_four(plan: Plan) -> bool:
+    return plan.members >= 4
+
+
 def of_five(plan: Plan) -> bool:
     return plan.members >= 5
+
+
+def of_six(plan: Plan) -> bool:
+    return plan.members >= 6
 
 
 def keeping(plan: Plan) -> bool:
@@ -230,6 +276,10 @@ def dies_over(detail: str, *counts: int, last: bool = False, whom: str = "") -> 
         and (not counts or event.count in counts)
         for event in plan.events
     )
+
+
+def of_slow_calls(plan: Plan) -> bool:
+    return plan.delay_ms >= 20
 
 
 def quiet(plan: Plan) -> bool:

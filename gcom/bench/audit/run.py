@@ -1,0 +1,190 @@
+"""What the audit costs: logs of a group are made, and `gcom audit` judges them in a process of its own.
+
+Resident memory is that of all its processes together (Java's and Python's), looked at ten times a second; the bytes
+that Spark shuffled are what its event log says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from threading import Event, Thread
+from time import monotonic
+
+from gcom.bench.audit.logs import LogPlan, write_member
+from gcom.errors import BadValue, Unavailable
+from gcom.values import limits
+from gcom.values.definition import Ordering
+
+DELIVERIES_MIN, DELIVERIES_MAX = 1_000, 10**9
+LOOK_S = 0.1
+START_DELIVERIES = 10_000  # what start-up is measured with
+TRIALS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AuditBenchSetup:
+    """What to measure; raises BadValue for what cannot be. `twice` measures half the input too, each three times."""
+
+    members: int
+    deliveries: int
+    run_length: int
+    twice: bool = False
+    ordering: Ordering = Ordering.CAUSALTOTAL
+    broken: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.members <= limits.MEMBERS_MAX:
+            raise BadValue(f"members {self.members} is not 1 to {limits.MEMBERS_MAX}")
+        if not DELIVERIES_MIN <= self.deliveries <= DELIVERIES_MAX:
+            raise BadValue(f"deliveries {self.deliveries} is not {DELIVERIES_MIN} to {DELIVERIES_MAX}")
+        if self.twice and self.deliveries < 4 * START_DELIVERIES:
+            raise BadValue(f"to be measured twice, deliveries {self.deliveries} is not at least {4 * START_DELIVERIES}")
+        if not 1 <= self.run_length <= limits.RUN_MESSAGES_MAX:
+            raise BadValue(f"run length {self.run_length} is not 1 to {limits.RUN_MESSAGES_MAX}")
+        if self.broken and self.ordering is Ordering.NONORDERED:
+            raise BadValue("a NONORDERED group promises no order that a late delivery could break")
+
+    def plan(self, deliveries: int) -> LogPlan:
+        return LogPlan(self.members, deliveries, self.run_length, self.ordering, self.broken)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditBenchResult:
+    """One audit: seconds from its start to its end, most bytes resident, bytes read and shuffled, its verdict."""
+
+    deliveries: int
+    records: int
+    log_bytes: int
+    seconds: float
+    peak_bytes: int
+    shuffle_bytes: int
+    verdict: str
+
+    def row(self) -> dict[str, object]:
+        """The JSON row; `shuffled` is a fraction of the input."""
+        return {
+            "deliveries": self.deliveries,
+            "records": self.records,
+            "log_bytes": self.log_bytes,
+            "seconds": round(self.seconds, 2),
+            "deliveries_per_s": round(self.deliveries / self.seconds),
+            "peak_bytes": self.peak_bytes,
+            "shuffled": round(self.shuffle_bytes / self.log_bytes, 6),
+            "verdict": self.verdict,
+        }
+
+
+def measure(setup: AuditBenchSetup, told: Callable[[str], None]) -> Iterator[AuditBenchResult]:
+    """First the start-up, then the whole; with `twice` half of it between them, and each three times.
+
+    Raises Unavailable.
+    """
+    sizes = [START_DELIVERIES, setup.deliveries]
+    if setup.twice:
+        sizes = [size for size in (START_DELIVERIES, setup.deliveries // 2, setup.deliveries) for _ in range(TRIALS)]
+    with tempfile.TemporaryDirectory(prefix="gcom-audit-") as scratch:
+        records: dict[int, int] = {}
+        for size in sizes:
+            folder = Path(scratch) / str(size)
+            if size not in records:
+                told(f"writing logs of {size:,} deliveries")
+                records[size] = _write(folder, setup.plan(size))
+            told(f"auditing {size:,} deliveries")
+            yield _audit(folder, setup, size, records[size])
+
+
+def growth(outcomes: list[AuditBenchResult]) -> float | None:
+    """How many times longer twice the input takes, the start-up subtracted, medians of each.
+
+    None where half of the input takes less than the start-up itself, whose noise would be all that is seen.
+    """
+    sizes = sorted({outcome.deliveries for outcome in outcomes})
+    start, half, whole = (median(each.seconds for each in outcomes if each.deliveries == size) for size in sizes)
+    return None if half < 2 * start else (whole - start) / (half - start)
+
+
+def _write(folder: Path, plan: LogPlan) -> int:
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        counts = [pool.submit(write_member, folder, plan, index) for index in range(plan.members)]
+        return sum(count.result() for count in counts)
+
+
+def _audit(folder: Path, setup: AuditBenchSetup, deliveries: int, records: int) -> AuditBenchResult:
+    with tempfile.TemporaryDirectory(prefix="gcom-audit-") as scratch:
+        home = Path(scratch)
+        _configure(home)
+        words = [sys.executable, "-m", "gcom.cli", "audit", str(folder), "--json", str(home / "audit.json")]
+        words += ["--spark"] if setup.twice else []  # else the start-up that is subtracted would be another program's
+        began = monotonic()
+        with (home / "said").open("wb") as said:
+            child = subprocess.Popen(words, stdout=said, stderr=said, env={**os.environ, "SPARK_CONF_DIR": str(home)})
+            with _watched(child.pid) as peak:
+                child.wait()
+        seconds = monotonic() - began
+        if not (home / "audit.json").exists():
+            raise Unavailable(f"the audit failed: {(home / 'said').read_text(errors='replace').strip()[-500:]}")
+        verdict = json.loads((home / "audit.json").read_text())["verdict"]
+        size = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
+        return AuditBenchResult(deliveries, records, size, seconds, peak[0], _shuffled(home / "events"), verdict)
+
+
+def _configure(home: Path) -> None:
+    """Spark writes what its tasks did to home/events."""
+    (home / "events").mkdir()
+    settings = ["spark.eventLog.enabled true", f"spark.eventLog.dir file://{home / 'events'}"]
+    (home / "spark-defaults.conf").write_text("\n".join([*settings, "spark.eventLog.compress false", ""]))
+
+
+def _shuffled(events: Path) -> int:
+    """Bytes written by all shuffles."""
+    total = 0
+    for path in events.rglob("*"):
+        for line in path.read_text(errors="replace").splitlines() if path.is_file() else ():
+            if '"SparkListenerTaskEnd"' in line:
+                metrics = json.loads(line).get("Task Metrics") or {}
+                total += metrics.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)
+    return total
+
+
+@contextmanager
+def _watched(process: int) -> Iterator[list[int]]:
+    """The most that the process and its descendants have resident together, looked at now and then."""
+    try:
+        import psutil
+    except ImportError:
+        raise Unavailable("this needs psutil: pip install 'gcom[bench]'") from None
+    peak, done = [0], Event()
+
+    def look() -> None:
+        while not done.wait(LOOK_S):
+            try:
+                parent = psutil.Process(process)
+                family = [parent, *parent.children(recursive=True)]
+            except psutil.NoSuchProcess:
+                return
+            peak[0] = max(peak[0], sum(_resident(each) for each in family))
+
+    def _resident(each: psutil.Process) -> int:
+        try:
+            return int(each.memory_info().rss)
+        except psutil.Error:
+            return 0
+
+    watcher = Thread(target=look, daemon=True)
+    watcher.start()
+    try:
+        yield peak
+    finally:
+        done.set()
+        watcher.join()

@@ -1,0 +1,267 @@
+"""How fast a group's membership follows what happens: pauses, joins at one instant, a leave, a split, a succession.
+
+Real processes on loopback, all of them sending. A round of a scene gives a value for each of its figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import monotonic
+
+from gcom.bench.failover.scenario import Prober, Scenario
+from gcom.bench.processes.children import Report
+from gcom.errors import GComTimeout
+from gcom.runtime import fault_injection
+from gcom.values.definition import Definition
+
+LIMIT_S = 12.0  # what has not happened after so long is told as not happened
+PAUSE_S = 30.0  # at most; it ends a second after the others have gone on
+APART_S = 1.0  # the least time that a split lasts after it was noticed
+GENTLY_S = 0.2  # between a sender's messages, where what eight of them do to two processors would be measured
+START_S = 1.0  # for the word to join to reach all
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a scene measures, and what to reach with the worst or the median of its rounds."""
+
+    key: str
+    name: str
+    unit: str
+    most: float
+    by: str = "worst"
+
+    def shown(self, value: float | None) -> str:
+        return "never" if value is None else f"{value:.3g} {self.unit}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What came of a goal: a value for each round, None where it did not happen in time."""
+
+    goal: Goal
+    values: tuple[float | None, ...]
+
+    @property
+    def value(self) -> float | None:
+        """The one that counts; None if any is missing."""
+        there = [value for value in self.values if value is not None]
+        if len(there) < len(self.values):
+            return None
+        return median(there) if self.goal.by == "median" else max(there)
+
+    @property
+    def met(self) -> bool:
+        return self.value is not None and self.value <= self.goal.most
+
+    def row(self) -> dict[str, object]:
+        """The result as one object of plain values."""
+        rounds = [None if value is None else round(value, 3) for value in self.values]
+        return {
+            "type": "figure",
+            "key": self.goal.key,
+            "name": self.goal.name,
+            "unit": self.goal.unit,
+            self.goal.by: None if self.value is None else round(self.value, 3),
+            "rounds": rounds,
+            "to_reach": self.goal.most,
+            "met": self.met,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """`play` is one round. Without `network` nobody can be cut off."""
+
+    name: str
+    play: Callable[[Scenario, Definition], tuple[float | None, ...]]
+    goals: tuple[Goal, ...]
+    times: int = 1  # of a round
+    network: bool = False
+
+    def rounds(self, kind: Definition, count: int, told: Callable[[str], None]) -> list[tuple[float | None, ...]]:
+        """The values of each."""
+        found = []
+        with ExitStack() as stack:
+            cast = stack.enter_context(Scenario(_network(stack) if self.network else None))
+            for number in range(1, count + 1):
+                found.append(self.play(cast, kind))
+                told(f"{self.name}, {number} of {count}: {', '.join(map(_shown, found[-1], self.goals))}")
+        return found
+
+
+def measure(kind: Definition, rounds: int, told: Callable[[str], None]) -> Iterator[Figure]:
+    """Play all scenes; `told` hears of each round. Raises Unavailable or GComTimeout when a process fails."""
+    for scene in SCENES:
+        found = scene.rounds(kind, rounds * scene.times, told)
+        for place, goal in enumerate(scene.goals):
+            yield Figure(goal, tuple(values[place] for values in found))
+
+
+def _network(stack: ExitStack) -> dict[str, str]:
+    """An environment in which a file says who is cut off."""
+    folder = stack.enter_context(TemporaryDirectory(prefix="gcom-bench-"))
+    path = Path(folder) / "faults"
+    path.touch()
+    return {fault_injection.VARIABLE: f"@{path}"}
+
+
+def _shown(value: float | None, goal: Goal) -> str:
+    return f"{goal.name} {goal.shown(value)}"
+
+
+def _after(
+    since: float, cast: Scenario, players: list[Prober], found: Callable[[Prober], Report | None]
+) -> float | None:
+    """Seconds until the slowest has told what is to be found."""
+    try:
+        return max(float(it["at"]) for it in cast.until_all(players, found, LIMIT_S, "it")) - since
+    except GComTimeout:
+        return None
+
+
+def _back(since: float, cast: Scenario, rest: list[Prober], gone: list[Prober]) -> float | None:
+    """Seconds until the rest has all in one view, and those who were gone have been given the state."""
+    names = [player.name for player in (*rest, *gone)]
+    seen = _after(since, cast, rest, lambda it: it.view_with_names(names, since))
+    given = _after(since, cast, gone, lambda it: it.state_after(since)) if seen is not None else None
+    return None if seen is None or given is None else max(seen, given)
+
+
+def _pause(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
+    """One of five is stopped, and goes on a second after the others did without it."""
+    cast.ensure(5)
+    players = cast.play(kind, state=True)
+    cast.flow(players)
+    *rest, victim = players
+    at = cast.pause(victim, PAUSE_S)
+    out = _after(at, cast, rest, lambda it: it.view_without(victim.process, at))
+    cast.pass_time(APART_S)
+    back = _back(cast.go_on(victim), cast, rest, [victim])
+    cast.leave(rest)
+    cast.kill(victim.name)
+    return out, back
+
+
+def _join(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
+    """Ten processes join a group that nobody has made, at one instant."""
+    cast.ensure(10)
+    at = monotonic() + START_S
+    players = cast.play(kind, at)
+    views = [player.view for player in players]
+    instances = {joined["instance"] for player in players if (joined := player.said("joined"))}
+    numbers = [view["number"] for view in views if view]
+    took = _after(at, cast, players, lambda it: it.view_with_names([player.name for player in players], at))
+    cast.leave(players)
+    return float(max(numbers)), float(len(instances)), took
+
+
+def _change(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
+    """One of eight leaves, and comes back."""
+    cast.ensure(8)
+    players = cast.play(kind)
+    cast.flow(players, GENTLY_S)
+    *rest, goer = players
+    group = str((goer.view or {})["group"])
+    asked = monotonic()
+    cast.leave([goer])
+    left = _after(asked, cast, rest, lambda it: it.view_without(goer.process, asked))
+    everybody = [player.name for player in players]
+    asked_again = monotonic()
+    cast.join(goer, kind, group)
+    joined = _after(asked_again, cast, players, lambda it: it.view_with_names(everybody, asked_again))
+    cast.leave(players)
+    return _ms(left), _ms(joined)
+
+
+def _split(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
+    """Two of five, the leader one of them, are cut off from the others and from the registry; then it is healed."""
+    cast.ensure(5)
+    players = cast.play(kind, state=True)
+    cast.flow(players)
+    few, many = players[:2], players[2:]
+    sides = ["+".join(player.name for player in side) for side in (few, many)]
+    at = cast.set_faults(f"cut={sides[0]}<>{sides[1]}+{fault_injection.REGISTRY}")
+    refused = _after(at, cast, few, lambda it: it.said("refused"))
+    detached = _after(at, cast, few, lambda it: it.said("detached"))
+    cast.watch(many, at)
+    cast.pass_time(APART_S)
+    back = _back(cast.set_faults(""), cast, many, few)
+    cast.leave(many)
+    for player in few:
+        cast.kill(player.name)
+    return refused, detached, back
+
+
+def _succession(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
+    """Two of three are killed, the leader one of them; the last goes on in an instance that succeeds theirs."""
+    cast.ensure(3)
+    players = cast.play(kind)
+    cast.flow(players)
+    *gone, last = players
+    at = max(cast.kill(player.name) for player in gone)
+    try:
+        (seen,) = cast.watch([last], at, gone[0].process, LIMIT_S)
+    except GComTimeout:
+        return (None,)
+    cast.leave([last])
+    return (float(seen["resumed"]) - at,)
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1000
+
+
+SCENES = (
+    Scene(
+        "pause",
+        _pause,
+        (
+            Goal("pause_out", "a paused member is out", "s", 5.0),
+            Goal("pause_back", "one that was paused is back by itself, with the state", "s", 5.0),
+        ),
+    ),
+    Scene(
+        "ten joins",
+        _join,
+        (
+            Goal("joins_views", "views until ten that join at one instant are in", "", 3),
+            Goal("joins_groups", "groups that these ten are in", "", 1),
+            Goal("joins_time", "time until these ten are in one view", "s", 5.0),
+        ),
+    ),
+    Scene(
+        "change",
+        _change,
+        (
+            Goal("change_leave", "view change of eight members, one leaves", "ms", 100, "median"),
+            Goal("change_join", "view change of eight members, one joins", "ms", 100, "median"),
+        ),
+        times=5,
+    ),
+    Scene(
+        "split",
+        _split,
+        (
+            Goal("split_refuses", "a minority refuses to send after a split", "s", 5.0),
+            Goal("split_detached", "a minority without a quorum shows that it is detached", "s", 5.0),
+            Goal("split_back", "a minority is back by itself, with the state, after the heal", "s", 5.0),
+        ),
+        network=True,
+    ),
+    Scene(
+        "two of three",
+        _succession,
+        (Goal("succession", "of three with two killed the last sends again", "s", 3.0),),
+    ),
+)
+
+
+def steps(rounds: int) -> int:
+    """How often `told` is told of a round."""
+    return rounds * sum(scene.times for scene in SCENES)

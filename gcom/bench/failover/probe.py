@@ -1,0 +1,197 @@
+"""`python -m gcom.bench.failover.probe NAME REGISTRY`: a member that sends without end and reports what happens to it.
+
+One process may be in many groups, one after the other. It is told to join, to flow (send a stamped message every few
+milliseconds), to watch (say when it has heard from all who are left), and to leave. CLOCK_MONOTONIC is one clock for
+all processes of a machine, so a stamp of one process can be compared with a delivery at another.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+import gcom
+from gcom.bench.processes import child
+
+JOIN_S = 30.0
+SEND_S = 30.0  # a send that waits longer is told as refused
+KEPT = 20_000  # deliveries; several seconds of all senders
+
+_STAMP = struct.Struct("!d")
+
+
+@dataclass(frozen=True, slots=True)
+class SeenDelivery:
+    """One delivery: of whom, when it was sent and came, in which view."""
+
+    sender: str
+    sent_at: float
+    at: float
+    view: int
+
+
+@dataclass(slots=True)
+class Watch:
+    """Waits for a message of each of `senders` that was sent after `since`, and for one in a view without `gone`."""
+
+    token: int
+    since: float
+    senders: frozenset[str]
+    gone: str
+    first: dict[str, float] = field(default_factory=dict)
+    resumed: dict[str, float] = field(default_factory=dict)
+
+    def take(self, seen: SeenDelivery, members: Iterable[str]) -> bool:
+        """Whether nothing is missing any more."""
+        if seen.sent_at > self.since and seen.sender in self.senders:
+            self.first.setdefault(seen.sender, seen.at)
+            if self.gone not in members:
+                self.resumed.setdefault(seen.sender, seen.at)
+        return len(self.resumed) == len(self.senders)
+
+    def report(self) -> dict[str, Any]:
+        return {"token": self.token, "first": max(self.first.values()), "resumed": max(self.resumed.values())}
+
+
+class ProbeProcess:
+    """The member; orders come in the main thread, events in one of their own, sends in another."""
+
+    def __init__(self, name: str, registry: str) -> None:
+        self._node = gcom.connect(name, registry)
+        self._lock = threading.Lock()
+        self._seen: deque[SeenDelivery] = deque(maxlen=KEPT)
+        self._watch: Watch | None = None
+        self._views: dict[int, tuple[str, ...]] = {}
+        self._group: gcom.Group | None = None
+        self._counts: Counter[str] = Counter()  # the application's state: messages, by sender
+        self._stop = threading.Event()
+        self._stop.set()
+
+    def obey(self, order: dict[str, Any]) -> None:
+        match order["say"]:
+            case "join":
+                self._join(order)
+            case "flow":
+                self._flow(order["every_s"])
+            case "watch":
+                gone, senders = order["gone"], frozenset(order["senders"])
+                self._begin_watch(Watch(order["token"], order["since"], senders, gone))
+            case "leave":
+                self._leave()
+
+    def _join(self, order: dict[str, Any]) -> None:
+        definition = gcom.Definition.parse(order["group"], order["ordering"], order["multicast"], safe=order["safe"])
+        wait_until(order["at"])
+        at = monotonic()
+        give, take = (self._get_state, self._set_state) if order["state"] else (None, None)
+        self._counts = Counter()
+        group = self._node.join(definition.group, create=definition, get_state=give, set_state=take, timeout_s=JOIN_S)
+        with self._lock:
+            self._seen.clear()
+            self._views.clear()
+            self._watch = None
+        self._group = group
+        child.say("joined", process=group.process, instance=group.instance, at=at)
+        threading.Thread(target=self._receive, args=(group,), name="receives", daemon=True).start()
+
+    def _get_state(self) -> bytes:
+        return json.dumps(self._counts).encode()
+
+    def _set_state(self, data: bytes) -> None:
+        self._counts = Counter(json.loads(data))
+        child.say("state", messages=self._counts.total(), at=monotonic())
+
+    def _receive(self, group: gcom.Group) -> None:
+        for event in group.events():
+            match event:
+                case gcom.Message():
+                    self._counts[event.sender] += 1
+                    (sent_at,) = _STAMP.unpack(event.data)
+                    self._take(SeenDelivery(event.sender, sent_at, monotonic(), event.view))
+                case gcom.ViewChange(view=view):
+                    with self._lock:
+                        self._views[view.number] = view.members
+                    child.say("view", group=group.name, number=view.number, members=view.members, at=monotonic())
+                case gcom.QuorumLost():
+                    child.say("detached", group=group.name, at=monotonic())
+                case gcom.Departure():
+                    child.say("departed", group=group.name, reason=event.reason, at=monotonic())
+                case gcom.Returned():
+                    child.say("returned", group=group.name, process=event.process, at=monotonic())
+                case _:
+                    pass  # what else there is to hear is not measured
+
+    def _take(self, seen: SeenDelivery) -> None:
+        with self._lock:
+            self._seen.append(seen)
+            self._look(seen)
+
+    def _begin_watch(self, watch: Watch) -> None:
+        with self._lock:
+            self._watch = watch
+            for seen in self._seen:
+                self._look(seen)
+
+    def _look(self, seen: SeenDelivery) -> None:
+        watch = self._watch
+        if watch is not None and watch.take(seen, self._views.get(seen.view, ())):
+            self._watch = None
+            child.say("seen", **watch.report())
+
+    def _flow(self, every_s: float) -> None:
+        assert self._group is not None, "told to join before"
+        self._stop = threading.Event()
+        arguments = (self._group, self._stop, every_s)
+        threading.Thread(target=_send_all, args=arguments, name="sends", daemon=True).start()
+
+    def _leave(self) -> None:
+        assert self._group is not None, "told to join before"
+        self._stop.set()
+        at = monotonic()
+        self._group.leave()
+        child.say("left", at=at)
+
+    def close(self) -> None:
+        self._stop.set()
+        self._node.close()
+
+
+def wait_until(at: float | None) -> None:
+    """Return at that time of the monotonic clock, or at once."""
+    pause = threading.Event()
+    while at is not None and (left := at - monotonic()) > 0:
+        pause.wait(left)
+
+
+def _send_all(group: gcom.Group, stop: threading.Event, every_s: float) -> None:
+    """Until told to stop; a refusal is told when it begins."""
+    refused = False
+    while not stop.wait(every_s):
+        try:
+            group.send(_STAMP.pack(monotonic()), SEND_S)
+            refused = False
+        except gcom.GComError as error:
+            if not refused:
+                child.say("refused", group=group.name, error=type(error).__name__, at=monotonic())
+            refused = True
+
+
+def main() -> None:
+    """Live until standard input ends."""
+    survivor = ProbeProcess(*sys.argv[1:])
+    child.say("ready")
+    while (order := child.heard()) is not None:
+        survivor.obey(order)
+    survivor.close()
+    child.end()
+
+
+if __name__ == "__main__":
+    main()

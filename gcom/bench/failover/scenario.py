@@ -1,0 +1,197 @@
+"""The parent's side of gcom/bench/failover/probe.py: a registry and members, what each said, and what befalls them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from gcom.bench.processes.children import START_S, Children, Report
+from gcom.errors import GComTimeout
+from gcom.runtime import fault_injection
+from gcom.values import names
+from gcom.values.definition import Definition
+
+SETTLE_S = 30.0  # for all to be in one view and to hear each other
+EVERY_S = 0.002  # between the messages of a sender, times the members: about two thousand calls a second in all
+REGISTRY = "registry"
+
+
+@dataclass(slots=True)
+class Prober:
+    """One member process and what it has said since it was told to join."""
+
+    name: str
+    process: str = ""  # its identity in the group
+    reports: list[Report] = field(default_factory=list)
+
+    def said(self, kind: str, **fields: object) -> Report | None:
+        """The first report of that kind with those fields."""
+        return next((it for it in self.reports if it["say"] == kind and fields.items() <= it.items()), None)
+
+    @property
+    def view(self) -> Report | None:
+        """The last view that it told of."""
+        return next((report for report in reversed(self.reports) if report["say"] == "view"), None)
+
+    def state_after(self, since: float) -> Report | None:
+        """What it said of the first state that it was given after that time."""
+        return next((it for it in self.reports if it["say"] == "state" and it["at"] > since), None)
+
+    def view_without(self, process: str, since: float) -> Report | None:
+        """The first view after that time that a process is not in."""
+        views = [it for it in self.reports if it["say"] == "view" and it["at"] > since]
+        return next((view for view in views if process not in view["members"]), None)
+
+    def view_with_names(self, wanted: Iterable[str], since: float) -> Report | None:
+        """The first view after that time with just these names."""
+        views = [it for it in self.reports if it["say"] == "view" and it["at"] > since]
+        return next((it for it in views if set(map(names.name_of, it["members"])) == set(wanted)), None)
+
+
+class Scenario:
+    """A registry and its members; nobody is left when the `with` block ends.
+
+    With faults from a file in the `environment`, that file is changed by `set_faults`.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self.children = Children(environment)
+        self._data = TemporaryDirectory(prefix="gcom-bench-")  # what the registry knows, for when it starts again
+        self._faults = Path((environment or {}).get(fault_injection.VARIABLE, "@").removeprefix("@"))
+        self.registry = ""
+        self.players: dict[str, Prober] = {}
+        self._tokens = itertools.count(1)
+        self._groups = itertools.count(1)
+
+    def ensure(self, count: int) -> None:
+        """Have a registry, and members m0, m1, … ready; those that are there already stay."""
+        if REGISTRY not in self.children:
+            port = names.split_address(self.registry)[1] if self.registry else 0
+            self.registry = self.children.start_registry(port, self._file, Path(self._data.name))
+        for name in [f"m{place}" for place in range(count)]:
+            if name not in self.players:
+                self.players[name] = Prober(name)
+                self.children.start(name, "gcom.bench.failover.probe", name, self.registry)
+        self.until_all(self.players.values(), lambda it: it.said("ready"), START_S, "it is ready")
+
+    def play(self, kind: Definition, at: float | None = None, state: bool = False) -> list[Prober]:
+        """Have all join a fresh group of that kind, at one instant if given; returns when it is one view of them.
+
+        With `state` they hand over what they have counted to whoever joins.
+        """
+        players = list(self.players.values())
+        group = f"{kind.group}-{next(self._groups)}"
+        for player in players:
+            player.reports = [report for report in player.reports if report["say"] == "ready"]
+        for place, player in enumerate(players):
+            self.join(player, kind, group, at, state)
+            if place == 0 and at is None:  # it leads; the others come after it
+                self.until_all([player], lambda it: it.said("joined"), SETTLE_S, "it is in")
+        wanted = [player.name for player in players]
+        self.until_all(players, lambda it: it.view_with_names(wanted, 0.0), SETTLE_S, "it is in one view with all")
+        for player in players:
+            joined = player.said("joined")
+            assert joined is not None, "one that is in a view has joined"
+            player.process = joined["process"]
+        return players
+
+    def join(self, player: Prober, kind: Definition, group: str, at: float | None = None, state: bool = False) -> None:
+        """Tell one to join a group."""
+        words = {"ordering": kind.ordering, "multicast": kind.multicast, "safe": kind.safe, "state": state}
+        self.children.tell(player.name, "join", group=group, at=at, **words)
+
+    def flow(self, players: list[Prober], every_s: float | None = None) -> None:
+        """Have each of them send a message every so often, until each hears all."""
+        since = monotonic()
+        for player in players:
+            self.children.tell(player.name, "flow", every_s=every_s or EVERY_S * len(players))
+        self.watch(players, since)
+
+    def watch(self, players: list[Prober], since: float, gone: str = "", limit_s: float = SETTLE_S) -> list[Report]:
+        """Wait until each has heard from all, in messages sent after `since`, also in a view without `gone`."""
+        token = next(self._tokens)
+        senders = [player.process for player in players]
+        for player in players:
+            self.children.tell(player.name, "watch", token=token, since=since, senders=senders, gone=gone)
+        return self.until_all(players, lambda it: it.said("seen", token=token), limit_s, "it hears all who are left")
+
+    def leave(self, players: Iterable[Prober]) -> None:
+        """Have all of them leave their group, at once."""
+        for player in players:
+            self.children.tell(player.name, "leave")
+        self.until_all(players, lambda it: it.said("left"), SETTLE_S, "it has left")
+
+    def kill(self, name: str) -> float:
+        """Kill a member or the registry; when."""
+        at = monotonic()
+        self.children.kill_one(name)
+        self.players.pop(name, None)
+        return at
+
+    def pause(self, player: Prober, limit_s: float) -> float:
+        """Stop one, for `limit_s` seconds at most; when."""
+        name = f"pauser of {player.name}"
+        self.children.start(
+            name, "gcom.bench.processes.pauser", str(self.children.process_id(player.name)), str(limit_s)
+        )
+        return float(self.children.gather("stopped", [name], START_S, self._file)[name]["at"])
+
+    def go_on(self, player: Prober) -> float:
+        """Have one that is paused go on; when."""
+        name = f"pauser of {player.name}"
+        self.children.release(name)
+        at = float(self.children.gather("continued", [name], START_S, self._file)[name]["at"])
+        self.children.kill_one(name)
+        return at
+
+    def set_faults(self, text: str) -> float:
+        """Have these faults in the calls of all (gcom/runtime/fault_injection.py), at one instant; when."""
+        fresh = self._faults.with_suffix(".new")
+        fresh.write_text(text, encoding="utf-8")
+        fresh.rename(self._faults)
+        return monotonic()
+
+    def until_all(
+        self, players: Iterable[Prober], found: Callable[[Prober], Report | None], limit_s: float, what: str
+    ) -> list[Report]:
+        """What is found of each, once it is there. Raises GComTimeout naming who is missing after `limit_s`."""
+        players = list(players)
+        if not self.until(lambda: all(found(player) for player in players), limit_s):
+            missing = ", ".join(player.name for player in players if not found(player))
+            raise GComTimeout(f"{missing} did not say within {limit_s:g} s that {what}")
+        return [report for player in players if (report := found(player))]
+
+    def until(self, condition: Callable[[], bool], limit_s: float) -> bool:
+        """Hear the members until a condition holds; whether it came to hold in time."""
+        deadline = monotonic() + limit_s
+        while not condition():
+            left = deadline - monotonic()
+            if left <= 0:
+                return False
+            heard = self.children.hear(left)
+            if heard is not None:
+                self._file(*heard)
+        return True
+
+    def pass_time(self, seconds: float) -> None:
+        """Hear the members for so long."""
+        self.until(lambda: False, seconds)
+
+    def _file(self, name: str, report: Report) -> None:
+        if name in self.players:
+            self.players[name].reports.append(report)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.children.__exit__(kind, error, trace)
+        self._data.cleanup()

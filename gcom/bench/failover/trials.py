@@ -1,0 +1,177 @@
+"""How long a group is held up when somebody is killed: real processes on loopback, all of them sending.
+
+A trial is a fresh group; one process gets SIGKILL at an instant of chance. Two times are taken, each of the slowest
+survivor: until it has delivered a message of every other survivor that was sent after the kill, and until one of them
+came in a view without the dead (where the dead was a member). The second is the time without which nothing goes on
+for sure; in an order that asks for nobody's leave messages flow before it, in a total order they may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from random import Random
+from statistics import median
+
+from gcom.bench.failover.scenario import REGISTRY, Prober, Scenario
+from gcom.bench.throughput.load import percentile
+from gcom.errors import BadValue, GComTimeout
+from gcom.values import limits
+from gcom.values.definition import Definition
+
+TRIALS_MAX = 10_000
+RESUME_S = 20.0  # a trial in which survivors do not go on for so long has failed
+PHASE_S = 0.5  # kills fall anywhere in two heartbeats
+MEDIAN_S, WORST_S = 0.7, 1.5  # the figures to reach
+
+
+class Kill(StrEnum):
+    """Who is killed."""
+
+    LEADER = "leader"  # the oldest member
+    MEMBER = "member"  # any other
+    REGISTRY = "registry"  # the process that also orders, where the order is total
+    SEQUENCER = "sequencer"  # the leader while it orders, since the registry was killed just before
+
+    @classmethod
+    def parse(cls, text: str) -> tuple[Kill, ...]:
+        """One kind, or `all`; raises BadValue."""
+        if text.lower() == "all":
+            return tuple(cls)
+        if text.lower() not in list(cls):
+            raise BadValue(f"kill {text!r} is not one of {', '.join(cls)}, all")
+        return (cls(text.lower()),)
+
+
+@dataclass(frozen=True, slots=True)
+class FailoverSetup:
+    """What to measure; raises BadValue for what cannot be."""
+
+    definition: Definition
+    members: int
+    trials: int
+    kills: tuple[Kill, ...]
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.trials <= TRIALS_MAX:
+            raise BadValue(f"trials {self.trials} is not 1 to {TRIALS_MAX}")
+        if not 3 <= self.members <= limits.MEMBERS_MAX:
+            raise BadValue(f"members {self.members} is not 3 to {limits.MEMBERS_MAX}: the rest must be a majority")
+        if self.kills == (Kill.SEQUENCER,) and not self.ordered:
+            raise BadValue(f"{self.definition.ordering} has no sequencer: choose a total order")
+
+    @property
+    def ordered(self) -> bool:
+        """Whether somebody orders."""
+        return self.definition.total
+
+    @property
+    def wanted(self) -> tuple[Kill, ...]:
+        """The kinds that mean something here."""
+        return tuple(kill for kill in self.kills if self.ordered or kill is not Kill.SEQUENCER)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Seconds from one kill; None: never, within RESUME_S."""
+
+    first_s: float | None
+    resumed_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FailoverResult:
+    """All trials of one kind."""
+
+    kill: Kill
+    trials: tuple[Trial, ...]
+
+    @property
+    def failed(self) -> int:
+        return sum(trial.resumed_s is None for trial in self.trials)
+
+    @property
+    def first_s(self) -> list[float]:
+        return sorted(trial.first_s for trial in self.trials if trial.first_s is not None)
+
+    @property
+    def resumed_s(self) -> list[float]:
+        return sorted(trial.resumed_s for trial in self.trials if trial.resumed_s is not None)
+
+    @property
+    def met(self) -> bool:
+        """Whether the figures to reach are reached, by the stricter of the two times."""
+        times = self.resumed_s
+        return bool(times) and not self.failed and median(times) <= MEDIAN_S and times[-1] <= WORST_S
+
+    def row(self) -> dict[str, object]:
+        """The result as one object of plain values."""
+        return {
+            "type": "failover",
+            "kill": str(self.kill),
+            "trials": len(self.trials),
+            "failed": self.failed,
+            **{f"{name}_ms": value for name, value in spread_ms(self.resumed_s).items()},
+            "first_message_ms": spread_ms(self.first_s),
+            "to_reach_ms": {"median": MEDIAN_S * 1000, "worst": WORST_S * 1000},
+            "met": self.met,
+        }
+
+
+def spread_ms(seconds: list[float]) -> dict[str, float | None]:
+    """Median, nine tenths and the worst of sorted seconds, in milliseconds."""
+    if not seconds:
+        return {"median": None, "p90": None, "worst": None}
+    values = {"median": median(seconds), "p90": percentile(seconds, 0.9), "worst": seconds[-1]}
+    return {name: round(value * 1000, 1) for name, value in values.items()}
+
+
+def measure(setup: FailoverSetup, cast: Scenario, told: Callable[[str], None]) -> Iterator[FailoverResult]:
+    """Run every trial; `told` hears of each. Raises Unavailable or GComTimeout when a process fails."""
+    rng = Random(setup.seed)
+    for kill in setup.wanted:
+        trials = []
+        for number in range(1, setup.trials + 1):
+            trial = _trial(setup, kill, cast, rng)
+            trials.append(trial)
+            took = "not" if trial.resumed_s is None else f"after {trial.resumed_s * 1000:.0f} ms"
+            told(f"{kill} killed, {number} of {setup.trials}: the rest went on {took}")
+        yield FailoverResult(kill, tuple(trials))
+
+
+def _trial(setup: FailoverSetup, kill: Kill, cast: Scenario, rng: Random) -> Trial:
+    cast.ensure(setup.members)
+    players = cast.play(setup.definition)
+    cast.flow(players)
+    cast.pass_time(rng.uniform(0, PHASE_S))
+    if kill is Kill.SEQUENCER:
+        cast.watch(players, cast.kill(REGISTRY))  # from here on the leader orders
+        cast.pass_time(rng.uniform(0, PHASE_S))
+    trial = _killed(kill, players, cast, rng)
+    cast.leave([player for player in players if player.name in cast.players])
+    return trial
+
+
+def _killed(kill: Kill, players: list[Prober], cast: Scenario, rng: Random) -> Trial:
+    victim = _victim(kill, players, rng)
+    left = [player for player in players if player is not victim]
+    since = cast.kill(victim.name if victim else REGISTRY)
+    try:
+        seen = cast.watch(left, since, victim.process if victim else "", RESUME_S)
+    except GComTimeout:
+        return Trial(None, None)
+    return Trial(max(it["first"] for it in seen) - since, max(it["resumed"] for it in seen) - since)
+
+
+def _victim(kill: Kill, players: list[Prober], rng: Random) -> Prober | None:
+    """None: the registry."""
+    if kill is Kill.REGISTRY:
+        return None
+    view = players[0].view
+    assert view is not None, "members in play have a view"
+    leader = next(player for player in players if player.process == view["members"][0])
+    if kill is Kill.MEMBER:
+        return rng.choice([player for player in players if player is not leader])
+    return leader

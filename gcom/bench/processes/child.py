@@ -1,0 +1,49 @@
+"""The child's side of gcom/bench/processes/children.py: hear orders, report, and end when the parent does."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from typing import Any, NoReturn
+
+_saying = threading.Lock()  # a report of one thread is not cut by another's
+
+
+def say(kind: str, **fields: object) -> None:
+    """One report, at once; a parent that is gone ends this process."""
+    try:
+        with _saying:
+            sys.stdout.write(json.dumps({"say": kind, **fields}) + "\n")
+            sys.stdout.flush()
+    except OSError:
+        os._exit(1)
+
+
+def heard() -> dict[str, Any] | None:
+    """The parent's next order, when it comes; None: it closed its end."""
+    line = sys.stdin.readline()
+    order: dict[str, Any] | None = json.loads(line) if line else None
+    return order
+
+
+def hear(*kinds: str) -> dict[str, Any]:
+    """Wait for the parent's next order, which is of one of the kinds."""
+    order = heard()
+    if order is None:
+        os._exit(1)
+    assert order["say"] in kinds, f"told {order['say']} in place of {kinds}"
+    return order
+
+
+def wait_for_release() -> None:
+    """Wait until the parent closes its end."""
+    while sys.stdin.readline():
+        pass
+
+
+def end(status: int = 0) -> NoReturn:
+    """End without waiting for threads that may be inside a call."""
+    sys.stdout.flush()
+    os._exit(status)

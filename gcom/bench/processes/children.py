@@ -1,0 +1,240 @@
+"""Processes that a command starts: told what to do on standard input, heard on standard output, gone when it ends.
+
+Each line either way is one JSON object; `say` names its kind. Every child is in a session of its own, so that Ctrl-C
+reaches the command alone, which ends its children itself; if the command is killed, their standard input ends, and so
+do they.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import IO, Any, Self
+
+from gcom.errors import GComTimeout, Unavailable
+from gcom.values import names
+from gcom.values.names import Address
+
+Report = Mapping[str, Any]  # what a child said; `say` is its kind
+
+START_S = 30.0  # a machine may be busy
+STOP_S = 10.0  # a child that was told to end has this long
+KILL_S = 2.0
+
+
+class _Child:
+    """One process, its last words, and the thread that hears it."""
+
+    def __init__(
+        self,
+        name: str,
+        command: list[str],
+        inbox: queue.SimpleQueue[tuple[_Child, Report | None]],
+        environment: Mapping[str, str],
+    ) -> None:
+        self.name = name
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by kill
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": _path(), **environment},
+        )
+        self._ear = threading.Thread(target=self._hear, args=(inbox,), name=f"hears {name}", daemon=True)
+        self._ear.start()
+
+    def _hear(self, inbox: queue.SimpleQueue[tuple[_Child, Report | None]]) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as lines:
+            for line in lines:
+                inbox.put((self, _report(line)))
+        inbox.put((self, None))
+
+    def tell(self, order: Report) -> None:
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):  # it is gone, and its end of output says so
+            self.process.stdin.write(json.dumps(order).encode() + b"\n")
+            self.process.stdin.flush()
+
+    def release(self) -> None:
+        """End its standard input, which ends it."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+
+    def last_words(self) -> str:
+        """The last line on its standard error, where Python puts what went wrong."""
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "it said nothing"
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(KILL_S)
+        self.release()
+        self._ear.join(KILL_S)
+        self._errors.close()
+
+
+class Children:
+    """The processes that a command started; none is left when the `with` block ends, whichever way it does."""
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        """`environment`: what the children have beside this process's."""
+        self._environment = environment or {}
+        self._children: dict[str, _Child] = {}
+        self._inbox: queue.SimpleQueue[tuple[_Child, Report | None]] = queue.SimpleQueue()
+
+    def start(self, name: str, module: str, *arguments: str) -> None:
+        """Run `python -m module`; the module reads its own standard input until its end."""
+        command = [sys.executable, "-m", module, *arguments]
+        self._children[name] = _Child(name, command, self._inbox, self._environment)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._children
+
+    def start_registry(
+        self,
+        port: int = 0,
+        other: Callable[[str, Report], None] = lambda _name, _report: None,
+        data: Path | None = None,
+    ) -> Address:
+        """Run gcom-registry on a port, 0 any free one; its address. What others say meanwhile goes to `other`.
+
+        It keeps what it knows in the folder `data`, never in the user's. Raises Unavailable if it does not come up.
+        """
+        where = ("--port", str(port), "--data", str(data) if data else "none")
+        self.start("registry", "gcom.bench.processes.parent_watchdog", "registry", *where)
+        ready = self.gather("line", ["registry"], START_S, other)["registry"]["text"].split()
+        if len(ready) != 4 or ready[3] != "ready":
+            raise Unavailable(f"gcom-registry did not say that it is ready: {' '.join(ready)!r}")
+        return names.address(ready[2])
+
+    def tell(self, name: str, say: str, **fields: object) -> None:
+        self._children[name].tell({"say": say, **fields})
+
+    def release(self, name: str) -> None:
+        """End a child's standard input, and have it end by itself what it does."""
+        self._children[name].release()
+
+    def process_id(self, name: str) -> int:
+        return self._children[name].process.pid
+
+    def kill_one(self, name: str) -> None:
+        """End one child at once, as its crash would; its name is free again, and nothing more is heard of it."""
+        self._children.pop(name).kill()
+
+    def gather(
+        self,
+        kind: str,
+        whom: Iterable[str],
+        quiet_s: float,
+        other: Callable[[str, Report], None] = lambda _name, _report: None,
+    ) -> dict[str, Report]:
+        """One report of that kind from each of `whom`; what else they say goes to `other`.
+
+        Raises GComTimeout when nothing at all was said for `quiet_s` seconds, Unavailable when a child ended.
+        """
+        waiting = set(whom)
+        found: dict[str, Report] = {}
+        while waiting:
+            heard = self.hear(quiet_s)
+            if heard is None:
+                silent = ", ".join(sorted(waiting))
+                raise GComTimeout(f"nothing was heard from {silent} for {quiet_s:g} s: is the machine overloaded?")
+            name, report = heard
+            if report["say"] == kind and name in waiting:
+                waiting.discard(name)
+                found[name] = report
+            else:
+                other(name, report)
+        return found
+
+    def hear(self, limit_s: float) -> tuple[str, Report] | None:
+        """What a child says next, and which; None: nothing in time. Raises Unavailable when a child ended."""
+        deadline = monotonic() + limit_s
+        while True:
+            try:
+                child, report = self._inbox.get(timeout=max(0.0, deadline - monotonic()))
+            except queue.Empty:
+                return None
+            if self._children.get(child.name) is not child:
+                continue  # it was killed, and another may have its name
+            if report is None:
+                raise Unavailable(_obituary(child))
+            return child.name, report
+
+    def close(self) -> None:
+        """Let every child end by itself, the last started first, and end those that do not."""
+        deadline = monotonic() + STOP_S
+        registry = self._children.pop("registry", None)
+        for child in self._children.values():
+            child.release()
+        for child in self._children.values():
+            _wait(child, deadline)
+        if registry is not None:  # the last, so that members can leave in good order
+            registry.process.send_signal(signal.SIGTERM)
+            _wait(registry, monotonic() + KILL_S)
+            registry.kill()
+        self.kill()
+
+    def kill(self) -> None:
+        """End every child at once."""
+        for child in self._children.values():
+            if child.process.poll() is None:
+                child.process.kill()
+        for child in self._children.values():
+            child.kill()
+        self._children.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.kill()
+
+
+def _obituary(child: _Child) -> str:
+    child.process.wait(KILL_S)
+    return f"process {child.name!r} ended with status {child.process.returncode}: {child.last_words()}"
+
+
+def _wait(child: _Child, deadline: float) -> None:
+    try:
+        child.process.wait(max(0.0, deadline - monotonic()))
+    except subprocess.TimeoutExpired:
+        child.process.kill()
+
+
+def _report(line: bytes) -> Report:
+    """A line as a report; what is no JSON object is a report of its text."""
+    text = line.decode(errors="replace").strip()
+    if text.startswith("{"):
+        report: Report = json.loads(text)
+        return report
+    return {"say": "line", "text": text}
+
+
+def _path() -> str:
+    """Where a child finds the packages that this process runs, from wherever it was started."""
+    root = str(Path(__file__).resolve().parent.parent.parent)
+    return os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])

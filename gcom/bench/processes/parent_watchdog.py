@@ -1,0 +1,34 @@
+"""Run a module, and end it when standard input ends: `python -m gcom.bench.processes.parent_watchdog MODULE ...`.
+
+A program that starts processes may be killed in a way that it cannot see coming. Its end of the pipe is closed then
+too, so a process on a leash never outlives it. The leash of a module that reads standard input itself is its own.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import sys
+import threading
+
+STOP_S = 5.0  # a module that has not stopped this long after SIGTERM is ended
+
+
+def main() -> None:
+    """Take the leash off the command line and run what is left."""
+    threading.Thread(target=_watch, name="leash", daemon=True).start()
+    sys.argv = sys.argv[1:]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+
+
+def _watch() -> None:
+    while os.read(0, 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    threading.Event().wait(STOP_S)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""`python -m gcom.bench.processes.pauser PID SECONDS` stops a process until standard input ends, or for so long.
+
+A process that is stopped cannot see that its parent is gone. This one sees it, so nothing stays stopped for ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+from time import monotonic
+
+from gcom.bench.processes import child
+
+
+def main() -> None:
+    """Stop, wait, have it go on; each is told with its time."""
+    process, seconds = int(sys.argv[1]), float(sys.argv[2])
+    with contextlib.suppress(ProcessLookupError):  # it ended
+        at = monotonic()
+        os.kill(process, signal.SIGSTOP)
+        child.say("stopped", at=at)
+        select.select([sys.stdin], [], [], seconds)
+        at = monotonic()
+        os.kill(process, signal.SIGCONT)
+        child.say("continued", at=at)
+    child.wait_for_release()
+    child.end()
+
+
+if __name__ == "__main__":
+    main()

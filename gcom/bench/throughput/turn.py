@@ -1,0 +1,180 @@
+"""One turn of the benchmark inside one member process; what differs between GCom and bare frames is the `Mesh`.
+
+Told and said in this order: ready, peers, joined, go, sent, expect, result. A member says how many messages it sent,
+is told how many the others sent, and waits until it has them all, so that a loss at the very end is seen too.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic, monotonic_ns
+from typing import NamedTuple, Protocol
+
+from gcom.bench.processes import child, usage
+from gcom.bench.throughput.load import CHUNK, Pool, Sequence, StreamJudge
+
+STALL_S = 10.0  # nothing delivered for this long: the rest is missing
+POLL_S = 0.01  # only to see the end; what is measured has stamps of its own
+EXTRA_S = 0.2  # listening on, for what should not come
+
+
+class Delivery(Protocol):
+    """A delivered message, as the callback sees it."""
+
+    @property
+    def sender(self) -> str: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def payload(self) -> bytes | str: ...
+
+
+class FrameMessage(NamedTuple):
+    """What bare frames make of each payload: the same object that GCom's callback gets."""
+
+    sender: str
+    number: int
+    view: int
+    payload: bytes
+
+
+class Transport(Protocol):
+    """A way to send to all members, this one too."""
+
+    @property
+    def address(self) -> str:
+        """What the others need to reach this member; empty if they find it by themselves."""
+
+    def open(self, peers: dict[str, str]) -> None:
+        """Be connected to all of `peers`, a name and an address each, this member among them."""
+
+    def send(self, first: int, payloads: list[bytes]) -> None:
+        """Send messages `first` and on; blocks when the others cannot keep up."""
+
+    def flush(self) -> None:
+        """Return when all that was sent has left."""
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPlan:
+    """What one member does: its name ends with its place, `m0`, `m1`, ...; the first `senders` of them send."""
+
+    name: str
+    members: int
+    senders: int
+    size: int
+    seconds: float
+    ordered: bool
+
+    @classmethod
+    def of(cls, words: list[str]) -> TurnPlan:
+        """The plan of a command line that `words` made."""
+        name, members, senders, size, seconds, ordered = words
+        return cls(name, int(members), int(senders), int(size), float(seconds), ordered == "True")
+
+    def words(self) -> list[str]:
+        return [self.name, *map(str, (self.members, self.senders, self.size, self.seconds, self.ordered))]
+
+    @property
+    def place(self) -> int:
+        return int(self.name[1:])
+
+
+class _Takers(dict[str, Callable[[int, bytes | str], None]]):
+    """By process, what takes its messages; a process is known by its name when it is first heard."""
+
+    def __init__(self, tallies: dict[str, StreamJudge]) -> None:
+        super().__init__()
+        self._tallies = tallies
+
+    def __missing__(self, process: str) -> Callable[[int, bytes | str], None]:
+        self[process] = taker = self._tallies[process.partition("#")[0]].take
+        return taker
+
+
+class Judge:
+    """Takes every delivery of this member. `deliver` is the callback."""
+
+    def __init__(self, plan: TurnPlan) -> None:
+        self.sequence = Sequence()
+        places = range(plan.senders)
+        self.tallies = {f"m{i}": StreamJudge(i, plan.size, plan.ordered, self.sequence) for i in places}
+        self._takers = _Takers(self.tallies)
+
+    def deliver(self, message: Delivery) -> None:
+        self._takers[message.sender](message.number, message.payload)
+
+    def lose(self, process: str, first: int, count: int) -> None:
+        self.tallies[process.partition("#")[0]].lose(first, count)
+
+    @property
+    def count(self) -> int:
+        """What was delivered, and what was given up."""
+        return sum(tally.count for tally in self.tallies.values())
+
+    def wait_for(self, count: int) -> None:
+        """Return when that many were delivered, or nothing more comes."""
+        pause = threading.Event()
+        seen, seen_at = -1, monotonic()
+        while seen < count and monotonic() - seen_at < STALL_S:
+            pause.wait(POLL_S)
+            if self.count != seen:
+                seen, seen_at = self.count, monotonic()
+        pause.wait(EXTRA_S)
+
+    def wrong(self, expected: dict[str, int]) -> list[str]:
+        """In words, whatever was not right."""
+        found = [f"{name}: {what}" for name, tally in self.tallies.items() for what in tally.wrong]
+        for name, count in expected.items():
+            if self.tallies[name].count != count:
+                found.append(f"{name}: {self.tallies[name].count} delivered of {count} sent")
+        return found
+
+
+def run(plan: TurnPlan, judge: Judge, mesh: Transport) -> None:
+    """Take one turn, from ready to the end of the process."""
+    child.say("ready", address=mesh.address)
+    mesh.open(child.hear("peers")["peers"])
+    child.say("joined")
+    child.hear("go")
+    began_ns, began_cpu_s = monotonic_ns(), usage.cpu_s()
+    sent = _send(plan, mesh) if plan.place < plan.senders else 0
+    child.say("sent", count=sent)
+    expected: dict[str, int] = child.hear("expect")["counts"]
+    judge.wait_for(sum(expected.values()))
+    child.say("result", **_result(judge, expected, began_ns, usage.cpu_s() - began_cpu_s))
+    child.wait_for_release()
+    mesh.close()
+    child.end()
+
+
+def _send(plan: TurnPlan, mesh: Transport) -> int:
+    pool = Pool(plan.place, plan.size)
+    deadline = monotonic() + plan.seconds
+    first = 1
+    while monotonic() < deadline:
+        mesh.send(first, pool.chunk(first))
+        first += CHUNK
+    mesh.send(first, [pool.stamped(first)])  # tells each receiver when it had everything
+    mesh.flush()
+    return first
+
+
+def _result(judge: Judge, expected: dict[str, int], began_ns: int, cpu_s: float) -> dict[str, object]:
+    last_ns = max(tally.last_ns for tally in judge.tallies.values())
+    seconds = max(1e-9, (last_ns - began_ns) / 1e9)
+    latencies = sorted(value for tally in judge.tallies.values() for value in tally.latencies_ns)
+    lost = sum(tally.lost for tally in judge.tallies.values())
+    return {
+        "lost": lost,
+        "rate": (judge.count - lost) / seconds,
+        "latencies_ns": latencies[:: max(1, len(latencies) // 2000)],
+        "cpu_s": cpu_s,
+        "peak_bytes": usage.peak_bytes(),
+        "wrong": judge.wrong(expected),
+        "sequence": judge.sequence.digest,
+    }

@@ -1,0 +1,268 @@
+"""The benchmark of messages a second: turns of real processes, and what their reports come to.
+
+With something to compare with, turns alternate (bare frames, ours, bare frames, ours), since a machine that others use
+too is faster at one time than at another; each side's rate is the median of its turns, and a turn's rate is that of its
+slowest member. What delivery logs cost is the ratio of ours with them to ours without, in the same run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from gcom.bench.processes.children import START_S, Children, Report
+from gcom.bench.throughput.load import SIZE_MAX, SIZE_MIN, percentile
+from gcom.bench.throughput.turn import STALL_S, TurnPlan
+from gcom.errors import BadValue
+from gcom.values import limits
+from gcom.values.definition import Definition, Multicast, Ordering
+
+BASELINES = ("frames",)
+OURS, UNLOGGED = "gcom", "gcom without logs"
+SECONDS_MAX = 3600.0
+MEBIBYTE = 1024 * 1024
+_END_S = 30.0  # beside what a member itself waits
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputSetup:
+    """What to measure; raises BadValue for what cannot be."""
+
+    definition: Definition
+    members: int
+    senders: int
+    size: int
+    seconds: float
+    baseline: str | None = None
+    log: bool = False  # also write delivery logs, and measure without them
+    log_dir: Path | None = None  # else a temporary folder
+
+    def __post_init__(self) -> None:
+        _within("members", self.members, 1, limits.MEMBERS_MAX)
+        _within("senders", self.senders, 1, self.members)
+        _within("size", self.size, SIZE_MIN, SIZE_MAX)
+        _within("seconds", self.seconds, 0.1, SECONDS_MAX)
+        if self.baseline is not None and self.baseline not in BASELINES:
+            raise BadValue(f"baseline {self.baseline!r} is not one of {', '.join(BASELINES)}")
+        folder = self.log_dir
+        if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise BadValue(f"log folder {str(folder)!r} is no empty folder: name a new one")
+
+    @property
+    def turns(self) -> tuple[str, ...]:
+        """Which side goes when."""
+        sides = [*filter(None, [self.baseline]), *([UNLOGGED] if self.log else []), OURS]
+        return tuple(sides) * (2 if len(sides) > 1 else 1)
+
+    @property
+    def promises_senders_order(self) -> bool:
+        """Whether each sender's messages come in its order; in TOTAL they all come in one order, whichever."""
+        return self.definition.ordering not in (Ordering.NONORDERED, Ordering.TOTAL)
+
+    @property
+    def promises_one_sequence(self) -> bool:
+        """Whether all members deliver all messages in the same order; over BASIC some may have lost some."""
+        return self.definition.total and self.definition.multicast is Multicast.RELIABLE
+
+    def plan(self, name: str) -> TurnPlan:
+        seconds = self.seconds / self.turns.count(OURS)
+        return TurnPlan(name, self.members, self.senders, self.size, seconds, self.promises_senders_order)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMember:
+    """One process in one turn."""
+
+    turn: int
+    name: str
+    rate: float
+    lost: int
+    cpu_s: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of one side."""
+
+    side: str
+    members: tuple[TurnMember, ...]
+    latencies_ms: tuple[float, ...]
+    messages: int
+    wrong: tuple[str, ...]
+
+    @property
+    def rate(self) -> float:
+        """Messages a second at the slowest member."""
+        return min(member.rate for member in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """All turns of one side together."""
+
+    turns: tuple[Turn, ...]
+
+    @property
+    def rate(self) -> float:
+        return median(turn.rate for turn in self.turns)
+
+    @property
+    def latencies_ms(self) -> list[float]:
+        return sorted(value for turn in self.turns for value in turn.latencies_ms)
+
+    def row(self) -> dict[str, object]:
+        """What is worth telling, as plain values; memory in MiB, as people know it."""
+        latencies = self.latencies_ms
+        return {
+            "messages_per_s": round(self.rate),
+            "turns_messages_per_s": [round(turn.rate) for turn in self.turns],
+            "messages": sum(turn.messages for turn in self.turns),
+            "lost": sum(member.lost for turn in self.turns for member in turn.members),
+            "latency_ms": {"p50": round(percentile(latencies, 0.5), 3), "p99": round(percentile(latencies, 0.99), 3)},
+            "processes": [
+                {
+                    "turn": member.turn,
+                    "name": member.name,
+                    "messages_per_s": round(member.rate),
+                    "cpu_s": round(member.cpu_s, 3),
+                    "peak_mib": round(member.peak_bytes / MEBIBYTE, 1),
+                }
+                for turn in self.turns
+                for member in turn.members
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputResult:
+    """What was measured; `ok` when every delivery of every turn was right."""
+
+    setup: ThroughputSetup
+    ours: Side
+    baseline: Side | None = None
+    unlogged: Side | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours ÷ baseline; None without one."""
+        return self.ours.rate / self.baseline.rate if self.baseline else None
+
+    @property
+    def log_ratio(self) -> float | None:
+        """Ours with delivery logs ÷ ours without; None if none were written."""
+        return self.ours.rate / self.unlogged.rate if self.unlogged else None
+
+    @property
+    def wrong(self) -> list[str]:
+        turns = [turn for side in (self.ours, self.baseline, self.unlogged) if side for turn in side.turns]
+        return [f"{turn.side}: {what}" for turn in turns for what in turn.wrong]
+
+    @property
+    def ok(self) -> bool:
+        return not self.wrong
+
+    def row(self) -> dict[str, object]:
+        """The result as one object of plain values."""
+        setup = self.setup
+        row: dict[str, object] = {
+            "type": "throughput",
+            "ordering": str(setup.definition.ordering),
+            "multicast": str(setup.definition.multicast),
+            "safe": setup.definition.safe,
+            "log": setup.log,
+            "members": setup.members,
+            "senders": setup.senders,
+            "size": setup.size,
+            "seconds": setup.seconds,
+            "ok": self.ok,
+            "wrong": self.wrong,
+            **self.ours.row(),
+        }
+        if self.baseline and self.ratio is not None:
+            row["baseline_messages_per_s"] = round(self.baseline.rate)
+            row["ratio"] = round(self.ratio, 4)
+            row["baseline"] = {"kind": setup.baseline, **self.baseline.row()}
+        if self.unlogged and self.log_ratio is not None:
+            row["log_ratio"] = round(self.log_ratio, 4)
+            row["without_logs"] = self.unlogged.row()
+        return row
+
+
+def measure(setup: ThroughputSetup, notice: Callable[[str], None] = lambda _text: None) -> ThroughputResult:
+    """Run every turn; `notice` is told what goes on. Raises Unavailable or GComTimeout when a process fails."""
+    turns: dict[str, list[Turn]] = {}
+    with _log_folder(setup) as logs:
+        for number, side in enumerate(setup.turns, 1):
+            notice(f"turn {number} of {len(setup.turns)}: {side}")
+            turn = _take_turn(setup, side, number, logs if side == OURS else "")
+            notice(f"turn {number} of {len(setup.turns)}: {side}, {turn.rate:,.0f} messages/s")
+            turns.setdefault(side, []).append(turn)
+    sides = {side: Side(tuple(found)) for side, found in turns.items()}
+    return ThroughputResult(setup, sides[OURS], sides.get(setup.baseline or ""), sides.get(UNLOGGED))
+
+
+@contextmanager
+def _log_folder(setup: ThroughputSetup) -> Iterator[str]:
+    """Where delivery logs go; empty if none are written."""
+    if setup.log and setup.log_dir is None:
+        with TemporaryDirectory(prefix="gcom-bench-") as folder:
+            yield folder
+    else:
+        yield str(setup.log_dir or "") if setup.log else ""
+
+
+def _take_turn(setup: ThroughputSetup, side: str, number: int, logs: str) -> Turn:
+    names = [f"m{i}" for i in range(setup.members)]
+    with Children() as children:
+        _start(children, setup, side, names, logs)
+        peers = {name: ready["address"] for name, ready in children.gather("ready", names, START_S).items()}
+        _tell_all(children, names, "peers", peers=peers)
+        children.gather("joined", names, START_S)
+        _tell_all(children, names, "go")
+        sent = children.gather("sent", names, setup.seconds + STALL_S + _END_S)
+        counts = {name: report["count"] for name, report in sent.items() if report["count"]}
+        _tell_all(children, names, "expect", counts=counts)
+        results = children.gather("result", names, STALL_S + _END_S)
+    return _turn(setup, side, number, results, sum(counts.values()))
+
+
+def _start(children: Children, setup: ThroughputSetup, side: str, names: Sequence[str], logs: str) -> None:
+    if side in BASELINES:
+        for name in names:
+            children.start(name, f"gcom.bench.throughput.{side}", *setup.plan(name).words())
+        return
+    registry = children.start_registry()
+    group = setup.definition
+    for name in names:
+        words = (registry, group.group, group.ordering, group.multicast, str(group.safe), logs)
+        children.start(name, "gcom.bench.throughput.member", *words, *setup.plan(name).words())
+
+
+def _tell_all(children: Children, names: Sequence[str], say: str, **fields: object) -> None:
+    for name in names:
+        children.tell(name, say, **fields)
+
+
+def _turn(setup: ThroughputSetup, side: str, number: int, results: dict[str, Report], messages: int) -> Turn:
+    members = tuple(
+        TurnMember(number, name, float(r["rate"]), int(r["lost"]), float(r["cpu_s"]), int(r["peak_bytes"]))
+        for name, r in sorted(results.items())
+    )
+    latencies = tuple(value / 1e6 for report in results.values() for value in report["latencies_ns"])
+    wrong = [f"{name} of {what}" for name, report in results.items() for what in report["wrong"]]
+    if setup.definition.multicast is not Multicast.BASIC:
+        wrong += [f"{member.name} lost {member.lost} messages" for member in members if member.lost]
+    sequences = {report["sequence"] for report in results.values()}
+    if side not in BASELINES and setup.promises_one_sequence and len(sequences) > 1:
+        wrong.append("not all members delivered in the same order")
+    return Turn(side, members, latencies, messages, tuple(wrong))
+
+
+def _within(what: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise BadValue(f"{what} {value} is not {least} to {most}")

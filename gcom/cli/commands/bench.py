@@ -1,0 +1,157 @@
+"""`gcom bench`: what GCom costs on this machine, each command with its own processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gcom.cli import options
+from gcom.cli.output import Output
+
+app = typer.Typer(rich_markup_mode=None)
+
+Safe = Annotated[bool, typer.Option("--safe", help="Deliver what a majority of the members holds.")]
+
+
+@app.callback()
+def bench_top() -> None:
+    """Measure what GCom costs on this machine."""
+
+
+@app.command()
+def throughput(
+    ordering: options.OrderingWord = None,
+    multicast: options.MulticastWord = None,
+    safe: Safe = False,
+    members: Annotated[int, typer.Option(metavar="N", help="Processes in the group.")] = 3,
+    senders: Annotated[int, typer.Option(metavar="N", help="How many of them send.")] = 3,
+    size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 17 or more.")] = 100,
+    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, all turns together.")] = 10.0,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="KIND", help="Also measure, in turns: frames (bare Pyro5 frames).")
+    ] = None,
+    log: Annotated[
+        bool, typer.Option("--log", help="Write delivery logs, and measure in turns with and without them.")
+    ] = False,
+    log_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where --log writes. [default: a temporary folder]", show_default=False),
+    ] = None,
+    as_json: options.Json = False,
+) -> int:
+    """Messages a second at the slowest member, with latency, processor time and memory; every delivery is checked.
+
+    It starts its own registry and one process a member. The exit status is 1 if any delivery was wrong. With
+    --baseline frames, `ratio` is GCom's rate ÷ that of the same payload in bare Pyro5 frames of 200 messages; with
+    --log, `log_ratio` is the rate with delivery logs ÷ that without, in the same run.
+
+    \b
+    Examples:
+      gcom bench throughput --members 3 --senders 3 --size 100 --seconds 10
+      gcom bench throughput --ordering fifo --multicast reliable --baseline frames --json
+      gcom bench throughput --log-dir logs
+    """
+    from gcom.bench.throughput.turns import ThroughputSetup
+    from gcom.cli import progress
+
+    definition = options.definition("bench", ordering, multicast, None, safe, None)
+    log = log or log_dir is not None
+    setup = ThroughputSetup(definition, members, senders, size, seconds, baseline, log, log_dir)
+    return progress.throughput(setup, Output(), as_json)
+
+
+@app.command()
+def failover(
+    trials: Annotated[int, typer.Option(metavar="N", help="Kills of each kind.")] = 50,
+    kill: Annotated[
+        str, typer.Option(metavar="WHOM", help="Whom to kill: leader, member, registry, sequencer, or all.")
+    ] = "all",
+    members: Annotated[int, typer.Option(metavar="N", help="Processes in the group, 3 or more.")] = 5,
+    ordering: Annotated[
+        str | None,
+        typer.Option(metavar="ORDER", help="The group's ordering. [default: TOTAL]", show_default=False),
+    ] = None,
+    multicast: options.MulticastWord = None,
+    safe: Safe = False,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the instants and the members that are chosen.")] = 0,
+    as_json: options.Json = False,
+) -> int:
+    """How long a group is held up when somebody is killed, and how fast its membership follows other troubles.
+
+    Real processes on this machine, with the defaults of GCom, all members sending. A kill is SIGKILL; its time ends
+    when the slowest survivor has delivered a message of each other survivor that was sent after the kill, in a view
+    without the dead. With --kill all, the default, there follow: a member that is paused and goes on, ten processes
+    that join at one instant, view changes of eight members that each send five times a second, a split that is healed,
+    and three members of which two are killed at once. The sequencer is killed in total orders only. The exit status is
+    1 if a group did not go on at all.
+
+    \b
+    Examples:
+      gcom bench failover --trials 50
+      gcom bench failover --kill leader --trials 10 --ordering fifo
+      gcom bench failover --trials 5 --json | jq -c 'select(.met == false)'
+    """
+    from gcom.bench.failover.trials import FailoverSetup, Kill
+    from gcom.cli.commands import bench_tables
+
+    definition = options.definition("bench", ordering or bench_tables.HARDEST, multicast, None, safe, None)
+    setup = FailoverSetup(definition, members, trials, Kill.parse(kill), seed)
+    return bench_tables.failover(setup, Output(), as_json)
+
+
+@app.command()
+def memory(
+    messages: Annotated[int, typer.Option(metavar="N", help="Of all members together.")] = 10_000_000,
+    members: Annotated[int, typer.Option(metavar="N", help="Processes in the group, all of them sending.")] = 3,
+    ordering: options.OrderingWord = None,
+    multicast: options.MulticastWord = None,
+    safe: Safe = False,
+    as_json: options.Json = False,
+) -> int:
+    """Whether memory grows with what was sent: resident memory after all messages, minus that after a tenth of them.
+
+    Of each member and of the registry; the worst counts. It needs psutil: pip install 'gcom[bench]'.
+
+    \b
+    Examples:
+      gcom bench memory
+      gcom bench memory --messages 1000000 --ordering fifo --json
+    """
+    from gcom.bench.memory.growth import MemorySetup
+    from gcom.cli.commands import bench_tables
+
+    definition = options.definition("bench", ordering, multicast, None, safe, None)
+    return bench_tables.memory(MemorySetup(definition, members, messages), Output(), as_json)
+
+
+@app.command()
+def audit(
+    deliveries: Annotated[int, typer.Option(metavar="N", help="Of all members together.")] = 10_000_000,
+    members: Annotated[int, typer.Option(metavar="N", help="Processes in the group, all of them sending.")] = 5,
+    run_length: Annotated[int, typer.Option(metavar="N", help="Messages in a run, on average.")] = 20,
+    twice: Annotated[bool, typer.Option("--twice", help="Also half the input, each three times.")] = False,
+    ordering: Annotated[str, typer.Option(metavar="ORDER", help="That of the group.")] = "CAUSALTOTAL",
+    broken: Annotated[bool, typer.Option("--broken", help="Halfway one member delivers a run too late.")] = False,
+    as_json: options.Json = False,
+) -> int:
+    """How long the audit takes: it writes the logs of a healthy group, and judges them by every rule.
+
+    Each row is one `gcom audit` in a process of its own, from its start to its verdict; the first, of 10,000
+    deliveries, is the start-up. Shuffled is what Spark moved between its tasks, of the bytes read. 100 million
+    deliveries take 15 GB of disk in runs of 1, and 1 GB in runs of 20. It needs psutil: pip install 'gcom[bench]'.
+
+    \b
+    Examples:
+      gcom bench audit
+      gcom bench audit --deliveries 100000000 --run-length 1
+      gcom bench audit --ordering FIFO --broken
+      gcom bench audit --twice --json
+    """
+    from gcom.bench.audit.run import AuditBenchSetup
+    from gcom.cli.commands import bench_tables
+
+    order = options.definition("bench", ordering, None, None, False, None).ordering
+    setup = AuditBenchSetup(members, deliveries, run_length, twice, order, broken)
+    return bench_tables.audit(setup, Output(), as_json)

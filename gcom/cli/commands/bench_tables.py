@@ -1,0 +1,184 @@
+"""How `gcom bench failover` and `gcom bench memory` look: progress on standard error, then tables or JSON rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gcom.bench.audit import run as judging
+from gcom.bench.failover import membership
+from gcom.bench.failover import trials as killing
+from gcom.bench.failover.scenario import Scenario
+from gcom.bench.memory import growth as remembering
+from gcom.bench.memory.growth import MEBIBYTE
+from gcom.cli.output import Output, notice
+from gcom.cli.progress import show
+from gcom.values.definition import Ordering
+
+HARDEST = Ordering.TOTAL  # the order that asks most of those who are left
+ROUNDS_MAX = 3  # of each scene of the membership
+NOTICE_S = 5.0  # where there is no terminal, a line this often
+
+Told = Callable[[str], None]
+
+
+def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int:
+    """Measure and show; 1 if a group did not go on."""
+    everything = setup.kills == tuple(killing.Kill)
+    rounds = min(ROUNDS_MAX, setup.trials) if everything else 0
+    kills: list[killing.FailoverResult] = []
+    figures: list[membership.Figure] = []
+    with _progress(setup.trials * len(setup.wanted) + membership.steps(rounds)) as told:
+        with Scenario() as cast:
+            for outcome in killing.measure(setup, cast, told):
+                kills.append(outcome)
+                _row(outcome.row(), output, as_json)
+        if everything:
+            for figure in membership.measure(setup.definition, rounds, told):
+                figures.append(figure)
+                _row(figure.row(), output, as_json)
+    if not as_json:
+        show(_kill_table(setup, kills), output)
+        if figures:
+            show(_figure_table(figures), output)
+    failed = sum(outcome.failed for outcome in kills)
+    if failed:
+        notice(f"in {failed} trials the survivors did not go on within {killing.RESUME_S:g} s")
+    return 1 if failed else 0
+
+
+def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int:
+    """Measure and show; 1 if a delivery was wrong."""
+    with _progress(None) as told:
+        outcome = remembering.measure(setup, told)
+    if as_json:
+        _row(outcome.row(), output, as_json)
+    else:
+        show(_memory_table(outcome), output)
+    if outcome.wrong:
+        notice(f"{outcome.wrong} deliveries were wrong")
+    return 1 if outcome.wrong else 0
+
+
+def audit(setup: judging.AuditBenchSetup, output: Output, as_json: bool) -> int:
+    """Measure and show; 1 if a log was not found to be as it was made."""
+    outcomes: list[judging.AuditBenchResult] = []
+    with _progress(None) as told:
+        for outcome in judging.measure(setup, told):
+            outcomes.append(outcome)
+            _row(outcome.row(), output, as_json)
+    if not as_json:
+        show(_audit_table(setup, outcomes), output)
+    if setup.twice:
+        times = judging.growth(outcomes)
+        _row({"twice_the_input": times and round(times, 2)}, output, as_json)
+        if times is None:
+            notice("half of the input takes no longer than the start-up: measure with more --deliveries")
+    return 1 if any(outcome.verdict != ("FAIL" if setup.broken else "PASS") for outcome in outcomes) else 0
+
+
+def _row(row: dict[str, object], output: Output, as_json: bool) -> None:
+    """At once: the next may take minutes."""
+    if as_json:
+        output.row(row)
+        output.flush()
+
+
+def _kill_table(setup: killing.FailoverSetup, kills: list[killing.FailoverResult]) -> Table:
+    kind = f"{setup.definition.ordering} {setup.definition.multicast}{' SAFE' if setup.definition.safe else ''}"
+    table = Table(title=f"From a kill until the rest goes on: {setup.members} members, {kind}")
+    for title in ("killed", "trials", "median ms", "p90 ms", "worst ms", "first message, worst ms", "to reach", ""):
+        table.add_column(title, justify="left" if title in ("killed", "") else "right")
+    for outcome in kills:
+        resumed = killing.spread_ms(outcome.resumed_s)
+        table.add_row(
+            str(outcome.kill),
+            f"{len(outcome.trials)}",
+            *[_number(resumed[name]) for name in ("median", "p90", "worst")],
+            _number(killing.spread_ms(outcome.first_s)["worst"]),
+            f"{killing.MEDIAN_S * 1000:.0f}, {killing.WORST_S * 1000:.0f}",
+            _met(outcome.met),
+        )
+    return table
+
+
+def _figure_table(figures: list[membership.Figure]) -> Table:
+    table = Table(title="Membership")
+    for title in ("", "rounds", "which", "value", "to reach", " "):
+        table.add_column(title, justify="right" if title in ("rounds", "value", "to reach") else "left")
+    for figure in figures:
+        goal = figure.goal
+        shown = (goal.shown(figure.value), goal.shown(goal.most))
+        table.add_row(goal.name, f"{len(figure.values)}", goal.by, *shown, _met(figure.met))
+    return table
+
+
+def _memory_table(outcome: remembering.MemoryResult) -> Table:
+    messages = outcome.setup.messages
+    table = Table(title=f"Resident MiB: {outcome.setup.members} members, {messages:,} messages")
+    for title in ("process", f"after {messages // 10:,}", f"after {messages:,}", "growth"):
+        table.add_column(title, justify="left" if title == "process" else "right")
+    for name, late in sorted(outcome.late.items()):
+        early = outcome.early[name]
+        table.add_row(name, *[f"{size / MEBIBYTE:.1f}" for size in (early, late, late - early)])
+    table.add_row("worst", "", _met(outcome.met), f"{outcome.growth_mib:.1f}")
+    return table
+
+
+def _audit_table(setup: judging.AuditBenchSetup, outcomes: list[judging.AuditBenchResult]) -> Table:
+    table = Table(title=f"The audit of {setup.members} members' logs, runs of {setup.run_length} on average")
+    for title in ("deliveries", "records", "log MiB", "seconds", "deliveries/s", "peak MiB", "shuffled", "verdict"):
+        table.add_column(title, justify="left" if title == "verdict" else "right")
+    for each in outcomes:
+        table.add_row(
+            f"{each.deliveries:,}",
+            f"{each.records:,}",
+            f"{each.log_bytes / MEBIBYTE:,.0f}",
+            f"{each.seconds:,.1f}",
+            f"{each.deliveries / each.seconds:,.0f}",
+            f"{each.peak_bytes / MEBIBYTE:,.0f}",
+            f"{each.shuffle_bytes / each.log_bytes:.4%}",
+            each.verdict,
+        )
+    if setup.twice:
+        times = judging.growth(outcomes)
+        table.add_row("twice the input", "", "", f"x {times:.2f}" if times else "-")
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "never" if value is None else f"{value:,.0f}"
+
+
+def _met(met: bool) -> str:
+    return "reached" if met else "MISSED"
+
+
+@contextmanager
+def _progress(total: int | None) -> Iterator[Told]:
+    """What is told of each step goes to a bar on a terminal, and elsewhere to a line every few seconds."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _throttled()
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("starting", total=total)
+        yield lambda text: progress.update(task, advance=1, description=text)
+
+
+def _throttled() -> Told:
+    last_s = 0.0
+
+    def told(text: str) -> None:
+        nonlocal last_s
+        if monotonic() - last_s >= NOTICE_S:
+            last_s = monotonic()
+            notice(text)
+
+    return told

@@ -1,0 +1,64 @@
+"""The commands that put a process into a group: join, tail, send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import gcom
+from gcom.cli.commands.session import Feed, ShellMember
+from gcom.cli.lines import as_message
+from gcom.cli.output import Output, notice
+from gcom.cli.rows import JsonRows, PlainRows, RowFormat
+
+FLUSH_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class MemberOptions:
+    """Where a member is, under which name, and how it tells what comes."""
+
+    group: str
+    name: str
+    registry: str | None
+    log_dir: Path | None
+    as_json: bool
+    linger_s: float | None
+
+    def rows(self, output: Output) -> RowFormat:
+        return JsonRows(output, self.group) if self.as_json else PlainRows(output, self.group)
+
+
+def join(session: MemberOptions, create: gcom.Definition | None, wait: int) -> int:
+    """Send standard input, print deliveries; the exit status."""
+    with _joined(session, create) as group:
+        output = Output()
+        rows = session.rows(output)
+        return ShellMember(group, rows, output, Feed(group, rows, wait), session.linger_s).run()
+
+
+def tail(session: MemberOptions) -> int:
+    """Print deliveries; the exit status."""
+    with _joined(session, None) as group:
+        output = Output()
+        return ShellMember(group, session.rows(output), output, None, session.linger_s).run()
+
+
+def send(group: str, name: str, registry: str | None, log_dir: Path | None, payload: bytes) -> None:
+    """Send one message, as text if it is UTF-8."""
+    with gcom.connect(name, registry, log_dir=log_dir) as node, node.join(group, receive=False) as joined:
+        joined.send(as_message(payload))
+        joined.flush(FLUSH_S)
+        count = len(joined.members)
+    notice(f"sent to {count} member{'' if count == 1 else 's'} of group {group!r}")
+
+
+@contextmanager
+def _joined(session: MemberOptions, create: gcom.Definition | None) -> Iterator[gcom.Group]:
+    with (
+        gcom.connect(session.name, session.registry, log_dir=session.log_dir) as node,
+        node.join(session.group, create=create) as group,
+    ):
+        yield group

@@ -1,0 +1,182 @@
+"""A member at a shell: one thread reads lines and sends them, the main thread prints what is delivered.
+
+The sender may wait as long as the window is full, and the reader of standard input as long as nobody types; neither
+holds up the main thread, which therefore can leave the group whenever a signal, an end, or a closed output says so.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import suppress
+from time import monotonic
+from typing import assert_never
+
+import gcom
+from gcom.cli.lines import LineReader
+from gcom.cli.output import Output, OutputClosed, notice
+from gcom.cli.rows import RowFormat
+from gcom.cli.signals import SIGNALLED
+from gcom.errors import Detached, GComError, GComTimeout, NotAMember
+
+POLL_S = 0.1  # how late a signal or the end of the input may be seen while nothing is delivered
+LEAVE_S = 10.0
+
+
+class Feed:
+    """Sends the lines of a file descriptor, once the view has `wait` members."""
+
+    def __init__(self, group: gcom.Group, rows: RowFormat, wait: int, descriptor: int = 0) -> None:
+        self._group = group
+        self._rows = rows
+        self._wait = wait
+        self._lines = LineReader(descriptor, self._refuse)
+        self._enough = threading.Event()
+        self.refused: list[tuple[int, int]] = []  # lines over the limit: number and size; for the main thread to tell
+        self.failed = False
+        self.ended_at: float | None = None  # all lines were sent
+        self._thread = threading.Thread(target=self._run, name="standard input", daemon=True)
+
+    def start(self) -> None:
+        self.on_view(self._group.view)
+        self._thread.start()
+
+    def on_view(self, view: gcom.View) -> None:
+        if len(view.members) >= self._wait:
+            self._enough.set()
+
+    def _refuse(self, line: int, size: int) -> None:
+        self.refused.append((line, size))
+        self._rows.refused(line, size)
+
+    def _run(self) -> None:
+        self._enough.wait()
+        try:
+            for batch in self._lines.batches():
+                for line in batch:
+                    self._send(line)
+        except (NotAMember, Detached):
+            pass  # the main thread gets to know it, and says so
+        except (GComError, OSError) as error:
+            self.failed = True
+            notice(f"standard input: {error}")
+        self.ended_at = monotonic()
+
+    def _send(self, line: bytes | str) -> None:
+        """Send a line, when the process is in its group; raises NotAMember or Detached if it will not be again."""
+        while True:
+            try:
+                return self._group.send(line, timeout_s=None)
+            except Detached:
+                self._group.wait_for_members(1)
+
+
+class ShellMember:
+    """A stay in a group, from the first view to the last delivery."""
+
+    def __init__(self, group: gcom.Group, rows: RowFormat, output: Output, feed: Feed | None, linger_s: float | None):
+        self._group = group
+        self._rows = rows
+        self._output = output
+        self._feed = feed
+        self._linger_s = linger_s
+        self._view = group.view.number  # the last one that was told
+        self._last = monotonic()  # delivery
+        self._departure: gcom.Departure | None = None
+        self._failed = False
+
+    def run(self) -> int:
+        """Stay until there is a reason to go, and leave; the exit status."""
+        with SIGNALLED.deferred(), suppress(OutputClosed):
+            try:
+                self._rows.ready(self._group)
+                if self._feed:
+                    self._feed.start()
+                self._session()
+            finally:
+                self._leave()
+        return self._status()
+
+    def _session(self) -> None:
+        while SIGNALLED.caught is None and self._departure is None:
+            event = self._group.receive(0)
+            if event is None:
+                self._output.flush()
+                if self._lingered():
+                    return
+                event = self._group.receive(POLL_S)
+            if event is not None:
+                self._tell(event)
+        self._output.flush()
+
+    def _lingered(self) -> bool:
+        """Whether the input is at its end, all of it is on its way, and nothing was delivered for a while."""
+        if self._linger_s is None:
+            return False
+        began = self._last
+        if self._feed:
+            if self._feed.ended_at is None or self._group.pending:
+                return False
+            began = max(began, self._feed.ended_at)
+        return monotonic() - began >= self._linger_s
+
+    def _tell(self, event: gcom.Event) -> None:
+        match event:
+            case gcom.Message():
+                self._rows.message(event)
+                self._last = monotonic()
+            case gcom.ViewChange():
+                self._on_view(event)
+            case gcom.Lost():
+                self._rows.lost(event)
+            case gcom.Unicast() | gcom.Undelivered():
+                pass  # a command sends to all
+            case gcom.Suspicion():
+                self._rows.suspicion(event)
+            case gcom.QuorumLost() | gcom.QuorumRegained():
+                self._rows.quorum(event)
+            case gcom.Settled():
+                self._rows.settled(event)
+            case gcom.StateLost() | gcom.StateUnmerged():
+                pass  # a command keeps no state, and asks for none
+            case gcom.LogEnded():
+                pass  # a warning has said so
+            case gcom.Departure():
+                self._departure = None if event.returning else event
+                self._rows.departure(event)
+            case gcom.Returned():
+                self._view = 0
+                self._rows.returned(event)
+            case _:
+                assert_never(event)
+
+    def _on_view(self, change: gcom.ViewChange) -> None:
+        if change.view.number > self._view:  # the first one of all was told as ready
+            self._view = change.view.number
+            self._rows.view(change)
+        if self._feed:
+            self._feed.on_view(change.view)
+
+    def _leave(self) -> None:
+        """Leave, and tell what was delivered until then: the cut of the last view is part of the session."""
+        try:
+            if self._departure is None:
+                self._group.leave(LEAVE_S)
+            while self._departure is None and (event := self._group.receive(0)) is not None:
+                self._tell(event)
+        except (NotAMember, Detached):
+            pass  # there is nothing more to tell
+        except GComTimeout as error:
+            self._failed = True
+            notice(str(error))
+        with suppress(OutputClosed):
+            self._output.flush()
+
+    def _status(self) -> int:
+        if SIGNALLED.caught == signal.SIGINT:
+            return 128 + signal.SIGINT
+        if self._departure and self._departure.reason != "request":
+            return 1
+        if self._failed or (self._feed and self._feed.failed):
+            return 1
+        return 2 if self._feed and self._feed.refused else 0

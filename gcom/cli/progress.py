@@ -1,0 +1,160 @@
+"""How the demo and the benchmark look: a progress bar and a table for people, one JSON object a line for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gcom.bench.throughput.load import percentile
+from gcom.bench.throughput.turns import Side, ThroughputResult, ThroughputSetup, measure
+from gcom.cli.output import Output, notice
+from gcom.demo.checks import DemoResult
+from gcom.demo.run import Watcher, run
+from gcom.demo.texts import chosen_texts
+
+
+def throughput(setup: ThroughputSetup, output: Output, as_json: bool) -> int:
+    """Measure, show, and say by the status whether every delivery was right."""
+    outcome = measure(setup, notice)
+    if as_json:
+        output.row(outcome.row())
+        output.flush()
+    else:
+        show(_throughput_table(outcome), output)
+    for wrong in outcome.wrong:
+        notice(f"wrong delivery: {wrong}")
+    return 0 if outcome.ok else 1
+
+
+def _throughput_table(outcome: ThroughputResult) -> Table:
+    table = Table(title=f"{outcome.setup.members} members, {outcome.setup.senders} senders, {outcome.setup.size} B")
+    for title in ("", "messages/s", "p50 ms", "p99 ms", "CPU s a process", "peak MiB"):
+        table.add_column(title, justify="right" if title else "left", overflow="fold")
+    definition = outcome.setup.definition
+    kind = f"{definition.ordering} {definition.multicast}{' SAFE' if definition.safe else ''}"
+    table.add_row(f"{kind}, with logs" if outcome.setup.log else kind, *_columns(outcome.ours))
+    if outcome.unlogged:
+        table.add_row(f"{kind}, without", *_columns(outcome.unlogged))
+        table.add_row("ratio, with logs", f"{outcome.log_ratio:.2f}")
+    if outcome.baseline:
+        table.add_row(f"bare {outcome.setup.baseline}", *_columns(outcome.baseline))
+        table.add_row("ratio", f"{outcome.ratio:.2f}")
+    return table
+
+
+def _columns(side: Side) -> list[str]:
+    latencies = side.latencies_ms
+    members = [member for turn in side.turns for member in turn.members]
+    return [
+        f"{side.rate:,.0f}",
+        f"{percentile(latencies, 0.5):.1f}",
+        f"{percentile(latencies, 0.99):.1f}",
+        f"{sum(member.cpu_s for member in members) / len(members):.2f}",
+        f"{max(member.peak_bytes for member in members) / 1048576:.0f}",
+    ]
+
+
+def demo(files: Sequence[Path], log_dir: Path, output: Output, as_json: bool) -> int:
+    """Run the demo, show its results; 0 only if every delivery was right."""
+    texts = chosen_texts(files)
+    notice(f"sending {', '.join(text.source for text in texts if text.source)}")
+    with _watching() as watcher:
+        results = run(texts, log_dir, watcher)
+    if as_json:
+        for result in results:
+            output.row(result.row())
+        output.flush()
+    else:
+        show(_demo_table(results), output)
+    for wrong in [what for result in results for what in result.wrong]:
+        notice(f"wrong: {wrong}")
+    notice(f"delivery logs are in {log_dir}/")
+    return 0 if all(result.right for result in results) else 1
+
+
+def _demo_table(results: Sequence[DemoResult]) -> Table:
+    """Narrow enough for 80 columns."""
+    members = results[0].members if results else 0
+    table = Table(title=f"GCom demo: {members} members", box=SIMPLE, pad_edge=False, show_edge=False)
+    for title in (
+        "ordering",
+        "messages",
+        "deliveries",
+        "messages\na second",
+        "p50\nms",
+        "p99\nms",
+        "same\nset",
+        "order",
+    ):
+        left = title in ("ordering", "same\nset", "order")
+        table.add_column(title, justify="left" if left else "right", no_wrap=True, vertical="bottom")
+    for result in results:
+        table.add_row(
+            result.ordering,
+            f"{result.messages:,}",
+            f"{result.deliveries:,}",
+            f"{result.rate:,.0f}",
+            f"{result.p50_ms:.1f}",
+            f"{result.p99_ms:.1f}",
+            "yes" if result.same_set else "NO",
+            {True: "kept", False: "BROKEN", None: "free"}[result.in_order],
+        )
+    return table
+
+
+class _Bar:
+    """A progress bar on a terminal's standard error."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("starting", total=None)
+
+    def begin(self, ordering: str, deliveries: int) -> None:
+        self._progress.reset(self._task, description=ordering, total=deliveries, completed=0)
+
+    def delivered(self, deliveries: int) -> None:
+        self._progress.update(self._task, completed=deliveries)
+
+
+class _Lines:
+    """A line at each quarter, where there is no terminal to draw on."""
+
+    def __init__(self) -> None:
+        self._ordering = ""
+        self._total = 0
+        self._next = 1
+
+    def begin(self, ordering: str, deliveries: int) -> None:
+        self._ordering, self._total, self._next = ordering, deliveries, 1
+        notice(f"{ordering}: {deliveries} deliveries to come")
+
+    def delivered(self, deliveries: int) -> None:
+        if deliveries * 4 >= self._total * self._next:
+            self._next = deliveries * 4 // max(1, self._total) + 1
+            notice(f"{self._ordering}: {deliveries} of {self._total} deliveries")
+
+
+@contextmanager
+def _watching() -> Iterator[Watcher]:
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _Lines()
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield _Bar(progress)
+
+
+def show(table: Table, output: Output) -> None:
+    """A table as wide as it needs to be where there is no terminal: rich would take 80 columns, and cut words."""
+    console = Console() if output.terminal else Console(width=200)
+    with console.capture() as captured:
+        console.print(table)
+    output.text(captured.get().rstrip())
+    output.flush()

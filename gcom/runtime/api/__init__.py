@@ -1,0 +1,15 @@
+"""The library as applications hold it: `Node`, `Group`, the events that it yields, the results of group calls.
+
+`gcom` exports it; nothing here is imported by the rest of the runtime. A `Node` shows a `Host`, a `Group` a
+`Membership`, `Results` an `OpenCall`; they check what is given, wait, and say in words why something cannot be.
+
+- Every method may be called from any thread. It takes the host's lock, and waits on the membership's condition, which
+  is notified after every step that had effects.
+- One thread at a time receives: a loop, `receive`, or the listener's thread. It reads the queue, tells the machine what
+  has been consumed (the credit of the senders), and calls the application's state callbacks between two events.
+- Within a callback nothing is sent or called that would have to wait for what only that thread can read: it raises
+  WouldBlock.
+
+    node; group = sending + calling + receiving, over a handle; state_callbacks; events; results
+    guards: who may send or read no more, and why; deadlines: how long a caller waits
+"""

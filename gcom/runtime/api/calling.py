@@ -1,0 +1,125 @@
+"""The member-to-member part of a group: unicast, and group calls with an answer from each.
+
+None of it waits for, or is held up by, multicasts and view changes (docs/protocols/letters.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from time import monotonic
+
+from gcom.core.messages import events
+from gcom.errors import BadValue, UnknownMember
+from gcom.runtime import payloads
+from gcom.runtime.api.deadlines import deadline_of
+from gcom.runtime.api.handle import GroupHandle
+from gcom.runtime.api.results import Results
+from gcom.runtime.session import Session
+from gcom.values import limits, names
+from gcom.values.answers import Wait
+from gcom.values.names import Process
+
+
+class Calling(GroupHandle):
+    """The methods of a group that address members. A member is given by its name, or by its process id."""
+
+    def send_to(self, member: str, payload: bytes | str, timeout_s: float | None = 10.0) -> None:
+        """Send bytes or text to one member, or to itself, which gets a Unicast event.
+
+            group.send_to("bob", "only you know")
+
+        It arrives once, after this process's earlier unicasts to that member, unless the member departs: then an
+        Undelivered event tells. Blocks while too many wait for that member to read. Raises MessageTooLarge (over 128
+        KiB), BadValue, UnknownMember, NotAMember, Detached, GComTimeout; WouldBlock inside a callback.
+        """
+        payloads.check(payload, limits.LETTER_BYTES_MAX, "a unicast")
+        deadline = deadline_of(timeout_s)
+        with self._host.lock:
+            while True:
+                session = self._session_to_send_in()
+                target = _member(session, member)
+                if session.machine.has_room_for(target):
+                    break
+                self._await(session, deadline, f"{target} to read its unicasts")
+            session.step(events.SendUnicast(target, payload))
+
+    def on_call(
+        self, handler: Callable[[bytes | str, str], bytes | str] | None
+    ) -> Callable[[bytes | str, str], bytes | str] | None:
+        """Answer group calls with `handler(payload, caller)`, which returns bytes or text; None: with an error again.
+
+            @group.on_call
+            def answer(payload, caller):
+                return f"{len(payload)} bytes from {caller}"
+
+        It runs in a thread of the group's own, one request at a time, and may itself send and call; while it waits for
+        a call of its own, other requests are served: it must hold no lock then that a handler wants. What it raises is
+        the caller's result, an error with its text.
+        """
+        with self._host.lock:
+            self._membership.call_server.handler = handler
+        return handler
+
+    def call(
+        self,
+        payload: bytes | str,
+        wait: Wait = Wait.ALL,
+        timeout_s: float | None = 10.0,
+        *,
+        targets: Iterable[str] | None = None,
+        exclude_self: bool = False,
+    ) -> Results:
+        """Ask all members of the view, this one included, and wait for a result of each.
+
+            for member, result in group.call("how many?").items():
+                print(member, result.outcome, result.text)
+
+        Who departs without an answer is marked DEPARTED, so a call of ALL ends with each member's answer or departure.
+        FIRST: until one value is there; MAJORITY: until more than half of those asked answered, be it with an error;
+        both also end once that cannot be any more, so look at what came (`Results.first` is None without a value).
+        NONE: at once, and the results come in until `timeout_s` is over (`Results.arriving`). A handler that has begun
+        goes on when its caller waits no more, and later requests wait behind it. `targets`: ask these members only.
+        Raises CallTimeout and CallDetached, which carry the results that came; MessageTooLarge, BadValue,
+        UnknownMember, NotAMember; WouldBlock inside a callback while too many calls are open.
+        """
+        payloads.check(payload, limits.LETTER_BYTES_MAX, "a call")
+        wait = _wait(wait)
+        deadline = deadline_of(timeout_s)
+        with self._host.lock:
+            while len((session := self._session_to_send_in()).calls) >= limits.CALLS_OPEN_MAX:
+                self._await(session, deadline, f"one of {limits.CALLS_OPEN_MAX} open calls to end")
+            named = [targets] if isinstance(targets, str) else targets
+            members = session.members if named is None else tuple(dict.fromkeys(_member(session, it) for it in named))
+            asked = tuple(it for it in members if not (exclude_self and it == session.machine.process))
+            for_ms = None if deadline is None else int((deadline - monotonic()) * 1000)
+            results = Results(self._membership, session, session.call(payload, asked, for_ms))
+        if wait is Wait.NONE:
+            return results
+        with results:
+            return results.wait(wait, None if deadline is None else deadline - monotonic())
+
+    def call_to(self, member: str, payload: bytes | str, timeout_s: float | None = 10.0) -> bytes | str:
+        """Ask one member; returns what its handler returned.
+
+            total = int(group.call_to("bob", "how many?"))
+
+        Raises HandlerFailed, with the text of what the handler raised, MemberDeparted, and what `call` raises.
+        """
+        (result,) = self.call(payload, Wait.ALL, timeout_s, targets=[member]).values()
+        return result.value
+
+
+def _member(session: Session, member: object) -> Process:
+    """Return the process in the view that a name or a process id means; raises UnknownMember."""
+    found = next((it for it in session.members if member in (it, names.name_of(it))), None)
+    if found is None:
+        present = ", ".join(map(names.name_of, session.members))
+        raise UnknownMember(f"{member!r} is not in the view of group {session.machine.group!r}, only {present}")
+    return found
+
+
+def _wait(wait: object) -> Wait:
+    try:
+        return Wait(wait)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise BadValue(f"wait {wait!r} is not one of {', '.join(Wait)}") from error

@@ -1,0 +1,206 @@
+"""The events that an application reads from a group, in the order in which they happened (README, Library)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gcom.runtime import payloads
+from gcom.values import names
+from gcom.values.view import View
+
+
+class Message(NamedTuple):
+    """One delivered message: `number` in the stream of `sender`, delivered in `view`."""
+
+    sender: str
+    number: int
+    view: int
+    payload: bytes | str
+
+    @property
+    def name(self) -> str:
+        """The sender's name, without its incarnation."""
+        return names.name_of(self.sender)
+
+    @property
+    def text(self) -> str:
+        """The payload as text; bytes that are no UTF-8 are replaced."""
+        return payloads.text_of(self.payload)
+
+    @property
+    def data(self) -> bytes:
+        """The payload as bytes; text as UTF-8."""
+        return payloads.data_of(self.payload)
+
+
+class Unicast(NamedTuple):
+    """A message that `sender` sent to this process alone."""
+
+    sender: str
+    payload: bytes | str
+
+    @property
+    def name(self) -> str:
+        """The sender's name, without its incarnation."""
+        return names.name_of(self.sender)
+
+    @property
+    def text(self) -> str:
+        """The payload as text; bytes that are no UTF-8 are replaced."""
+        return payloads.text_of(self.payload)
+
+    @property
+    def data(self) -> bytes:
+        """The payload as bytes; text as UTF-8."""
+        return payloads.data_of(self.payload)
+
+
+@dataclass(frozen=True, slots=True)
+class Undelivered:
+    """Unicasts to a process that departed, oldest first; none is known to have arrived, the first ones may have."""
+
+    process: str
+    payloads: tuple[bytes | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewChange:
+    """A new view in force. `left` says why each process went."""
+
+    view: View
+    joined: tuple[str, ...]
+    left: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A gap: messages first … first+count-1 of `sender` will never be delivered here.
+
+    Over BASIC what a call lost. Over RELIABLE, in a causal order, what a sender that went had sent after something that
+    no member has: nobody delivers it, and its sender was told that it is unconfirmed.
+    """
+
+    sender: str
+    first: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """A suspicion of another process; whether it goes is for the next view to say."""
+
+    process: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumLost:
+    """A loss of contact: this process hears no quorum of its view, and until it does `send` raises Detached.
+
+    It stays in its view, and nothing is lost by that. `in_doubt` are the first and last of its own messages that some
+    member may not hold; a Settled event says of each what became of it.
+    """
+
+    in_doubt: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumRegained:
+    """A quorum of the view is heard again: the group goes on, and so does `send`."""
+
+    in_doubt: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The end of a doubt: this process's own messages first … last have arrived, or never will.
+
+    `arrived`: they are delivered wherever the group goes on. Else they never will be: to send their content again makes
+    no doubles.
+    """
+
+    first: int
+    last: int
+    arrived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StateLost:
+    """A state that nobody can give: this process goes on from `view` without. `reason` says who failed how."""
+
+    view: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateUnmerged:
+    """The state that this process had in an instance that it lost, and that nobody here is known to have merged.
+
+    Of a PARTITIONABLE group; or of a PRIMARY one whose instance gave way to another, since a registry forgot it.
+
+    `data` is what its `get_state` returned then: GCom keeps it no longer, so it is the application's to keep aside, or
+    to bring in by messages of its own. `reason` says why it was not merged.
+    """
+
+    data: bytes
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnded:
+    """The end of this process's delivery log; messages go on. `reason` says why, and where it lies."""
+
+    process: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """The end of this process's session, for one of these reasons.
+
+    request, exit: it left. expelled: the group went on without it. succession: too few were left, and it goes on, with
+    what is left, in an instance that succeeds its own. merge, or fork (of a PARTITIONABLE group): it goes over to
+    another instance. dissolved: all others have left. taken: on its way back its name was another's. state: one of its
+    own state callbacks raised. unread: its application read none of very many events, and what came after those is lost
+    to it. defect: one of GCom's.
+
+    `unconfirmed`: first and last of its own messages of which nobody can say any more whether they arrived; `unsent`:
+    how many more `send` had taken that never got a number. `returning`: it tries to come back, and `Returned` will say
+    so. `undelivered`: how many of its unicasts may not have arrived.
+    """
+
+    reason: str
+    unconfirmed: tuple[int, int] | None
+    unsent: int = 0
+    returning: bool = False
+    undelivered: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A return after a Departure: as another process, with numbers of its own; its ViewChange follows.
+
+    What the others sent meanwhile is not delivered here; with `set_state` the state that comes next covers it. Another
+    `instance` than before: the group began anew.
+    """
+
+    process: str
+    instance: str
+
+
+OfQuorum = QuorumLost | QuorumRegained | Settled
+Event = (
+    Message
+    | Unicast
+    | ViewChange
+    | Lost
+    | Suspicion
+    | Undelivered
+    | OfQuorum
+    | StateLost
+    | StateUnmerged
+    | LogEnded
+    | Departure
+    | Returned
+)

@@ -1,0 +1,101 @@
+"""`Group`: a membership as applications hold it. Its methods stand in three parts: sending, calling, receiving."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from gcom.errors import GComTimeout
+from gcom.runtime.api import guards
+from gcom.runtime.api.calling import Calling
+from gcom.runtime.api.deadlines import deadline_of
+from gcom.runtime.api.receiving import Receiving
+from gcom.runtime.api.sending import Sending
+from gcom.values.definition import Definition
+from gcom.values.view import View
+
+
+class Group(Sending, Calling, Receiving):
+    """A membership, from `Node.join` until `leave`. Safe to use from any thread.
+
+    A process that was put out of its group, or lost contact to a quorum, is told by a Departure, and cannot send until
+    it has Returned: then `process`, `view` and `instance` are others.
+    """
+
+    # what it is
+
+    @property
+    def name(self) -> str:
+        """The group's name."""
+        return self._session.machine.group
+
+    @property
+    def process(self) -> str:
+        """This process's identity in the group: name#incarnation."""
+        return self._session.machine.process
+
+    @property
+    def instance(self) -> str:
+        """The id of this life of the group's name."""
+        return self._session.machine.instance
+
+    @property
+    def definition(self) -> Definition:
+        """What the group's creator picked."""
+        definition = self._session.machine.definition
+        assert definition is not None, "a Group is made for a member"
+        return definition
+
+    @property
+    def view(self) -> View:
+        """The view in force; after the end, the last one."""
+        view = self._session.machine.view
+        assert view is not None, "a Group is made for a member"
+        return view
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names in the view, oldest first; the first leads."""
+        return self.view.names
+
+    # membership
+
+    def wait_for_members(self, count: int, timeout_s: float | None = None) -> View:
+        """Wait until the view has at least `count` members; raises GComTimeout, NotAMember, Detached.
+
+        A process on its way back is in no view, and one that is detached has a view that may be over: so after Detached
+        `wait_for_members(1)` waits until it may send again.
+        """
+        deadline = deadline_of(timeout_s)
+        with self._host.lock:
+            while self._session.ended or self._session.detached or len(self.view.members) < count:
+                guards.raise_if_over(self._membership)
+                if not self._session.wait(deadline):
+                    present = ", ".join(self.members)
+                    doubt = ", and hears too few of them to go on" if self._session.detached else ""
+                    raise GComTimeout(
+                        f"timed out after {timeout_s} s: group {self.name!r} has not {count} members, but {present}"
+                        f"{doubt}"
+                    )
+            return self.view
+
+    def leave(self, timeout_s: float = 10.0) -> None:
+        """Leave: what was sent goes first, the others' view goes on without this process. May be called again.
+
+        A detached member waits for a quorum, which alone can settle what it sent. After `timeout_s` seconds it goes
+        without: then the Departure has the reason `exit`, and says what is unconfirmed. What the members' windows had
+        no room for until then is not sent, and a WARNING says how many messages that were. Never raises for a group
+        that is lost already.
+        """
+        self._membership.leave(timeout_s)
+
+    def __repr__(self) -> str:
+        return f"<gcom.Group {self.name!r} as {self.process}, view {self.view.number}: {', '.join(self.members)}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.leave()

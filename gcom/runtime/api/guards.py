@@ -1,0 +1,79 @@
+"""What an application may not do with a group, and why, in words: it has left, lost the group, or hears no quorum.
+
+All of it holds the lock of the host.
+"""
+
+from __future__ import annotations
+
+from gcom.errors import Detached, NotAMember, StateFailed
+from gcom.runtime import arrivals
+from gcom.runtime.membership import Membership
+from gcom.runtime.session import Session
+
+_REASONS = {  # of an end that the application did not ask for
+    "expelled": "the group went on without it",
+    "succession": "too few members were left, and another instance succeeds it",
+    "fork": "too few members are left to go on as before",
+    "merge": "another instance goes on under the group's name",
+    "dissolved": "all others have left the group, or are dead",
+    "taken": "its name was another's when it came back",
+    "defect": "a defect in GCom ended this node; its traceback was printed",
+}
+
+
+def raise_if_ended(membership: Membership, session: Session) -> None:
+    """Raise NotAMember or Detached once the session is over, StateFailed if it had to end."""
+    if membership.state_failure:
+        raise StateFailed(membership.state_failure)
+    ended, group = session.ended, session.machine.group
+    if ended is None:
+        return
+    lost = ended.unconfirmed
+    open_ones = f"; its messages {lost[0]} to {lost[1]} may not have arrived" if lost else ""
+    if session.unnumbered:
+        open_ones += f"; {session.unnumbered} more were never sent"
+    if membership.unread:
+        raise Detached(
+            f"{session.machine.process} left group {group!r}, since its application read none of "
+            f"{arrivals.NOTICES_MAX:,} events{open_ones}; read on, or join with receive=False"
+        )
+    if ended.reason in ("request", "exit"):
+        raise NotAMember(f"group {group!r} was left{open_ones}: join it again")
+    advice = "join again" if membership.over else "it is on its way back"
+    raise Detached(
+        f"{session.machine.process} is detached from group {group!r}: {_REASONS[ended.reason]}{open_ones}; {advice}"
+    )
+
+
+def raise_if_over(membership: Membership) -> None:
+    """Raise what `raise_if_ended` does if nothing will ever follow; a process on its way back is not through."""
+    if membership.over:
+        raise_if_ended(membership, membership.session)
+
+
+def raise_if_detached(session: Session, done: str = "nothing was sent") -> None:
+    """Raise Detached while no quorum is heard; `done` says what came of what was asked for."""
+    if not session.detached or session.ended is not None:
+        return
+    raise Detached(
+        f"{session.machine.process} is detached from group {session.machine.group!r}, since it hears no quorum of its "
+        f"view: {done}{_in_doubt(session)}; wait for QuorumRegained, or for wait_for_members(1), and go on"
+    )
+
+
+def session_to_send_in(membership: Membership) -> Session:
+    """Return the session that may send; raises NotAMember, Detached."""
+    session = membership.session
+    raise_if_ended(membership, session)
+    raise_if_detached(session)
+    if session.leaving:
+        raise NotAMember(f"group {session.machine.group!r} is being left: nothing more is sent in it")
+    return session
+
+
+def _in_doubt(session: Session) -> str:
+    """In words, what of what was sent is not settled."""
+    number, waiting = session.machine.number, session.unnumbered
+    lacking = number > 0 and session.machine.lacking(number)
+    doubt = f"; its messages up to {number} may not have arrived, and Settled will say" if lacking else ""
+    return doubt + (f"; {waiting} more wait to be sent" if waiting else "")

@@ -1,0 +1,148 @@
+"""`Node`: a process that takes part in groups, as applications hold it. What it runs on is the `Host`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from gcom.core.messages.registry import Entry as GroupInfo
+from gcom.errors import LocalError, NotAMember
+from gcom.runtime.api.group import Group
+from gcom.runtime.host import Host
+from gcom.runtime.membership import Uses
+from gcom.runtime.registry.directory_client import DirectoryClient as Directory
+from gcom.values import names
+from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
+
+
+class Node:
+    """A named process. Made by `gcom.connect`; use it in a `with` block, or close it.
+
+    Safe to use from any number of threads.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        registry: str | None = None,
+        *,
+        log_dir: str | Path | None = None,
+        timeout_s: float = 10.0,
+        faults: str | None = None,
+    ) -> None:
+        self._host = Host(name, registry, log_dir, faults)
+        self._timeout_s = timeout_s
+
+    # what it is
+
+    @property
+    def name(self) -> str:
+        """The name of this process in every group."""
+        return self._host.name
+
+    @property
+    def address(self) -> str:
+        """Where other nodes reach it: `host:port`, and `@host.life` behind it where the system can name a life."""
+        return self._host.address
+
+    @property
+    def timeout_s(self) -> float:
+        """For how many seconds a join waits when it is not told."""
+        return self._timeout_s
+
+    @property
+    def directory(self) -> Directory:
+        """The client of the registry's directory (`gcom.Directory`)."""
+        return self._host.directory
+
+    @property
+    def refused(self) -> Counter[str]:
+        """How often something from the network was refused here, by reason."""
+        return self._host.refused
+
+    # groups
+
+    def create(
+        self,
+        group: str,
+        ordering: Ordering | Literal["NONORDERED", "FIFO", "CAUSAL", "TOTAL", "CAUSALTOTAL"] = "FIFO",
+        multicast: Multicast | Literal["BASIC", "RELIABLE"] = "RELIABLE",
+        static: tuple[str, ...] = (),
+        safe: bool = False,
+        netsplit: Netsplit | Literal["PRIMARY", "PARTITIONABLE"] = "PRIMARY",
+        tie_breaker: TieBreaker | Literal["LEADER", "REGISTRY"] = "LEADER",
+    ) -> GroupInfo:
+        """Make an empty group; it is kept until it is removed or its last member leaves.
+
+        An equal definition that is there already is no error. Raises BadValue, GroupExists, RegistryUnavailable.
+        """
+        if self._host.closed:
+            raise NotAMember(f"the node {self.name!r} is closed")
+        return self.directory.create(Definition.parse(group, ordering, multicast, static, safe, netsplit, tie_breaker))
+
+    def groups(self) -> tuple[GroupInfo, ...]:
+        """Return the groups that the registry knows, sorted by name."""
+        return self.directory.groups()
+
+    def info(self, group: str) -> GroupInfo:
+        """Return the registry's entry of a group; raises UnknownGroup."""
+        return self.directory.lookup(group)
+
+    def remove(self, group: str) -> None:
+        """Forget an empty group; raises UnknownGroup, GroupInUse."""
+        self.directory.remove(group)
+
+    def join(
+        self,
+        group: str,
+        *,
+        create: Definition | None = None,
+        receive: bool = True,
+        rejoin: bool = True,
+        get_state: Callable[[], bytes] | None = None,
+        set_state: Callable[[bytes], object] | None = None,
+        merge_states: Callable[[bytes, bytes], bytes] | None = None,
+        timeout_s: float | None = None,
+    ) -> Group:
+        """Become a member; with `create`, make the group first if it is not there.
+
+        `receive=False`: deliveries are dropped, for a process that only sends. `rejoin=False`: a process that is put
+        out of its group, or loses contact to a quorum, stays out; else it comes back by itself, as another process.
+        `set_state(data)` is called before the first event, with what a member's `get_state()` returned: the state that
+        came of all messages before, which replaces what the application has. Both are called by the thread that
+        receives, `get_state` when somebody joins. A state that nobody can give is a StateLost event.
+        `merge_states(mine, theirs)`, in a PARTITIONABLE group, returns one state for two: when instances have met, all
+        members call it at one place of their histories, with `theirs` of a member that came from the other instance.
+        It must be a function of the two, the same at all members, and may be given what `mine` has already.
+        Raises UnknownGroup, GroupExists, NameTaken, NotInvited, VersionMismatch, RegistryUnavailable, GComTimeout.
+        """
+        names.group_name(group)
+        uses = Uses(receive, rejoin, get_state, set_state, merge_states)
+        if create is not None and create.group != group:
+            raise LocalError(f"the definition is of group {create.group!r}, not {group!r}")
+        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        return Group(self._host, self._host.enter(group, uses, create, timeout_s))
+
+    # tests, the end
+
+    def inject(self, faults: str) -> None:
+        """Have faults in the calls of this node from now on, for tests (docs/TESTING.md); raises BadValue."""
+        self._host.inject(faults)
+
+    def close(self, timeout_s: float = 5.0) -> None:
+        """Leave every group, as far as `timeout_s` seconds allow, and stop. May be called again."""
+        self._host.close(timeout_s)
+
+    def __repr__(self) -> str:
+        return f"<gcom.Node {self.name!r} at {names.place_of(self.address)}, registry {self.directory.address}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,297 @@
+"""The receiving part of a group: events by iteration, by `receive`, or by callbacks of a listener's one thread.
+
+Messages wait in a queue that the application empties in its own thread. What it has read is credit for the senders, so
+a slow reader slows its senders and memory stays bounded. The application's state callbacks run in the same thread,
+between two events.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import repeat
+from threading import Lock, Thread, get_ident
+
+from loguru import logger
+
+from gcom.core.messages import effects
+from gcom.core.messages.effects import (
+    Deliver,
+    DeliverUnicast,
+    Installed,
+    MergeState,
+    SetState,
+    Skip,
+    Suspected,
+    TakeState,
+)
+from gcom.errors import AlreadyReceiving, GComError, GComTimeout, StateFailed
+from gcom.runtime.api import guards
+from gcom.runtime.api.deadlines import deadline_of
+from gcom.runtime.api.events import (
+    Departure,
+    Event,
+    LogEnded,
+    Lost,
+    Message,
+    QuorumLost,
+    QuorumRegained,
+    Returned,
+    Settled,
+    StateLost,
+    StateUnmerged,
+    Suspicion,
+    Undelivered,
+    Unicast,
+    ViewChange,
+)
+from gcom.runtime.api.handle import GroupHandle
+from gcom.runtime.api.state_callbacks import StateCallbacks
+from gcom.runtime.arrivals import Arrival, Entered, Gone, LogStopped, Own, SetAside
+from gcom.runtime.host import Host
+from gcom.runtime.membership import Membership
+from gcom.values.run import Brought
+from gcom.values.view import View
+
+_Event = (
+    Deliver
+    | DeliverUnicast
+    | effects.UnicastLost
+    | Installed
+    | effects.Quorum
+    | effects.DoubtSettled
+    | Skip
+    | Suspected
+    | effects.StateUnavailable
+    | Own
+)
+
+
+class Receiving(GroupHandle):
+    """The methods of a group that hand over events."""
+
+    def __init__(self, host: Host, membership: Membership) -> None:
+        super().__init__(host, membership)
+        self._state = StateCallbacks(host, membership)
+        self._source = membership.session  # of what is read now
+        self._receiving = Lock()  # held by the one receiver
+        self._current: Iterator[Message] = iter(())  # of the run that is being read
+        self._reading: Deliver | Skip | DeliverUnicast | None = None
+        self._listener: Thread | None = None
+
+    def receive(self, timeout_s: float | None = None) -> Event | None:
+        """Return the next event; None when there is none for `timeout_s` seconds.
+
+        After the last Departure it raises NotAMember or Detached. Raises AlreadyReceiving beside a loop or a listener.
+        """
+        with self._as_receiver():
+            return self._next(timeout_s)
+
+    def events(self, idle_s: float | None = None) -> Iterator[Event]:
+        """Yield events until the last Departure, after which nothing comes, or until none came for `idle_s` seconds."""
+        with self._as_receiver():
+            while True:
+                yield from self._current
+                event = self._next(idle_s)
+                if event is None:
+                    return
+                yield event
+                if isinstance(event, Departure) and not event.returning:
+                    return
+
+    def __iter__(self) -> Iterator[Message]:
+        """Yield the multicast messages until this process leaves; raises Detached if it lost the group for good.
+
+        Other events are passed over, unicasts too, and what was missed while it was away: `events` tells of all.
+        """
+        for event in self.events():
+            if isinstance(event, Message):
+                yield event
+            elif isinstance(event, Departure) and not event.returning and event.reason not in ("request", "exit"):
+                guards.raise_if_ended(self._membership, self._session)
+
+    def listen(
+        self,
+        on_message: Callable[[Message], object] | None = None,
+        on_view: Callable[[View], object] | None = None,
+        on_event: Callable[[Event], object] | None = None,
+        on_unicast: Callable[[Unicast], object] | None = None,
+    ) -> None:
+        """Call back for each event, in order, from one thread of this group's own, until a Departure without return.
+
+        A callback may send; it must not wait for other events. What it raises is printed, and the next event goes on.
+        Without any callback what comes is read and dropped. Raises AlreadyReceiving beside a loop or a listener;
+        NotAMember or Detached after the last Departure.
+        """
+        if not self._receiving.acquire(blocking=False):
+            raise AlreadyReceiving(f"group {self._session.machine.group!r} has a receiver: a loop or a listener")
+        self._raise_if_through()
+        calls = (on_message, on_view, on_event, on_unicast)
+        name = f"gcom listener {self._session.machine.group}"
+        self._listener = Thread(target=self._listen, args=calls, name=name, daemon=True)
+        self._listener.start()
+
+    def _raise_if_through(self) -> None:
+        try:
+            with self._host.lock:
+                if not self._membership.arrivals:
+                    guards.raise_if_over(self._membership)
+        except GComError:
+            self._receiving.release()
+            raise
+
+    def _listen(
+        self,
+        on_message: Callable[[Message], object] | None,
+        on_view: Callable[[View], object] | None,
+        on_event: Callable[[Event], object] | None,
+        on_unicast: Callable[[Unicast], object] | None,
+    ) -> None:
+        self._membership.listened_by = get_ident()
+        event: Event | None = None
+        while not isinstance(event, Departure) or event.returning:
+            try:
+                event = self._next(None)
+            except StateFailed:
+                traceback.print_exc()  # a departure follows
+                continue
+            try:
+                if on_event and event:
+                    on_event(event)
+                if on_message and isinstance(event, Message):
+                    on_message(event)
+                elif on_unicast and isinstance(event, Unicast):
+                    on_unicast(event)
+                elif on_view and isinstance(event, ViewChange):
+                    on_view(event.view)
+            except Exception:  # outermost: what the application's callback raises is not this thread's end
+                traceback.print_exc()  # the library's log may be disabled, and an application's mistake must be seen
+                logger.error("a callback of group {} failed", self._session.machine.group)
+        self._membership.listened_by = None
+        self._receiving.release()
+
+    @contextmanager
+    def _as_receiver(self) -> Iterator[None]:
+        if not self._receiving.acquire(blocking=False):
+            raise AlreadyReceiving(f"group {self._session.machine.group!r} has a receiver: a loop or a listener")
+        try:
+            yield
+        finally:
+            self._receiving.release()
+
+    def _next(self, timeout_s: float | None) -> Event | None:
+        message = next(self._current, None)
+        if message is not None:
+            return message
+        deadline = deadline_of(timeout_s)
+        while True:
+            match arrival := self._arrival(deadline):
+                case TakeState(view):
+                    self._state.take(self._source, view)
+                case SetState(_, data):
+                    self._state.set(self._source, data)
+                case MergeState(_, _, data):
+                    self._state.merge(self._source, data)
+                case Deliver(run) if isinstance(run.payloads[0], Brought):  # for MergeState, at the next barrier
+                    self._reading = arrival
+                case None:
+                    return None
+                case _:
+                    return self._event(arrival)
+
+    def _event(self, arrival: _Event) -> Event:
+        match arrival:
+            case Deliver(run, view):
+                self._reading = arrival
+                numbers = range(run.first, run.last + 1)
+                self._current = map(Message._make, zip(repeat(run.sender), numbers, repeat(view), run.payloads))
+                return next(self._current)
+            case DeliverUnicast(sender, payload):
+                self._reading = arrival
+                return Unicast(sender, payload)
+            case effects.UnicastLost(target, lost):
+                return Undelivered(target, lost)
+            case Installed(view, joined, left):
+                return ViewChange(view, joined, left)
+            case Skip(sender, first, count, _):
+                self._reading = arrival
+                return Lost(sender, first, count)
+            case effects.Quorum(_, has, in_doubt):
+                return QuorumRegained(in_doubt) if has else QuorumLost(in_doubt)
+            case effects.DoubtSettled(first, last, arrived):
+                return Settled(first, last, arrived)
+            case Suspected(process, _, reason):
+                return Suspicion(process, reason)
+            case effects.StateUnavailable(view, reason):
+                self._state.bring_again(self._source)
+                return StateLost(view, reason)
+            case Gone(ended, returning):
+                if returning:
+                    self._state.keep(self._source)
+                    self._state.set_aside(self._source, ended.reason)
+                elif unmerged := self._state.give_up():
+                    self._membership.arrivals.appendleft(arrival)
+                    return StateUnmerged(unmerged.data, unmerged.reason)
+                with self._host.lock:
+                    unsent, undelivered = self._source.unnumbered, self._source.machine.undelivered
+                    return Departure(self._why_gone(ended), ended.unconfirmed, unsent, returning, undelivered)
+            case SetAside(data, reason):
+                return StateUnmerged(data, reason)
+            case LogStopped(process, reason):
+                return LogEnded(process, reason)
+            case Entered(first):
+                self._source = self._membership.next_session()
+                self._state.bring(self._source, first)
+                return Returned(self._source.machine.process, self._source.machine.instance)
+
+    def _why_gone(self, ended: effects.Ended) -> str:
+        if self._membership.state_failure:
+            return "state"
+        return "unread" if self._membership.unread else ended.reason
+
+    def _arrival(self, deadline: float | None) -> Arrival | None:
+        arrivals = self._membership.arrivals
+        with self._host.lock:
+            if self._reading is not None:
+                reading, self._reading = self._reading, None
+                self._source.consumed(reading)
+            while not arrivals:
+                guards.raise_if_over(self._membership)
+                if not self._source.wait(deadline):
+                    return None
+            return arrivals.popleft()
+
+    # state
+
+    def wait_for_state(self, timeout_s: float | None = 10.0) -> bool:
+        """Wait until `set_state` has been called, by this thread unless another one receives.
+
+        False: the state is lost, and a StateLost event says so. True, at once, for the first of a group and for a
+        member that asked for no state. Raises GComTimeout, StateFailed, NotAMember, Detached.
+        """
+        deadline = deadline_of(timeout_s)
+        while (arrived := self._await_state(timeout_s, deadline)) is not None:
+            try:
+                self._state.set(self._source, arrived.data)
+            finally:
+                self._receiving.release()
+        return not self._session.state_lost
+
+    def _await_state(self, timeout_s: float | None, deadline: float | None) -> SetState | None:
+        """Return the state for this thread to set, which is the receiver until then; None: it was set, or is lost."""
+        arrivals = self._membership.arrivals
+        with self._host.lock:
+            while (session := self._session).state_awaited or session.ended is not None:
+                first = arrivals[0] if arrivals else None
+                if isinstance(first, SetState) and self._receiving.acquire(blocking=False):
+                    arrivals.popleft()
+                    return first
+                if self._membership.state_failure:
+                    raise StateFailed(self._membership.state_failure)
+                guards.raise_if_over(self._membership)
+                if not session.wait(deadline):
+                    donor = session.machine.transfer.donor or "its own reader"
+                    text = f"no state in group {session.machine.group!r} after {timeout_s} s: it waits for {donor}"
+                    raise GComTimeout(text)
+        return None

@@ -1,0 +1,181 @@
+"""The results of a group call: one for each member asked, as they come (Derecho's QueryResults).
+
+The session fills an `OpenCall`; these classes show it to the application.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from gcom.errors import Detached, GComTimeout, HandlerFailed, MemberDeparted
+from gcom.runtime import payloads
+from gcom.runtime.api import guards
+from gcom.runtime.membership import Membership
+from gcom.runtime.open_call import OpenCall
+from gcom.runtime.session import Session
+from gcom.values import names
+from gcom.values.answers import Outcome, Wait, enough
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One member's answer, or where it stands. `payload` is its handler's value, or in words why there is none."""
+
+    member: str
+    outcome: Outcome = Outcome.PENDING
+    payload: bytes | str = ""
+
+    @property
+    def name(self) -> str:
+        """The member's name, without its incarnation."""
+        return names.name_of(self.member)
+
+    @property
+    def value(self) -> bytes | str:
+        """What the handler returned; raises HandlerFailed, MemberDeparted, or GComTimeout if there is no answer yet."""
+        match self.outcome:
+            case Outcome.VALUE:
+                return self.payload
+            case Outcome.ERROR:
+                raise HandlerFailed(f"{self.member} could not answer: {self.text}")
+            case Outcome.DEPARTED:
+                raise MemberDeparted(f"{self.member} departed before it answered")
+            case Outcome.PENDING:
+                raise GComTimeout(f"{self.member} has not answered yet")
+
+    @property
+    def text(self) -> str:
+        """The payload as text; bytes that are no UTF-8 are replaced."""
+        return payloads.text_of(self.payload)
+
+    @property
+    def data(self) -> bytes:
+        """The payload as bytes; text as UTF-8."""
+        return payloads.data_of(self.payload)
+
+
+class Results(Mapping[str, Result]):
+    """The results of one group call, by process or name, in the order of the view; those that are not in are PENDING.
+
+    They come in until each member has one, the call's time is over, or `close`.
+
+        results = group.call("free space?", wait=gcom.NONE, timeout_s=5)
+        for result in results.arriving():
+            print(result.name, result.outcome, result.text)
+        print("no word from", results.pending)
+    """
+
+    def __init__(self, membership: Membership, session: Session, call: OpenCall) -> None:
+        self._membership = membership
+        self._session = session
+        self._call = call
+
+    # what it holds
+
+    def __getitem__(self, member: str) -> Result:
+        answers = self._call.answers
+        if member not in answers:
+            member = {names.name_of(process): process for process in answers}[member]
+        return Result(member, *answers[member])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._call.answers)
+
+    def __len__(self) -> int:
+        return len(self._call.answers)
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """Members without a result."""
+        return self._with(Outcome.PENDING)
+
+    @property
+    def departed(self) -> tuple[str, ...]:
+        """Members that departed before they answered."""
+        return self._with(Outcome.DEPARTED)
+
+    def _with(self, outcome: Outcome) -> tuple[str, ...]:
+        return tuple(member for member, (found, _) in list(self._call.answers.items()) if found is outcome)
+
+    @property
+    def first(self) -> Result | None:
+        """The first value that came."""
+        arrived = [self[member] for member in list(self._call.arrived)]
+        return next((result for result in arrived if result.outcome is Outcome.VALUE), None)
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{member}: {outcome}" for member, (outcome, _) in list(self._call.answers.items()))
+        return f"<gcom.Results {rows}>"
+
+    # waiting
+
+    def arriving(self) -> Iterator[Result]:
+        """The results as they come, until each member has one or the call is over; who is `pending` then has none.
+
+        Raises NotAMember or Detached when this process loses the group meanwhile, or its quorum.
+        """
+        index, arrived = 0, self._call.arrived
+        while True:
+            with self._session.changed, self._membership.call_server.stepping_aside():
+                while index == len(arrived) and not self._call.over:
+                    self._pause(None)
+                if index == len(arrived):
+                    return
+                result = self[arrived[index]]
+            index += 1
+            yield result
+
+    def wait(self, wait: Wait = Wait.ALL, timeout_s: float | None = None) -> Self:
+        """Wait until that many answers are in; raises CallTimeout, CallDetached, NotAMember.
+
+        `timeout_s` cannot be longer than what the call itself was given. After CallDetached by a lost quorum it may be
+        waited for again: the answers come when this process hears the members again.
+        """
+        deadline = None if timeout_s is None else monotonic() + timeout_s
+        with self._session.changed, self._membership.call_server.stepping_aside():
+            while not enough(wait, [outcome for outcome, _ in self._call.answers.values()]):
+                if self._call.over or not self._pause(deadline):
+                    raise CallTimeout(f"{', '.join(self.pending)} did not answer in time", self)
+        return self
+
+    def _pause(self, deadline: float | None) -> bool:
+        """Wait for news; False at the deadline. Raises CallDetached, NotAMember. Holds the lock."""
+        try:
+            guards.raise_if_ended(self._membership, self._session)
+            guards.raise_if_detached(self._session, f"{', '.join(self.pending)} did not answer yet")
+        except Detached as error:
+            raise CallDetached(str(error), self) from error
+        return self._session.wait(deadline)
+
+    def close(self) -> None:
+        """Take no more results: those that are not in stay PENDING, and requests that have not left are withdrawn."""
+        with self._session.changed:
+            self._session.end_call(self._call)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class CallTimeout(GComTimeout):
+    """A group call whose answers did not all come in time; `results` has those that did."""
+
+    def __init__(self, text: str, results: Results) -> None:
+        super().__init__(text)
+        self.results = results
+
+
+class CallDetached(Detached):
+    """This process lost its group, or its quorum, while it waited for a group call; `results` has what had come."""
+
+    def __init__(self, text: str, results: Results) -> None:
+        super().__init__(text)
+        self.results = results

@@ -1,0 +1,132 @@
+"""The multicasting part of a group: send, wait until the members hold it, flush."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from gcom.errors import BadValue, GComTimeout, WouldBlock
+from gcom.runtime import payloads
+from gcom.runtime.api import guards
+from gcom.runtime.api.deadlines import deadline_of
+from gcom.runtime.api.handle import GroupHandle
+from gcom.runtime.session import Session
+from gcom.values import limits
+from gcom.values.definition import Multicast
+
+HeldBy = Literal["sender", "majority", "all"]
+
+
+class Sending(GroupHandle):
+    """The methods of a group that multicast."""
+
+    @property
+    def pending(self) -> int:
+        """Messages sent here that have not yet gone into the group."""
+        with self._host.lock:
+            return self._session.unnumbered
+
+    def send(
+        self,
+        payload: bytes | str,
+        timeout_s: float | None = 10.0,
+        held_by: Literal["sender", "majority", "all"] = "sender",
+    ) -> None:
+        """Multicast bytes or text to all members, this one included; blocks while the window is full.
+
+        With `held_by` "majority" or "all" (RELIABLE only) it returns once so many members of the view, this one
+        included, have stored the message, whether or not they have read it: a crash of the others does not lose it. Who
+        left the view does not count. Inside a callback that raises WouldBlock, and nothing is sent.
+
+        Raises MessageTooLarge, BadValue, NotAMember (once `leave` began), Detached, GComTimeout; WouldBlock inside a
+        callback. After an error that names the message, it was sent, and may still arrive.
+        """
+        payloads.check(payload, limits.MESSAGE_BYTES_MAX)
+        if held_by != "sender":
+            self._send_and_wait(payload, timeout_s, held_by)
+            return
+        with self._host.lock:
+            session = self._membership.session
+            if session.ended is not None or session.detached or session.leaving or not session.room:
+                session = self._await_room(timeout_s, deadline_of(timeout_s))
+            session.put(payload)
+
+    def send_many(self, payloads: Iterable[bytes | str], timeout_s: float | None = 10.0) -> None:
+        """Send each; `timeout_s` holds for each. What was sent before an error stays sent."""
+        for payload in payloads:
+            self.send(payload, timeout_s)
+
+    def flush(self, timeout_s: float | None = 10.0) -> None:
+        """Wait until every member holds all that was sent here, unicasts too.
+
+        Raises GComTimeout, NotAMember, Detached.
+        """
+        deadline = deadline_of(timeout_s)
+        with self._host.lock, (session := self._session).awaiting_acks():
+            while session.unnumbered or not session.machine.flushed:
+                guards.raise_if_ended(self._membership, session)
+                guards.raise_if_detached(session, "not all that was sent is held by all")
+                if not session.wait(deadline):
+                    why = session.machine.waits_for or "the members to confirm"
+                    text = f"not all that was sent in group {session.machine.group!r} has arrived after {timeout_s} s"
+                    raise GComTimeout(f"{text}: it waits for {why}")
+
+    def _send_and_wait(self, payload: bytes | str, timeout_s: float | None, held_by: HeldBy) -> None:
+        self._check_held_by(held_by)
+        deadline = deadline_of(timeout_s)
+        with self._host.lock:
+            session = self._await_room(timeout_s, deadline)
+            session.put(payload)
+            number = session.last_number
+            with session.awaiting_acks():
+                while not self._is_held(session, number, held_by):
+                    guards.raise_if_detached(session, f"{_named(session, number)} is not held by {held_by}")
+                    if not session.wait(deadline):
+                        raise GComTimeout(_why_not_held(session, number, held_by, timeout_s))
+            session.confirm(number, held_by)
+
+    def _check_held_by(self, held_by: str) -> None:
+        definition = self._session.machine.definition
+        assert definition is not None, "a Group is made for a member"
+        group, multicast = definition.group, definition.multicast
+        if held_by not in ("majority", "all"):
+            raise BadValue(f"held_by must be sender, majority or all; got {held_by!r}")
+        if multicast is not Multicast.RELIABLE:
+            raise BadValue(f"held_by {held_by!r} needs RELIABLE; group {group!r} is {multicast}")
+        if self._in_callback:
+            raise WouldBlock(f"a callback of group {group!r} must not wait for what the members hold")
+
+    def _await_room(self, timeout_s: float | None, deadline: float | None) -> Session:
+        while True:
+            session = self._session_to_send_in()
+            if session.room:
+                return session
+            group = session.machine.group
+            if self._in_callback:
+                raise WouldBlock(f"the window of group {group!r} is full, and a callback must not wait for it")
+            if not session.wait(deadline):
+                waits_for = session.machine.waits_for or "the members to read"
+                raise GComTimeout(f"no room to send in group {group!r} after {timeout_s} s: it waits for {waits_for}")
+
+    def _is_held(self, session: Session, number: int, held_by: HeldBy) -> bool:
+        """Raises NotAMember or Detached if the session has ended and the message may not have arrived."""
+        machine, ended = session.machine, session.ended
+        lacking = len(machine.lacking(number))
+        if machine.placed(number) and (not lacking or (held_by == "majority" and 2 * lacking < len(session.members))):
+            return True
+        if ended is not None and (ended.settled is None or number > machine.number):
+            guards.raise_if_ended(self._membership, session)
+        return ended is not None  # a leaver's messages are in the cut of the view that goes on
+
+
+def _named(session: Session, number: int) -> str:
+    return f"message {number} of {session.machine.process} in group {session.machine.group!r}"
+
+
+def _why_not_held(session: Session, number: int, held_by: HeldBy, timeout_s: float | None) -> str:
+    machine = session.machine
+    names_it = _named(session, number)
+    if number > machine.number:
+        return f"{names_it} still waits to be sent after {timeout_s} s, for {machine.waits_for or 'its turn'}"
+    lacking = ", ".join(machine.lacking(number))
+    return f"{names_it} is sent, but not held by {held_by} after {timeout_s} s: it waits for {lacking}"

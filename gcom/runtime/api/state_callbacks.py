@@ -1,0 +1,151 @@
+"""The application's state, given to those who join and taken from those who have it (docs/protocols/state.md).
+
+All callbacks run in the thread that receives, between two events: the place in the queue makes the state right. Two
+states become one by `merge_states`; docs/protocols/netsplit.md says why it is the same one everywhere.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from loguru import logger
+
+from gcom.core.messages import events
+from gcom.errors import StateFailed
+from gcom.runtime.arrivals import SetAside
+from gcom.runtime.host import Host
+from gcom.runtime.membership import Membership
+from gcom.runtime.request_handlers import words
+from gcom.runtime.session import Session
+from gcom.values import limits
+from gcom.values.definition import Netsplit
+from gcom.values.run import Brought
+
+
+class StateCallbacks:
+    """The callbacks of one membership. Used by the thread that receives, without the lock.
+
+    `source` is the session of what that thread reads now.
+    """
+
+    def __init__(self, host: Host, membership: Membership) -> None:
+        self._host = host
+        self._membership = membership
+
+    def take(self, source: Session, view: int) -> None:
+        """Give the state at the barrier of a view: everything before it has been dealt with by this thread."""
+        get_state = self._membership.uses.get_state
+        with self._host.lock:
+            asked = source.machine.transfer.asks(view)
+        if asked and get_state is not None:
+            source.handle(events.StateTaken(view, *_taken(get_state)))
+
+    def set(self, source: Session, data: bytes) -> None:
+        """Replace what the application has; raises StateFailed if it does not take it."""
+        set_state = self._membership.uses.set_state
+        assert set_state is not None, "state comes for an application that takes it"
+        with self._leaving_at_failure(source, "set_state"):
+            set_state(data)
+        with self._host.lock:
+            source.on_state_set()
+
+    def merge(self, source: Session, data: bytes) -> None:
+        """Merge a state that was brought, at the barrier of a view: all members do it there."""
+        uses = self._membership.uses
+        if uses.merge_states is None or uses.get_state is None or uses.set_state is None:
+            return
+        with self._leaving_at_failure(source, "merge_states"):
+            uses.set_state(_checked(uses.merge_states(_checked(uses.get_state()), data)))
+
+    # between two sessions
+
+    def keep(self, source: Session) -> None:
+        """Keep the state for the instance that is entered next: the session is over, and all of it is dealt with."""
+        uses, machine = self._membership.uses, source.machine
+        definition = machine.definition
+        if uses.merge_states is None or definition is None or definition.netsplit is not Netsplit.PARTITIONABLE:
+            return
+        assert uses.get_state is not None, "who merges gives state, too"
+        merge_states = uses.merge_states
+        with self._leaving_at_failure(source, "get_state"):  # it would be lost in the instance that is entered next
+            data = _checked(uses.get_state())
+        with self._leaving_at_failure(source, "merge_states"):
+            self._membership.reconciliation.leave(
+                machine.instance, data, lambda mine, theirs: _checked(merge_states(mine, theirs))
+            )
+
+    def set_aside(self, source: Session, reason: str) -> None:
+        """Tell the application its state where another PRIMARY instance's is about to take its place."""
+        uses, definition = self._membership.uses, source.machine.definition
+        replaced = reason == "merge" and uses.get_state is not None and uses.set_state is not None
+        if not replaced or definition is None or definition.netsplit is Netsplit.PARTITIONABLE:
+            return
+        assert uses.get_state is not None, "it is replaced"
+        with self._leaving_at_failure(source, "get_state"):
+            data = _checked(uses.get_state())
+        text = f"instance {source.machine.instance} gave way to another one of group {definition.group!r}"
+        self._membership.arrivals.appendleft(SetAside(data, text))
+
+    def give_up(self) -> SetAside | None:
+        """Return what is still to be merged: the session is over, and none follows."""
+        with self._host.lock:
+            data = self._membership.reconciliation.give_up()
+        return None if data is None else SetAside(data, "its process left; others may have merged it")
+
+    def bring(self, source: Session, first: bool) -> None:
+        """Multicast what the process had in its last instance, unless that goes on in this one."""
+        with self._host.lock:
+            brought = self._membership.reconciliation.enter(source.machine.instance, first)
+        self._multicast(source, brought)
+
+    def bring_again(self, source: Session) -> None:
+        """Multicast it again when the application is given no state: who has merged it may be dead."""
+        with self._host.lock:
+            brought = self._membership.reconciliation.lost()
+        self._multicast(source, brought)
+
+    def _multicast(self, source: Session, brought: Brought | None) -> None:
+        if brought is None:
+            return
+        with self._host.lock:
+            if len(brought) > limits.MESSAGE_BYTES_MAX:
+                self._membership.arrivals.appendleft(_too_large(self._membership.reconciliation.give_up()))
+                return
+            if source.ended is None and not source.leaving:
+                source.put(brought)
+
+    @contextmanager
+    def _leaving_at_failure(self, source: Session, what: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # outermost: of the application's callback; whoever reads sees StateFailed
+            text = f"{what} failed in group {source.machine.group!r}, which is left: {words(error)}"
+            with self._host.lock:
+                self._membership.fail_state(text)
+            raise StateFailed(text) from error
+
+
+def _too_large(data: bytes | None) -> SetAside:
+    assert data is not None, "what is brought is kept until it is merged"
+    return SetAside(data, f"a state of {len(data):,} bytes is too large: at most {limits.MESSAGE_BYTES_MAX:,}")
+
+
+def _taken(get_state: Callable[[], bytes]) -> tuple[bytes | None, str]:
+    """Return the application's state, or why there is none, in words for those who wait for it."""
+    try:
+        data = _checked(get_state())
+    except Exception as error:  # outermost: of the application's callback
+        traceback.print_exc()  # an application's mistake must be seen where it was made
+        return None, f"its get_state raised {words(error)}"
+    if len(data) > limits.STATE_BYTES_MAX:
+        logger.error("get_state returned {:,} bytes, more than {:,}", len(data), limits.STATE_BYTES_MAX)
+    return data, ""
+
+
+def _checked(state: object) -> bytes:
+    """Raise TypeError for what is no state."""
+    if not isinstance(state, bytes | bytearray | memoryview):
+        raise TypeError(f"a state is bytes, not {type(state).__name__}")
+    return bytes(state)

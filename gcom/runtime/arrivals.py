@@ -1,0 +1,50 @@
+"""What waits for the application beside deliveries and views: the end of a session, the start of the next, notices.
+
+The sessions and the membership put these into the queue (gcom/core/delivery_queue.py); the thread that receives turns
+each into an event of the library (api/receiving.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gcom.core.delivery_queue import Handed
+from gcom.core.messages.effects import Ended
+from gcom.values.names import Process
+
+NOTICES_MAX = 100_000  # views, suspicions and losses that wait to be read; at the bound the process leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The session is over; `returning`: another one follows."""
+
+    ended: Ended
+    returning: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """The process is in again, and all that follows is of its next session; `first`: it began the instance."""
+
+    first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogStopped:
+    """The delivery log of the process takes no more lines."""
+
+    process: Process
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """A state of the application that no instance is known to have merged."""
+
+    data: bytes
+    reason: str
+
+
+Own = Gone | Entered | LogStopped | SetAside
+Arrival = Handed | Own

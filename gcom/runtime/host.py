@@ -1,0 +1,362 @@
+"""The machine room of one process: its server, its one lock, its clock, its threads, and the sessions they serve.
+
+Threads: one accepts connections and one per connection serves them (pyro), one per peer address sends (connection.py),
+one is the timer, one asks the registry, one asks its sequencer, one flushes the delivery logs if there are any; of a
+group, those that serve calls (request_handlers.py) and a listener (api). The lock is never held across a call or a
+callback, and across a wait for a disk only when a log's buffer is full.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Condition, Event, Lock, Thread
+from time import monotonic
+
+from loguru import logger
+
+from gcom.core.codec import frames as codec
+from gcom.core.machine import GroupMachine, Stage
+from gcom.core.messages import events
+from gcom.core.messages.frames import Refused, Reply
+from gcom.core.messages.registry import Answer, Lookup, Request
+from gcom.core.messages.sequencer import SequencerRequest
+from gcom.errors import GComError, GComTimeout, LocalError, NotAMember, PeerError, VersionMismatch
+from gcom.runtime import pyro
+from gcom.runtime.connection import Link
+from gcom.runtime.fault_injection import REGISTRY, FaultInjector, wanted
+from gcom.runtime.life import Life
+from gcom.runtime.logs import DeliveryLogs
+from gcom.runtime.membership import Membership, Uses
+from gcom.runtime.registry.directory_client import DirectoryClient, registry_address
+from gcom.runtime.registry.sequencer_client import SequencerClient
+from gcom.runtime.session import Session
+from gcom.runtime.session_table import SessionTable
+from gcom.values import limits, names
+from gcom.values.definition import Definition
+from gcom.values.names import Address, Process
+
+IDLE_TICK_MS = 1_000  # the timer of a host without groups
+FLUSH_S = 0.05  # delivery lines reach the operating system within 100 ms
+
+
+class Host:
+    """What a `Node` runs on. Any thread may call it; the parts below say of each method if the lock is held."""
+
+    def __init__(self, name: str, registry: str | None, log_dir: str | Path | None, faults: str | None) -> None:
+        self.name = names.member_name(name)
+        wanted_faults = wanted(faults)
+        self._faults = FaultInjector(self.name, wanted_faults) if wanted_faults else None
+        self.directory = DirectoryClient(registry_address(registry), put=self._put_registry)
+        self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
+        self.lock = Lock()
+        self.logs = DeliveryLogs(log_dir)
+        self.sessions = SessionTable()
+        self._entered: set[str] = set()
+        self._process = self._new_process()
+        self.links: dict[Address, Link] = {}
+        self.waiting_links = 0
+        self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
+        self._sequencer = SequencerClient(self.directory.address, self._put_registry)
+        self._ticking = Condition(self.lock)
+        self._leaving = False  # closed for joins; the threads go on until every group is left
+        self._next_tick_ms = 0
+        self._closing = Event()
+        self.misbehaved: Counter[Process] = Counter()
+        self._refused: Counter[str] = Counter()  # frames, by the code of the refusal
+        self._server = pyro.Server("127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(self._receive)})
+        self._server.start()
+        self._life = Life()
+        self.address: Address = self._server.address + (f"@{self._life.name}" if self._life.name else "")
+        self._threads = [Thread(target=self._guarded, args=(work,), daemon=True) for work in self._works()]
+        for thread in self._threads:
+            thread.start()
+
+    def _works(self) -> list[Callable[[], None]]:
+        flushing = [self._flush_logs] if self.logs.folder else []
+        return [self._tick, self._serve_registry, self._sequencer.serve, *flushing]
+
+    @property
+    def closed(self) -> bool:
+        """Whether the threads have been told to end."""
+        return self._closing.is_set()
+
+    @property
+    def refused(self) -> Counter[str]:
+        """How often something from the network was refused here, by reason."""
+        with self.lock:
+            return self._server.refused + self._refused
+
+    # entering a group; takes the lock
+
+    def enter(self, group: str, uses: Uses, create: Definition | None, timeout_s: float) -> Membership:
+        """Become a member of a group, and wait until that is so (`Node.join`)."""
+        with self.lock:
+            self._raise_if_in(group)
+            membership = Membership(self, uses)
+            if group in self._entered:
+                self.renew_process()  # a process enters an instance once; its other groups keep theirs
+            self._entered.add(group)
+            gives, takes = uses.gives_state, uses.takes_state
+            machine = GroupMachine(group, self._process, self.address, create, gives_state=gives, takes_state=takes)
+            session = membership.begin(machine)
+            try:
+                self._await_entry(session, group, timeout_s)
+            except BaseException:  # outermost: of a join; nobody will hold the group, so it must not stay in it
+                session.step(events.Exit())
+                self.sessions.drop(session)
+                raise
+        return membership
+
+    def _raise_if_in(self, group: str) -> None:
+        self._raise_if_leaving()
+        if self.sessions.in_group(group):
+            raise LocalError(f"{self.name!r} is in group {group!r} already: leave it first")
+
+    def _await_entry(self, session: Session, group: str, timeout_s: float) -> None:
+        deadline = monotonic() + timeout_s
+        while session.machine.view is None:
+            self._raise_if_leaving()
+            if session.failure is not None:
+                raise session.failure
+            passed = not session.wait(deadline)
+            if passed and session.machine.view is None:  # it may have come in while this thread slept
+                raise GComTimeout(
+                    f"{self.name!r} is not in group {group!r} after {timeout_s:.3g} s: it waited for "
+                    f"{session.machine.waits_for}; try again, or give it more time"
+                )
+
+    def _raise_if_leaving(self) -> None:
+        if self._leaving:
+            raise NotAMember(f"the node {self.name!r} is closed")
+
+    # calls to peers and the registry; the lock is not held
+
+    def inject(self, faults: str) -> None:
+        """Have faults in the calls from now on (`Node.inject`)."""
+        if self._faults is None:
+            self._faults = FaultInjector(self.name, faults)
+        else:
+            self._faults.change(faults)
+
+    def call(self, caller: pyro.Caller, peer: str, data: bytes, timeout_s: float) -> bytes:
+        """Make one call to a process or to the registry, through the faults that were asked for."""
+        if self._faults is None:
+            return caller.call(data, timeout_s)
+        return self._faults.call(caller, peer, data, timeout_s)
+
+    def _put_registry(self, caller: pyro.Caller, data: bytes, timeout_s: float) -> bytes:
+        return self.call(caller, REGISTRY, data, timeout_s)
+
+    def count_misbehaviour(self, peer: Process, error: PeerError) -> None:
+        """Count an answer that is no reply of ours, and warn once per peer."""
+        self.misbehaved[peer] += 1
+        if self.misbehaved[peer] == 1:
+            logger.warning("{} answered what is no reply of ours: {}", peer, error)
+
+    # what memberships, sessions and links need; the lock is held
+
+    @staticmethod
+    def now_ms() -> int:
+        """Milliseconds of the monotonic clock: the time that every machine of this host is told."""
+        return time.monotonic_ns() // 1_000_000
+
+    def renew_process(self) -> Process:
+        """Be another incarnation from now on, in what is entered next."""
+        self._process = self._new_process()
+        return self._process
+
+    def _new_process(self) -> Process:
+        process = names.process(self.name, secrets.token_hex(4))
+        self.logs.open(process)
+        return process
+
+    def add_session(self, membership: Membership, machine: GroupMachine) -> Session:
+        """Make a session of the machine's process; it is not yet started."""
+        session = Session(self, machine, self.logs.get(machine.process), membership)
+        self.sessions.add(session)
+        return session
+
+    @property
+    def idle(self) -> bool:
+        """Whether some link waits for work, or there is none."""
+        return self.waiting_links > 0 or not self.links
+
+    def serve(self, session: Session, peer: Process) -> None:
+        """Have the link to a peer take turns for the session; it is made when first needed."""
+        address = session.machine.address_of(peer)
+        link = self.links.get(address)
+        if link is None:
+            link = self.links[address] = Link(self, address)
+        link.serve(session, peer)
+
+    def forget(self, link: Link) -> None:
+        """Let go of a link that has no peer left; its thread ends."""
+        self.links.pop(link.address, None)
+
+    def ask_registry(self, session: Session, request: Request) -> None:
+        """Have the registry thread put a request; the answer comes back to the session."""
+        self._requests.put((session, request))
+
+    def ask_sequencer(self, session: Session, request: SequencerRequest) -> None:
+        """Have the sequencer's thread put a request; the answer comes back to the session."""
+        self._sequencer.ask(request, session.handle)
+
+    def hurry(self, session: Session) -> None:
+        """Wake the timer if a step has brought the machine's deadline forward."""
+        deadline = session.machine.deadline_ms
+        if deadline is not None and deadline < self._next_tick_ms:
+            self._ticking.notify_all()
+
+    # frames from peers, in the workers of the server
+
+    def _receive(self, data: bytes) -> bytes:
+        """Answer a frame. MalformedFrame goes on to the server, which counts it and answers so."""
+        try:
+            frame = codec.decode(data)
+        except VersionMismatch as error:
+            return self._answer(Refused("version", str(error)))
+        with self.lock:
+            session = self.sessions.target(frame, self.name)
+            over = self.sessions.is_over(frame)
+        if session is None:
+            text = f"{frame.target} is not in group {frame.group!r} here"
+            told = Refused("ended" if over else "unknown", text, life=self._life.name)
+            return self._answer(self._unless_returning(frame.group, told))
+        try:
+            return self._answer(self._unless_returning(frame.group, session.receive(frame)))
+        except Exception:  # outermost: of what is ours in the worker's thread; the server logs it
+            self.on_defect()
+            raise
+
+    def _unless_returning(self, group: str, reply: Reply) -> Reply:
+        """Say of one whose session is over if it is on its way back, as another process."""
+        if not isinstance(reply, Refused) or reply.code != "ended":
+            return reply
+        with self.lock:
+            latest = self.sessions.latest(group)
+            if latest and latest.machine.stage is Stage.ENTERING and latest.machine.returns:
+                return replace(reply, code="returning", settled=latest.machine.last_view)
+        return reply
+
+    def _answer(self, reply: Reply) -> bytes:
+        if isinstance(reply, Refused):
+            with self.lock:
+                self._refused[reply.code] += 1
+        return codec.encode(reply)
+
+    # threads
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception:  # outermost: of this thread; without it a defect would only show as silence
+            self.on_defect()
+            raise
+
+    def on_defect(self) -> None:
+        """End all sessions, and say so, where a thread ends by a defect of GCom: nothing here can be relied on.
+
+        Whoever calls this raises on, so that the traceback is seen: the library's log may be disabled.
+        """
+        with self.lock:
+            for session in self.sessions:
+                session.end_by_defect()
+            self.sessions.drop_all()
+            self._life.end()
+
+    def _tick(self) -> None:
+        with self.lock:
+            while not self._closing.is_set():
+                now = self.now_ms()
+                for session in self.sessions.all:
+                    deadline = session.machine.deadline_ms
+                    if deadline is not None and deadline <= now:
+                        session.tick()
+                    if session.machine.stage is Stage.ENDED:
+                        self.sessions.drop(session)
+                self._ticking.wait(self._until_next_tick_s(now))
+
+    def _until_next_tick_s(self, now_ms: int) -> float:
+        deadlines = [session.machine.deadline_ms for session in self.sessions]
+        self._next_tick_ms = min([now_ms + IDLE_TICK_MS, *[at for at in deadlines if at is not None]])
+        return max(0.001, (self._next_tick_ms - now_ms) / 1000)
+
+    def _serve_registry(self) -> None:
+        while (item := self._requests.get()) is not None:
+            session, request = item
+            answer: Answer | None = None
+            failure: GComError | None = None
+            try:
+                answer = self.directory.ask(request)
+            except GComError as error:
+                failure = error
+            session.on_registry(request, answer, failure)
+
+    def _flush_logs(self) -> None:
+        while not self._closing.wait(FLUSH_S):
+            with self.lock:
+                unused = self.logs.take_unused({self._process, *self.sessions.processes})
+            for log in unused:
+                log.close()
+            self.logs.flush()
+            if self.logs.troubles:
+                self._tell_log_troubles()
+
+    def _tell_log_troubles(self) -> None:
+        with self.lock:
+            for session in self.sessions:
+                reason = self.logs.troubles.get(session.machine.process)
+                if reason and session.machine.view:
+                    session.tell_log_ended(reason)
+
+    # the end
+
+    def close(self, timeout_s: float) -> None:
+        """Leave every group, as far as the time allows, and stop (`Node.close`)."""
+        deadline = monotonic() + timeout_s
+        with self.lock:
+            self._leaving = True
+            for session in self.sessions:
+                session.changed.notify_all()  # a join in progress ends
+            inside = [it.membership for it in self.sessions if it.membership.session.machine.view]
+        inside.sort(key=lambda membership: membership.session.detached)  # which may take all the time that there is
+        for membership in dict.fromkeys(inside):
+            membership.leave(max(0.0, deadline - monotonic()))
+        self._await_lingerers(deadline)
+        if not self._closing.is_set():
+            self._stop()
+
+    def _await_lingerers(self, deadline: float) -> None:
+        """Wait for leaders that left, and still tell the others which view goes on."""
+        with self.lock:
+            sessions = self.sessions.all
+            while any(session.machine.stage is Stage.LINGERING for session in sessions):
+                if monotonic() >= deadline:
+                    return
+                self._ticking.wait(limits.JOIN_GATHER_MS / 1000)
+
+    def _stop(self) -> None:
+        self._closing.set()
+        if self._faults is not None:
+            self._faults.close()
+        with self.lock:
+            links = list(self.links.values())
+            for link in links:
+                link.close()
+            self._ticking.notify_all()
+        self._requests.put(None)
+        self._sequencer.close()
+        self._server.close()
+        self._life.end()
+        for thread in self._threads:
+            thread.join(1.0)
+        for link in links:
+            link.join(1.0)
+        self.logs.close()
+        self.directory.close()

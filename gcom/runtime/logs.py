@@ -1,0 +1,72 @@
+"""The delivery logs of one host: a file for each process, that is for each incarnation of its name.
+
+Sessions write into them under the host's lock; one thread of the host writes them out. A log that cannot go on, for a
+full disk say, ends, and the applications are told.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+
+from loguru import logger
+
+from gcom.errors import BadValue
+from gcom.trace.writer import DeliveryLog
+from gcom.values.names import Process
+
+
+class DeliveryLogs:
+    """The logs by process; without a folder there are none. `open` and `take_unused` hold the host's lock."""
+
+    def __init__(self, folder: str | Path | None) -> None:
+        """Make the folder if need be; raise BadValue if it cannot be had, before anything is half-created."""
+        self.folder = Path(folder) if folder is not None else None
+        self.troubles: dict[Process, str] = {}  # why logs have ended; set and get are atomic
+        self._logs: dict[Process, DeliveryLog] = {}
+        try:
+            if self.folder:
+                self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadValue(f"log folder {str(folder)!r} cannot be used: {error.strerror}") from error
+
+    def __len__(self) -> int:
+        return len(self._logs)
+
+    def open(self, process: Process) -> None:
+        """Begin the log of a new process."""
+        if self.folder is not None:
+            self._logs[process] = DeliveryLog(
+                self.folder,
+                process,
+                wall_ns=time.time_ns(),
+                clock_us=lambda: time.monotonic_ns() // 1000,
+                on_trouble=partial(self._on_trouble, process),
+            )
+
+    def get(self, process: Process) -> DeliveryLog | None:
+        """The log of a process, if logs are kept."""
+        return self._logs.get(process)
+
+    def take_unused(self, used: set[Process]) -> list[DeliveryLog]:
+        """Return the logs of processes that are not in use, to be closed; each holds a descriptor until then."""
+        finished = [process for process in self._logs if process not in used]
+        for process in finished:
+            self.troubles.pop(process, None)
+        return [self._logs.pop(process) for process in finished]
+
+    def flush(self) -> None:
+        """Hand what was recorded to the operating system."""
+        for log in list(self._logs.values()):
+            log.flush()
+
+    def close(self) -> None:
+        """Write everything out and end all logs."""
+        for log in self._logs.values():
+            log.close()
+
+    def _on_trouble(self, process: Process, text: str) -> None:
+        # Called with the lock and without it, so it only notes: the thread that flushes tells the applications.
+        logger.warning("{}", text)
+        self.troubles[process] = text

@@ -1,0 +1,240 @@
+"""One membership, from the join until the leave: all its sessions, the queue to the application, and the way back in.
+
+A process that is put out of its group, or loses its quorum, comes back as another process (ARCHITECTURE 4): another
+machine, another session, another log. The application keeps its `Group`, and reads the end of one session and the
+beginning of the next from the same queue.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from threading import Condition, Lock, get_ident
+from time import monotonic
+from typing import Protocol
+
+from loguru import logger
+
+from gcom.core.delivery_queue import DeliveryQueue
+from gcom.core.machine import RETURNS, GroupMachine, Stage
+from gcom.core.messages import events
+from gcom.core.messages.effects import Ended
+from gcom.core.state_transfer.reconciliation import StateReconciliation
+from gcom.errors import BadValue, Dissolved
+from gcom.runtime import arrivals
+from gcom.runtime.arrivals import Entered, Gone, Own
+from gcom.runtime.request_handlers import CallServer
+from gcom.runtime.session import Session
+from gcom.values.names import Process
+
+LEAVE_S = 1.0  # of the time that a leave is given, what is kept for the view change without this process
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What the application does with a group: whether it reads, whether it comes back, its callbacks for the state."""
+
+    receive: bool = True
+    rejoin: bool = True
+    get_state: Callable[[], bytes] | None = None
+    set_state: Callable[[bytes], object] | None = None
+    merge_states: Callable[[bytes, bytes], bytes] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise BadValue for callbacks that nobody would call."""
+        for name in ("get_state", "set_state", "merge_states"):
+            callback = getattr(self, name)
+            if callback is not None and not callable(callback):
+                raise BadValue(f"{name} must be a function, or left out; got {callback!r}")
+        if self.merge_states and not (self.get_state and self.set_state):
+            raise BadValue(
+                "merge_states is given what get_state returns, and set_state what it returns: give all three"
+            )
+        if not self.receive and (self.get_state or self.set_state):
+            raise BadValue("get_state and set_state are called by the thread that receives: leave out receive=False")
+
+    @property
+    def gives_state(self) -> bool:
+        return self.get_state is not None
+
+    @property
+    def takes_state(self) -> bool:
+        return self.set_state is not None
+
+
+class MembershipHost(Protocol):
+    """The part of the host that a membership uses. All but `lock` and `on_defect` is called with the lock held."""
+
+    lock: Lock
+
+    def add_session(self, membership: Membership, machine: GroupMachine) -> Session: ...
+
+    def renew_process(self) -> Process: ...
+
+    def hurry(self, session: Session) -> None: ...
+
+    def on_defect(self) -> None: ...
+
+
+class Membership:
+    """Guarded by the host's lock; `arrivals` may be popped without it.
+
+    `session` is the one that is in the group, or was last; `following` is on its way in after it.
+    """
+
+    session: Session
+    following: Session | None
+
+    def __init__(self, host: MembershipHost, uses: Uses) -> None:
+        self.queue: DeliveryQueue[Own] = DeliveryQueue()
+        self.arrivals = self.queue.arrivals
+        self.changed = Condition(host.lock)  # an arrival, room to send, a view, the end
+        self.uses = uses
+        self.state_failure = ""  # how the application's set_state failed
+        self.unread = False  # it left since the application read none of very many events
+        self.reconciliation = StateReconciliation()  # of the session before, until it is merged in this one
+        self.listened_by: int | None = None  # the listener's thread
+        self.following = None
+        self.call_server = CallServer(host.lock, host.on_defect)  # the application's handler stays what it is
+        self._entered: deque[Session] = deque()  # those whose Entered the application has not read
+        self._host = host
+
+    @property
+    def receives(self) -> bool:
+        """Whether the application reads what is delivered; else it is dropped."""
+        return self.uses.receive
+
+    def begin(self, machine: GroupMachine) -> Session:
+        """Enter for the first time."""
+        self.session = self._host.add_session(self, machine)
+        self._start(self.session)
+        return self.session
+
+    def _start(self, session: Session) -> None:
+        session.step(events.Start())
+        self._host.hurry(session)
+
+    @property
+    def over(self) -> Ended | None:
+        """How it ended for good; None while in the group, or on the way back."""
+        return self.following.ended if self.following else self.session.ended
+
+    def on_ended(self, session: Session, ended: Ended) -> None:
+        """A session that was in the group is over."""
+        asked_for = ended.reason not in RETURNS or session.leaving
+        returning = self.uses.rejoin and not asked_for and len(self.arrivals) < arrivals.NOTICES_MAX
+        returning |= ended.reason == "succession"  # it did not lose the group, and may have to leave it there
+        if self.uses.receive or not returning:
+            self.queue.end(Gone(ended, returning))
+        if returning:
+            self._enter_again(session)
+        else:
+            self.call_server.close()
+
+    def on_failed(self, session: Session, final: bool) -> None:
+        """A session did not get in: one on its way back tries under yet another identity, unless that is in vain."""
+        if session is not self.following:
+            return
+        if not final:
+            self._enter_again(session)
+            return
+        self.following = None
+        ended = Ended(
+            self.session.ended.view if self.session.ended else 0, "dissolved" if _is_over(session) else "taken"
+        )
+        self.session.ended = ended
+        self.arrivals.append(Gone(ended, returning=False))
+        self.call_server.close()
+        self.changed.notify_all()
+
+    def _enter_again(self, former: Session) -> None:
+        """As another process; or as the same, in the instance that succeeds the one that it was in."""
+        succeeded = former.machine.succeeded is not None
+        process = former.machine.process if succeeded else self._host.renew_process()
+        self.following = following = self._host.add_session(self, former.machine.again(process))
+        self._start(following)
+        if succeeded:
+            for payload in former.take_unsent():
+                following.put(payload)
+
+    def on_entered(self, session: Session) -> None:
+        """A session has its first view."""
+        if session is self.following:
+            self.session, self.following = session, None
+            if self.uses.receive:
+                view = session.machine.view
+                self._entered.append(session)
+                self.queue.tell(Entered(view is not None and view.members == (session.machine.process,)))
+
+    def next_session(self) -> Session:
+        """Return the session whose Entered has just been read."""
+        return self._entered.popleft()
+
+    # leaving
+
+    def leave(self, timeout_s: float) -> None:
+        """Leave, with all that was sent, as far as the time allows (`Group.leave`). Takes the lock."""
+        deadline = monotonic() + timeout_s
+        with self._host.lock:
+            if self.give_up():
+                return
+            session = self.session
+            again = session.leaving or session.ended is not None
+            session.begin_leaving()
+            unsent_until = deadline - min(LEAVE_S, timeout_s / 2)
+            with session.awaiting_acks():
+                while (session.has_unsent or self._owes_state) and not session.ended and session.wait(unsent_until):
+                    pass
+            if session.machine.stage is Stage.MEMBER and not session.ended:
+                session.step(events.Leave())
+            while not session.ended and session.wait(deadline):
+                pass
+            if not session.ended:
+                session.step(events.Exit())
+        if session.unnumbered and not again:
+            process, unsent = session.machine.process, session.unnumbered
+            logger.warning("{} left with {} messages that were never sent", process, unsent)
+
+    @property
+    def _owes_state(self) -> bool:
+        """Whether a joiner is being given this member's state, or will be once the listener gets to the barrier."""
+        transfer, listener = self.session.machine.transfer, self.listened_by
+        return transfer.giving or (transfer.owes and listener not in (None, get_ident()))
+
+    def give_up(self) -> bool:
+        """Leave while on the way back; return whether it was."""
+        following, self.following = self.following, None
+        if following is None:
+            return False
+        following.step(events.Exit())
+        assert self.session.ended is not None, "only who is out is on its way back"
+        if self.arrivals and isinstance(last := self.arrivals[-1], Gone):  # not read yet: it says all
+            self.arrivals[-1] = Gone(last.ended, returning=False)
+        else:
+            self.arrivals.append(Gone(Ended(self.session.ended.view, "request"), returning=False))
+        self.session.ended = replace(self.session.ended, reason="request")
+        self.session.leaving = True
+        self.call_server.close()
+        self.changed.notify_all()
+        return True
+
+    def fail_state(self, text: str) -> None:
+        """Leave since the application could not take its state: it is handed nothing more but the end."""
+        self.state_failure = text
+        if self.give_up() or self.session.ended is not None:
+            last = self.arrivals.pop()
+            self.arrivals.clear()
+            self.arrivals.append(last)
+            self._entered.clear()
+            return
+        self.queue.shut()
+        self._entered.clear()
+        self.session.leaving = True
+        self.session.step(events.Leave())
+        self.changed.notify_all()
+
+
+def _is_over(session: Session) -> bool:
+    """Whether a session could not begin since there is no group any more; else its name is taken."""
+    return isinstance(session.failure, Dissolved)

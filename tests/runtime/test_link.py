@@ -1,0 +1,255 @@
+"""What peers put to a node's address, and what its links do with odd peers: the group goes on undisturbed."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import random
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import msgpack
+import pytest
+
+import gcom
+from gcom.core.codec import frames as codec
+from gcom.core.messages import frames
+from gcom.core.messages.frames import Frame, Refused, Reply, Status
+from gcom.runtime import pyro
+from gcom.values import limits
+from gcom.values.run import Run
+from tests.runtime.nodes import LIMIT_S, Cluster, cluster, next_of, node_of, take, until
+
+ENTERING = Status(0)
+ExpectLog = Callable[[str], None]
+
+
+@pytest.fixture
+def here() -> Iterator[Cluster]:
+    with cluster() as it:
+        yield it
+
+
+class Stranger:
+    """Somebody who calls a member's node."""
+
+    def __init__(self, group: gcom.Group) -> None:
+        self.group = group
+        self._caller = pyro.Caller(node_of(group).address, pyro.NODE)
+
+    def put(self, data: bytes) -> Reply:
+        return codec.decode_reply(self._caller.call(data, LIMIT_S))
+
+    def frame(
+        self,
+        source: str = "mallory#1",
+        target: str = "",
+        instance: str = "",
+        group: str = "news",
+        status: Status = ENTERING,
+        control: tuple[frames.Control, ...] = (),
+        runs: tuple[Run, ...] = (),
+    ) -> bytes:
+        return codec.encode(
+            Frame(group, instance or self.group.instance, source, target or self.group.process, status, control, runs)
+        )
+
+    def close(self) -> None:
+        self._caller.close()
+
+
+def goes_on(*groups: gcom.Group) -> None:
+    """Every member's text still reaches all, in the same view."""
+    for group in groups:
+        group.send(f"from {group.name}")
+    for group in groups:
+        assert len(take(group, len(groups))) == len(groups)
+
+
+OURS = limits.PROTOCOL_VERSION
+
+
+def garbage() -> list[bytes]:
+    """Bytes that are no frame of ours."""
+    rng = random.Random(7)
+    found = [b"", b"x", b"\xc1", b"\x90", msgpack.packb(None), msgpack.packb([OURS]), msgpack.packb([OURS] * 8)]
+    found += [rng.randbytes(rng.randrange(1, 200)) for _ in range(20)]
+    return [*found, b"\x91" * 10_000, msgpack.packb([OURS, "unknown", "a refusal"])]
+
+
+def test_garbage_is_refused_and_counted(here: Cluster, expect_log: ExpectLog) -> None:
+    expect_log("refused from the network")
+    alice, bob = here.members("alice", "bob")
+    with closing(Stranger(alice)) as stranger:
+        for data in garbage():
+            with pytest.raises(gcom.PeerError):
+                stranger.put(data)
+    assert node_of(alice).refused == {"MalformedFrame": len(garbage())}
+    goes_on(alice, bob)
+    assert alice.view.number == 2
+
+
+def test_frames_with_one_byte_changed_disturb_nobody(here: Cluster, expect_log: ExpectLog) -> None:
+    expect_log("refused from the network")
+    alice, bob = here.members("alice", "bob")
+    rng = random.Random(3)
+    with closing(Stranger(alice)) as stranger:
+        whole = stranger.frame(control=(frames.Fetch(2, bob.process, 1, 5), frames.Nack(2, (3, 1))))
+        for place in range(len(whole)):
+            changed = bytearray(whole)
+            changed[place] = (changed[place] + rng.randrange(1, 256)) % 256
+            try:
+                stranger.put(bytes(changed))
+            except gcom.PeerError:
+                continue
+    goes_on(alice, bob)
+    assert alice.members == bob.members == ("alice", "bob")
+
+
+def test_another_version_is_told_ours(here: Cluster) -> None:
+    (alice,) = here.members("alice")
+    with closing(Stranger(alice)) as stranger:
+        reply = stranger.put(msgpack.packb([99, "anything"]))
+    assert isinstance(reply, Refused)
+    assert reply.code == "version"
+    assert f"99, this process {limits.PROTOCOL_VERSION}" in reply.text
+    assert node_of(alice).refused == {"version": 1}
+    goes_on(alice)
+
+
+def test_a_joiner_of_another_version_is_told_whose_is_older(here: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    here.members("alice")
+    decode_reply = codec.decode_reply
+
+    def in_ours(data: bytes) -> Reply:
+        return decode_reply(bytes(msgpack.packb([OURS + 1, "version", "in words of the future"])) if data else data)
+
+    monkeypatch.setattr("gcom.runtime.connection.codec.decode_reply", in_ours)
+    with pytest.raises(gcom.VersionMismatch, match=r"alice#.*this process .* the older one"):
+        here.node("bob").join("news")
+
+
+def test_what_is_for_nobody_here_is_refused(here: Cluster) -> None:
+    alice, bob = here.members("alice", "bob")
+    with closing(Stranger(alice)) as stranger:
+        for data, code, words in (
+            (stranger.frame(group="olds"), "unknown", "not in group 'olds' here"),
+            (stranger.frame(target="alice#0"), "unknown", "alice#0 is not in group 'news' here"),
+            (stranger.frame(target=bob.process), "unknown", f"{bob.process} is not in group 'news' here"),
+            (stranger.frame(instance="0123456789abcdef"), "elsewhere", "in another instance"),
+        ):
+            reply = stranger.put(data)
+            assert isinstance(reply, Refused)
+            assert (reply.code, words in reply.text) == (code, True), reply
+    assert node_of(alice).refused == {"unknown": 3, "elsewhere": 1}
+    goes_on(alice, bob)
+
+
+def test_a_frame_from_oneself_is_refused(here: Cluster) -> None:
+    alice, bob = here.members("alice", "bob")
+    with closing(Stranger(alice)) as mallory:
+        reply = mallory.put(mallory.frame(source=alice.process, status=Status(2)))
+        assert isinstance(reply, Refused)
+    goes_on(alice, bob)
+
+
+def test_a_stranger_s_items_and_runs_change_nothing(here: Cluster) -> None:
+    alice, bob = here.members("alice", "bob")
+    view, member = alice.view, bob.process
+    next_view = gcom.View(3, ("mallory#1",), ("127.0.0.1:1",))
+    decision = frames.Decision(next_view, ("mallory#1",), {alice.process: "x", member: "x"}, {})
+    items: list[frames.Control] = [
+        frames.Prepare(2, (9, 0)),
+        frames.Prepare(2, (9, 1)),
+        frames.Promise(2, (1, 0), {}),
+        frames.Nack(2, (9, 9)),
+        frames.Cut(2, (9, 0), decision, {}),
+        frames.CutOk(2, (1, 0)),
+        frames.Install(dataclasses.replace(decision, joined=())),
+        frames.Fetch(2, member, 1, 100),
+        frames.Redirect("mallory#2", "127.0.0.1:1"),
+        frames.JoinRefused("NameTaken", "no"),
+    ]
+    forged = codec.encode_run(member, 2, 1, {}, ["forged"])
+    run = Run(member, 2, 1, {}, ["forged"], forged)
+    with closing(Stranger(alice)) as stranger:
+        for item in items:
+            stranger.put(stranger.frame(control=(item,), runs=(run,)))
+    goes_on(alice, bob)
+    assert alice.view == bob.view == view
+
+
+def test_a_stranger_does_not_install_a_view_that_lets_it_in(here: Cluster) -> None:
+    alice, bob = here.members("alice", "bob")
+    view = alice.view
+    next_view = gcom.View(3, ("mallory#1",), ("127.0.0.1:1",))
+    decision = frames.Decision(next_view, ("mallory#1",), {alice.process: "x", bob.process: "x"}, {})
+    with closing(Stranger(alice)) as stranger:
+        stranger.put(stranger.frame(control=(frames.Install(decision),)))
+    goes_on(alice, bob)
+    assert alice.view == bob.view == view
+
+
+@pytest.mark.slow
+def test_one_that_was_expelled_is_told_so_and_not_let_in_again(here: Cluster) -> None:
+    """A process enters an instance once, so a Join that is late must not bring it back.
+
+    1. C joins; its Join waits for the next heartbeat, in case the leader dies. 2. C is paused, and expelled. 3. C runs
+    again, and its heartbeat with the Join comes before it hears of 2.
+    """
+    alice, bob, carol = here.members("alice", "bob", "carol", rejoin=False)
+    join = frames.Join(node_of(carol).address)
+    with carol._host.lock:
+        until(lambda: alice.members == bob.members == ("alice", "bob"), "the expulsion")
+        with closing(Stranger(alice)) as stranger:
+            reply = stranger.put(stranger.frame(carol.process, status=Status(3), control=(join,)))
+        assert isinstance(reply, Refused), reply
+        assert reply.code == "expelled"
+    assert next_of(carol, gcom.Departure).reason == "expelled"
+    goes_on(alice, bob)
+    assert alice.view.number == 4
+
+
+def test_a_join_from_an_address_where_nobody_listens_ends_without_it(here: Cluster) -> None:
+    alice, bob = here.members("alice", "bob")
+    alice.send("before")
+    with closing(Stranger(alice)) as stranger:
+        stranger.put(stranger.frame(control=(frames.Join("127.0.0.1:1"),)))
+    until(lambda: alice.view.number >= 4 and bob.members == ("alice", "bob"), "the end of a false member")
+    alice.send("after")
+    assert [message.text for message in take(bob, 2)] == ["before", "after"]
+
+
+@pytest.mark.slow
+def test_a_peer_that_answers_nonsense_is_said_once(here: Cluster, expect_log: ExpectLog) -> None:
+    expect_log("answered what is no reply of ours")
+    alice, bob = here.members("alice", "bob")
+    server = pyro.Server("127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(lambda _: b"nonsense")})
+    server.start()
+    with closing(Stranger(alice)) as stranger:
+        stranger.put(stranger.frame(control=(frames.Join(server.address),)))
+    until(lambda: bool(alice._host.misbehaved), "the answer")
+    until(lambda: alice.view.number >= 4 and bob.members == ("alice", "bob"), "the end of a false member")
+    goes_on(alice, bob)
+    server.close()
+
+
+@pytest.mark.slow
+def test_a_link_ends_with_its_last_peer(here: Cluster) -> None:
+    alice, bob = here.members("alice", "bob")
+    assert len(alice._host.links) == 1
+    bob.leave()
+    until(lambda: alice.members == ("alice",), "the leave")
+    carol = here.node("carol").join("news")
+    alice.wait_for_members(2, LIMIT_S)
+    until(lambda: len(alice._host.links) == 1, "the end of the link to one that left")
+    goes_on(alice, carol)
+
+
+def test_a_closed_node_leaves_no_thread(here: Cluster) -> None:
+    before = set(threading.enumerate())
+    here.members("alice", "bob")[0].listen()
+    here.close()
+    gc.collect()
+    until(lambda: not [it for it in set(threading.enumerate()) - before if it.name.startswith("gcom")], "the end")

@@ -1,0 +1,138 @@
+"""A PARTITIONABLE group over Pyro5: both sides go on, and when they meet every member has both states as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import gcom
+from gcom.values import limits
+from tests.oracle import judge
+from tests.runtime.nodes import LIMIT_S, Cluster, cluster, until
+
+ExpectLog = Callable[[str], None]
+NAMES = ("alice", "bob", "carol", "dave")
+
+
+class Board:
+    """An application whose state is a set of texts; two are merged by their union."""
+
+    def __init__(self, here: Cluster, name: str) -> None:
+        self.texts: set[str] = set()
+        self.unmerged: list[gcom.StateUnmerged] = []
+        self.departures: list[str] = []
+        self.fails = False  # its get_state
+        self.node = here.node(name)
+        definition = gcom.Definition.parse("news", "TOTAL", netsplit="PARTITIONABLE")
+        self.group = self.node.join(
+            "news", create=definition, get_state=self.get, set_state=self.set, merge_states=merge
+        )
+        self.group.listen(on_message=lambda message: self.texts.add(message.text), on_event=self._on_event)
+
+    def get(self) -> bytes:
+        if self.fails:
+            raise ValueError("not now")
+        return "\n".join(sorted(self.texts)).encode()
+
+    def set(self, data: bytes) -> None:
+        self.texts = set(data.decode().splitlines())
+
+    def _on_event(self, event: gcom.Event) -> None:
+        if isinstance(event, gcom.Departure):
+            self.departures.append(event.reason)
+        elif isinstance(event, gcom.StateUnmerged):
+            self.unmerged.append(event)
+
+
+def merge(mine: bytes, theirs: bytes) -> bytes:
+    return b"\n".join(sorted({*mine.splitlines(), *theirs.splitlines()}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cut", ["alice+bob<>carol+dave", "alice+bob+registry<>carol+dave"])
+def test_both_sides_go_on_and_become_one(cut: str, tmp_path: Path, expect_log: ExpectLog) -> None:
+    expect_log("on purpose")
+    with cluster(tmp_path) as here:
+        alice, bob, carol, dave = boards = [Board(here, name) for name in NAMES]
+        for board in boards:
+            board.group.wait_for_members(4, LIMIT_S)
+        alice.group.send("before")
+        until(lambda: all(board.texts == {"before"} for board in boards), "the first message")
+        for board in boards:
+            board.node.inject(f"cut={cut}")
+        until(lambda: set(alice.group.members) == set(bob.group.members) == {"alice", "bob"}, "one side")
+        until(lambda: set(carol.group.members) == set(dave.group.members) == {"carol", "dave"}, "the other")
+        carol.group.wait_for_members(2, LIMIT_S)
+        bob.group.send("here")
+        carol.group.send("there")
+        until(lambda: alice.texts == {"before", "here"} and dave.texts == {"before", "there"}, "both go on")
+        assert alice.group.instance != dave.group.instance
+        assert carol.departures == dave.departures == ["fork"]
+        for board in boards:
+            board.node.inject("")
+        every = {"before", "here", "there"}
+        until(lambda: all(board.texts == every for board in boards), "one state", 2 * LIMIT_S)
+        until(lambda: all(len(board.group.members) == 4 for board in boards), "one group")
+        assert len({board.group.instance for board in boards}) == 1
+        alice.group.send("after")
+        until(lambda: all("after" in board.texts for board in boards), "a message to all")
+    report = judge(tmp_path)
+    assert len(report.groups) >= 2
+    assert {found.within for found in report.groups.values()} <= {"PASS", "VACUOUS"}  # one may have had one member
+    assert [found.failed() for found in report.groups.values() if found.failed()] == []
+
+
+@pytest.mark.slow
+def test_a_state_too_large_to_be_brought_is_handed_to_its_application(
+    monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
+) -> None:
+    expect_log("on purpose")
+    with cluster() as here:
+        alice, bob, carol = boards = [Board(here, name) for name in NAMES[:3]]
+        for board in boards:
+            board.group.wait_for_members(3, LIMIT_S)
+            board.node.inject("cut=alice+bob<>carol+registry")
+        until(lambda: carol.departures == ["fork"] and carol.group.members == ("carol",), "a side of one")
+        until(lambda: set(alice.group.members) == set(bob.group.members) == {"alice", "bob"}, "the other side")
+        carol.group.wait_for_members(1, LIMIT_S)
+        carol.group.send("there " * 10)
+        until(lambda: bool(carol.texts), "its own message")
+        state = carol.get()
+        monkeypatch.setattr(limits, "MESSAGE_BYTES_MAX", len(state) - 1)
+        for board in boards:
+            board.node.inject("")
+        until(lambda: bool(carol.unmerged), "what was kept aside", 2 * LIMIT_S)
+        assert [it.data for it in carol.unmerged] == [state]
+        assert f"a state of {len(state)} bytes is too large" in carol.unmerged[0].reason
+        until(lambda: all(len(board.group.members) == 3 for board in boards), "one group")
+        bob.group.send("after")
+        until(lambda: all(board.texts == {"after"} for board in boards), "one state")
+        carol.group.leave()
+        until(lambda: carol.departures[-1] == "request", "the end")
+        assert len(carol.unmerged) == 1
+
+
+@pytest.mark.slow
+def test_a_get_state_that_raises_when_the_group_is_lost_is_told(
+    expect_log: ExpectLog, capfd: pytest.CaptureFixture[str]
+) -> None:
+    expect_log("on purpose")
+    with cluster() as here:
+        alice, bob, carol = boards = [Board(here, name) for name in NAMES[:3]]
+        for board in boards:
+            board.group.wait_for_members(3, LIMIT_S)
+        carol.fails = True
+        for board in boards:
+            board.node.inject("cut=alice+bob<>carol")
+        until(lambda: carol.departures == ["state"], "the end")
+        with pytest.raises(gcom.StateFailed, match=r"get_state failed.*not now"):
+            carol.group.send("lost")
+        until(lambda: set(alice.group.members) == set(bob.group.members) == {"alice", "bob"}, "the other side")
+    assert "not now" in capfd.readouterr().err
+
+
+def test_who_merges_gives_and_takes_state_too() -> None:
+    with cluster() as here, pytest.raises(gcom.BadValue, match="all three"):
+        here.node("alice").join("news", create=gcom.Definition.parse("news"), merge_states=merge)

@@ -1,0 +1,275 @@
+"""State transfer as an application meets it: callbacks in the thread that receives, waiting, and what they raise."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import gcom
+from gcom.values import limits
+from tests.runtime.nodes import LIMIT_S, Cluster, at_once, cluster, next_of, take, until
+
+ExpectLog = Callable[[str], None]
+
+
+@pytest.fixture
+def here() -> Iterator[Cluster]:
+    with cluster() as it:
+        yield it
+
+
+class Replica:
+    """An application whose state is the texts that it has read."""
+
+    def __init__(self, here: Cluster, name: str, ordering: str = "FIFO", **callbacks: Any) -> None:
+        self.texts: list[str] = []
+        self.set_by: str = ""
+        self.lost: list[gcom.StateLost] = []
+        self.departures: list[gcom.Departure] = []
+        self.node = here.node(name)
+        uses = {"get_state": self.get, "set_state": self.set, **callbacks}
+        self.group = self.node.join("news", create=gcom.Definition.parse("news", ordering), **uses)
+
+    def get(self) -> bytes:
+        return "\n".join(self.texts).encode()
+
+    def set(self, data: bytes) -> None:
+        self.set_by = threading.current_thread().name
+        self.texts = data.decode().splitlines()
+
+    def listen(self) -> Replica:
+        self.group.listen(on_message=lambda message: self.texts.append(message.text), on_event=self._on_event)
+        return self
+
+    def _on_event(self, event: gcom.Event) -> None:
+        if isinstance(event, gcom.StateLost):
+            self.lost.append(event)
+        elif isinstance(event, gcom.Departure):
+            self.departures.append(event)
+
+
+def raises(error: Exception) -> Callable[..., bytes]:
+    def call(*_: object) -> bytes:
+        raise error
+
+    return call
+
+
+@pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
+def test_scenario_22_one_that_joins_while_others_send_has_all_of_it(here: Cluster, ordering: str) -> None:
+    alice, bob = Replica(here, "alice", ordering).listen(), Replica(here, "bob", ordering).listen()
+    stop = threading.Event()
+
+    def send(replica: Replica) -> None:
+        count = 0
+        while not stop.is_set():
+            replica.group.send(f"{replica.node.name} {count}")
+            count += 1
+
+    senders = [threading.Thread(target=send, args=(replica,), daemon=True) for replica in (alice, bob)]
+    for sender in senders:
+        sender.start()
+    until(lambda: len(alice.texts) > 500)
+    carol = Replica(here, "carol", ordering).listen()
+    assert carol.group.wait_for_state(LIMIT_S)
+    assert carol.set_by == "gcom listener news"
+    already = len(carol.texts)
+    until(lambda: len(carol.texts) > already + 500)
+    stop.set()
+    for sender in senders:
+        sender.join(LIMIT_S)
+    for replica in (alice, bob):
+        replica.group.flush(LIMIT_S)
+    until(lambda: len(alice.texts) == len(bob.texts) == len(carol.texts), "the same length")
+    if ordering == "TOTAL":
+        assert alice.texts == bob.texts == carol.texts
+    else:
+        for name in ("alice", "bob"):
+            streams = [[text for text in it.texts if text.startswith(name)] for it in (alice, bob, carol)]
+            assert streams[0] == streams[1] == streams[2]
+
+
+def test_a_loop_sets_its_state_before_its_first_event(here: Cluster) -> None:
+    alice = Replica(here, "alice").listen()
+    alice.group.send("before")
+    until(lambda: alice.texts == ["before"])
+    bob = Replica(here, "bob")
+    alice.group.send("after")
+    event = bob.group.receive(LIMIT_S)
+    assert isinstance(event, gcom.ViewChange)
+    assert bob.texts == ["before"]
+    assert [message.text for message in take(bob.group, 1)] == ["after"]
+
+
+def test_waiting_for_the_state_sets_it_where_nobody_reads(here: Cluster) -> None:
+    alice = Replica(here, "alice").listen()
+    alice.group.send("before")
+    until(lambda: alice.texts == ["before"])
+    assert alice.group.wait_for_state(LIMIT_S)  # the first has what it has
+    bob = Replica(here, "bob")
+    assert bob.group.wait_for_state(LIMIT_S)
+    assert (bob.texts, bob.set_by) == (["before"], threading.current_thread().name)
+    assert bob.group.wait_for_state(LIMIT_S)
+    assert isinstance(bob.group.receive(LIMIT_S), gcom.ViewChange)
+
+
+def test_waiting_has_a_limit_and_names_the_donor(here: Cluster) -> None:
+    alice = Replica(here, "alice")  # reads nothing
+    bob = Replica(here, "bob")
+    with pytest.raises(gcom.GComTimeout, match=f"waits for {alice.group.process}"):
+        bob.group.wait_for_state(0.1)
+    assert bob.group.receive(0.05) is None
+    alice.listen()
+    assert bob.group.wait_for_state(LIMIT_S)
+
+
+def test_a_donor_that_reads_in_a_loop_is_asked_between_two_events(here: Cluster) -> None:
+    alice = Replica(here, "alice")
+    alice.group.send("x")
+    bob = Replica(here, "bob")
+    alice.texts.append(take(alice.group, 1)[0].text)
+    change = next_of(alice.group, gcom.ViewChange)
+    assert change.joined == (bob.group.process,)
+    assert bob.group.wait_for_state(LIMIT_S)
+    assert bob.texts == ["x"]
+
+
+def test_ten_that_join_at_once_all_have_it(here: Cluster) -> None:
+    alice = Replica(here, "alice").listen()
+    alice.group.send_many(f"{i}" for i in range(1000))
+    until(lambda: len(alice.texts) == 1000)
+    joined = at_once([lambda i=i: Replica(here, f"m{i}").listen() for i in range(10)])  # type: ignore[misc]
+    replicas = [it for it in joined if isinstance(it, Replica)]
+    assert len(replicas) == 10
+    alice.group.send("last")
+    until(lambda: len(alice.texts) == 1001 and all(it.texts == alice.texts for it in replicas))
+
+
+def test_one_that_wants_state_where_nobody_gives_any_is_told_so(here: Cluster) -> None:
+    alice = Replica(here, "alice", get_state=None, set_state=None).listen()
+    bob = Replica(here, "bob")
+    assert not bob.group.wait_for_state(LIMIT_S)
+    assert bob.group.receive(LIMIT_S) == gcom.StateLost(2, "no member has it")
+    assert isinstance(bob.group.receive(LIMIT_S), gcom.ViewChange)
+    assert alice.group.wait_for_state(LIMIT_S)
+
+
+class TestCallbacksThatFail:
+    def test_scenario_23_another_member_gives_the_state(self, here: Cluster, capfd: pytest.CaptureFixture[str]) -> None:
+        alice = Replica(here, "alice", get_state=raises(ValueError("not now"))).listen()
+        bob = Replica(here, "bob").listen()
+        assert not bob.group.wait_for_state(LIMIT_S)  # there was nobody but alice
+        alice.group.send("x")
+        until(lambda: bob.texts == ["x"])
+        until(
+            lambda: (
+                [it.reason for it in bob.lost] == [f"{alice.group.process}: its get_state raised ValueError: not now"]
+            )
+        )
+        assert "ValueError: not now" in capfd.readouterr().err
+
+    def test_a_state_that_is_text_is_an_error_where_it_was_made(
+        self, here: Cluster, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        returned: Any = "text"
+        Replica(here, "alice", get_state=lambda: returned).listen()
+        bob = Replica(here, "bob").listen()
+        until(lambda: bool(bob.lost))
+        assert "its get_state raised TypeError: a state is bytes, not str" in bob.lost[0].reason
+        assert "a state is bytes, not str" in capfd.readouterr().err
+
+    def test_a_state_over_the_limit_is_refused_in_words(
+        self, here: Cluster, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
+    ) -> None:
+        monkeypatch.setattr(limits, "STATE_BYTES_MAX", 100)
+        expect_log("get_state returned")
+        Replica(here, "alice", get_state=lambda: bytes(101)).listen()
+        bob = Replica(here, "bob").listen()
+        until(lambda: bool(bob.lost))
+        assert "101 bytes is over" in bob.lost[0].reason
+
+    def test_a_set_state_that_raises_in_a_loop_raises_there_and_leaves(self, here: Cluster) -> None:
+        alice = Replica(here, "alice").listen()
+        bob = Replica(here, "bob", set_state=raises(ValueError("torn")))
+        with pytest.raises(gcom.StateFailed, match=r"set_state failed in group 'news'.*ValueError: torn") as caught:
+            bob.group.receive(LIMIT_S)
+        assert isinstance(caught.value.__cause__, ValueError)
+        departure = bob.group.receive(LIMIT_S)
+        assert isinstance(departure, gcom.Departure)
+        assert departure.reason == "state"
+        with pytest.raises(gcom.StateFailed):
+            bob.group.send("x")
+        with pytest.raises(gcom.StateFailed):
+            bob.group.receive(LIMIT_S)
+        until(lambda: alice.group.members == ("alice",))
+        bob.group.leave()
+
+    def test_a_set_state_that_raises_in_a_listener_is_printed(
+        self, here: Cluster, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        alice = Replica(here, "alice").listen()
+        bob = Replica(here, "bob", set_state=raises(ValueError("torn"))).listen()
+        with pytest.raises(gcom.StateFailed):
+            bob.group.wait_for_state(LIMIT_S)
+        until(lambda: [it.reason for it in bob.departures] == ["state"])
+        until(lambda: alice.group.members == ("alice",))
+        assert "ValueError: torn" in capfd.readouterr().err
+
+    def test_waiting_raises_what_setting_raises(self, here: Cluster) -> None:
+        Replica(here, "alice").listen()
+        bob = Replica(here, "bob", set_state=raises(ValueError("torn")))
+        with pytest.raises(gcom.StateFailed):
+            bob.group.wait_for_state(LIMIT_S)
+        with pytest.raises(gcom.StateFailed):
+            bob.group.wait_for_state(LIMIT_S)
+
+
+def test_a_request_waits_for_the_state_that_it_is_about(here: Cluster) -> None:
+    alice = Replica(here, "alice")
+    bob = Replica(here, "bob").listen()
+    bob.group.on_call(lambda request, caller: f"{request!r} of {caller}: {bob.texts}")
+    results = alice.group.call("what?", gcom.NONE, LIMIT_S, targets=["bob"])
+    alice.texts.append("something")  # before it gets to the barrier
+    alice.listen()
+    until(lambda: all(result.outcome is gcom.Outcome.VALUE for result in results.values()))
+    assert results[bob.group.process].text == f"'what?' of {alice.group.process}: ['something']"
+
+
+@pytest.mark.slow
+def test_one_that_comes_back_gets_the_state_again(here: Cluster, expect_log: ExpectLog) -> None:
+    expect_log("have faults, on purpose")
+    alice, bob = Replica(here, "alice").listen(), Replica(here, "bob").listen()
+    carol = Replica(here, "carol").listen()
+    assert carol.group.wait_for_state(LIMIT_S)
+    before = carol.group.process
+    for replica in (alice, bob, carol):
+        replica.node.inject("cut=carol<>alice+bob")
+    until(lambda: alice.group.members == ("alice", "bob"))
+    alice.group.send("missed")
+    until(lambda: bob.texts == ["missed"])
+    for replica in (alice, bob, carol):
+        replica.node.inject("")
+    until(lambda: carol.texts == ["missed"])
+    assert carol.group.process != before
+    assert carol.lost == []
+
+
+def test_one_that_leaves_hands_its_state_over_first(here: Cluster) -> None:
+    alice = Replica(here, "alice").listen()
+    alice.texts += ["x" * 1000] * 20_000  # 20 MB
+    bob = Replica(here, "bob").listen()
+    alice.group.leave(LIMIT_S)
+    assert bob.group.wait_for_state(LIMIT_S)
+    assert bob.texts == alice.texts
+
+
+def test_a_process_that_only_sends_has_no_state(here: Cluster) -> None:
+    node = here.node("alice")
+    node.create("news")
+    with pytest.raises(gcom.BadValue, match="receive=False"):
+        node.join("news", receive=False, get_state=bytes)
+    with pytest.raises(gcom.BadValue, match="receive=False"):
+        node.join("news", receive=False, set_state=print)

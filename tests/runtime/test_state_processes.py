@@ -1,0 +1,127 @@
+"""State transfer between real processes, killed in the middle of it (scenarios 22 and 23)."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+import gcom
+from tests.oracle import judge
+from tests.runtime.nodes import until
+from tests.runtime.processes import Worker, Workers, flows
+
+STATE = ("--state", str(20_000_000))
+SLOW = ("--faults", "delay=4..4ms")  # each way of its calls: two hundred chunks take more than a second
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    with gcom.embedded() as registry, ExitStack() as stack:
+        yield Workers(registry.address, stack)
+
+
+def settle(members: list[Worker]) -> None:
+    """Stop all that send, and wait until all have the same state."""
+    for member in members:
+        member.say("stop")
+        member.told("stopped")
+    until(lambda: len({str(sorted(member.report()["state"].items())) for member in members}) == 1, "one state")
+
+
+def end(members: list[Worker]) -> None:
+    for member in members:
+        member.say("leave")
+        member.told("left")
+        member.say("end")
+        assert member.end() == 0
+        assert member.errors == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ordering", ["FIFO", "CAUSALTOTAL"])
+def test_scenario_22_one_that_joins_twenty_megabytes_while_two_send(
+    workers: Workers, tmp_path: Path, ordering: str
+) -> None:
+    words = (*STATE, "--ordering", ordering, "--log-dir", str(tmp_path))
+    members = [workers.start("alice", *words), workers.start("bob", *words)]
+    for member in members:
+        member.say("flow")
+    flows(members, ["alice", "bob"])
+    carol = workers.start("carol", *words)
+    assert carol.told("took")["size"] > 20_000_000
+    carol.say("flow")
+    members.append(carol)
+    flows(members, ["alice", "bob", "carol"])
+    settle(members)
+    end(members)
+    assert judge(tmp_path).group("news").failed() == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ordering", ["FIFO", "CAUSALTOTAL"])
+def test_scenario_23_the_donor_is_killed_in_the_middle(workers: Workers, tmp_path: Path, ordering: str) -> None:
+    words = (*STATE, "--ordering", ordering, "--log-dir", str(tmp_path))
+    alice = workers.start("alice", *words, *SLOW)
+    bob, carol = workers.start("bob", *words), workers.start("carol", *words)
+    bob.told("took")
+    carol.told("took")
+    for member in (alice, bob, carol):
+        member.say("flow")
+    flows([alice, bob, carol], ["alice", "bob", "carol"])
+    given = len(alice.rows("gave"))
+    dave = workers.start("dave", *words)
+    alice.until(lambda: len(alice.rows("gave")) > given, "the snapshot")
+    alice.signal(signal.SIGKILL)
+    alice.end()
+    assert dave.told("took")["size"] > 20_000_000
+    assert bob.rows("gave")  # the next oldest
+    members = [bob, carol, dave]
+    dave.say("flow")
+    flows(members, ["bob", "carol", "dave"])
+    settle(members)
+    end(members)
+    assert judge(tmp_path).group("news").failed() == {}
+
+
+@pytest.mark.slow
+def test_29_one_that_was_paused_for_long_comes_back_with_the_state(workers: Workers, tmp_path: Path) -> None:
+    words = (*STATE, "--log-dir", str(tmp_path))
+    members = [workers.start(name, *words) for name in ("alice", "bob", "carol")]
+    alice, bob, carol = members
+    carol.told("took")
+    for member in members:
+        member.say("flow")
+    flows(members, ["alice", "bob", "carol"])
+    carol.signal(signal.SIGSTOP)
+    for member in (alice, bob):
+        member.told("view", number=4, members=["alice", "bob"])
+    flows([alice, bob], ["alice", "bob"])
+    carol.signal(signal.SIGCONT)
+    carol.told("returned")
+    carol.until(lambda: len(carol.rows("took")) == 2, "the state once more")
+    alice.told("view", members=["alice", "bob", "carol"], number=5)
+    settle([alice, bob])
+    until(lambda: alice.report()["state"] == carol.report()["state"], "one state")
+    assert judge(tmp_path).group("news").failed() == {}
+
+
+@pytest.mark.slow
+def test_scenario_23_the_requester_is_killed_in_the_middle(workers: Workers, tmp_path: Path) -> None:
+    words = (*STATE, "--log-dir", str(tmp_path))
+    alice, bob = workers.start("alice", *words, *SLOW), workers.start("bob", *words)
+    bob.told("took")
+    given = len(alice.rows("gave"))
+    carol = workers.start("carol", *words)
+    alice.until(lambda: len(alice.rows("gave")) > given, "the snapshot")
+    carol.signal(signal.SIGKILL)
+    carol.end()
+    for member in (alice, bob):
+        member.say("flow")
+    flows([alice, bob], ["alice", "bob"])
+    settle([alice, bob])
+    end([alice, bob])
+    assert judge(tmp_path).group("news").failed() == {}

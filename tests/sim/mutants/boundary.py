@@ -1,0 +1,251 @@
+"""More mutants of what goes on from instance to instance of a name: grace and clocks, newcomers, what a succession
+takes, and what the registry remembers. Those that no simulated group shows are told by a scenario driven by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from gcom.core.directory.rows import Row
+from gcom.core.directory.table import Directory
+from gcom.core.joining.join import Joining
+from gcom.core.member import Member
+from gcom.core.membership.consensus import Consensus
+from gcom.core.membership.registration import Registration
+from gcom.core.membership.triggers import Triggers
+from gcom.core.membership.view_change import ViewChanger
+from gcom.core.messages import frames
+from gcom.core.messages.effects import AskRegistry, Ended
+from gcom.core.messages.frames import NO_BALLOT, ORDER, Decision, Keeping, Refused, Source, Standing
+from gcom.core.messages.registry import Note, Register, Unregister
+from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
+from gcom.core.state_transfer.transfer import sources
+from gcom.values.names import Process
+from tests.core import test_arrival, test_succession
+from tests.core.scenarios import test_continuity as stories
+from tests.core.scenarios import test_splits
+from tests.sim.mutants import aims, between
+from tests.sim.mutants.table import (
+    Patch,
+    dynamic,
+    mutant,
+    of_at_most,
+    of_five,
+    of_four,
+    of_six,
+    of_slow_calls,
+    of_three,
+    reliable,
+    told_by,
+)
+
+# Clocks and grace
+
+
+@mutant(reliable, dynamic, of_four, of_at_most(7), aim=between.the_registry_forgets_and_stops)
+def clocks_count_pauses(patch: Patch) -> None:
+    """A registry that was stopped finds its grace over, and every lease."""
+
+    def count_all(self: Directory, now_ms: int) -> None:
+        self._running_ms += 0 if self._heard_ms is None else now_ms - self._heard_ms
+        self._heard_ms = now_ms
+
+    patch.setattr(Directory, "tick", count_all)
+
+
+@mutant(reliable, dynamic, of_six, of_at_most(8), aim=between.the_registry_knows_an_older_view_only)
+def grace_is_for_unknown_names_only(patch: Patch) -> None:
+    unclaimable = Directory._unclaimable
+
+    def at_once(self: Directory, row: Row, request: Any) -> Any:
+        refusal = unclaimable(self, row, request)
+        return None if row.view and refusal and refusal.code == "RegistryStarting" else refusal
+
+    patch.setattr(Directory, "_unclaimable", at_once)
+
+
+@told_by(test_succession.test_an_operator_lets_the_detached_go_on_and_says_whom_that_gives_up)
+def a_renewal_by_a_detached_leader_counts_as_one_by_a_quorum(patch: Patch) -> None:
+    """An operator's order is over as soon as one of those whom it is for registers."""
+    on_renewal = Directory._on_renewal
+
+    def by_quorum(self: Directory, row: Row, request: Register) -> Any:
+        return on_renewal(self, row, replace(request, detached=False))
+
+    patch.setattr(Directory, "_on_renewal", by_quorum)
+
+
+# Proof of death
+
+
+@mutant(reliable, dynamic, of_four, of_at_most(6), aim=between.one_that_enters_is_asked_for_another)
+def who_is_unknown_where_it_was_is_dead(patch: Patch) -> None:
+    on_refused, as_newcomer = Member._on_refused, Joining._on_refused
+
+    def dead(reply: Refused) -> Refused:
+        return replace(reply, code="ended") if reply.code == "unknown" else reply
+
+    patch.setattr(Member, "_on_refused", lambda self, peer, reply: on_refused(self, peer, dead(reply)))
+    patch.setattr(
+        Joining, "_on_refused", lambda self, peer, reply, now_ms: as_newcomer(self, peer, dead(reply), now_ms)
+    )
+
+
+# Succession
+
+
+@mutant(reliable, dynamic, of_four, of_at_most(6), of_slow_calls, aim=between.one_awaits_the_state_and_another_has_it)
+def who_awaits_the_state_gives_it_in_a_successor(patch: Patch) -> None:
+    def any_donor(
+        number: int, standings: dict[Process, Standing], joiners: Iterable[Process], anew: bool = False
+    ) -> dict[Process, Source]:
+        whole = {who: replace(standing, keeping=Keeping.WHOLE) for who, standing in standings.items()}
+        first = next(iter(whole), "")
+        given = sources(number, standings, joiners, anew)
+        waits = [who for who, standing in standings.items() if standing.keeping is Keeping.AWAITED]
+        return given | (dict.fromkeys(waits, (first, number)) if anew else {})
+
+    patch.setattr("gcom.core.proposing.sources", any_donor)
+
+
+@told_by(stories.test_story_5_a_joiner_begins_where_the_order_of_the_cut_ends)
+def a_joiner_is_told_its_first_serial_before_the_cut_is_held(patch: Patch) -> None:
+    everywhere = ViewChanger._install_everywhere
+
+    def at_once(self: ViewChanger, decision: Decision, *given: Any) -> None:
+        with Patch.context() as whole:
+            whole.setattr(type(self._streams), "missing", lambda *_: [])
+            tell = self.on_install
+            whole.setattr(ViewChanger, "on_install", lambda *_: None)
+            everywhere(self, decision, *given)
+        tell(decision, *given)
+
+    patch.setattr(ViewChanger, "_install_everywhere", at_once)
+
+
+@told_by(stories.test_a_serial_that_one_alone_knows_is_not_given_out_when_it_is_all_that_is_left)
+def a_succession_gives_out_serials_that_nobody_agreed_on(patch: Patch) -> None:
+    fresh = Triggers.fresh
+
+    def all_held(self: Triggers, promises: dict[Process, frames.Promise]) -> Decision:
+        decision = fresh(self, promises)
+        if decision.succession is None or ORDER not in decision.cut:
+            return decision
+        held = max(promise.held.get(ORDER, 0) for promise in promises.values())
+        return replace(decision, cut=decision.cut | {ORDER: held})
+
+    patch.setattr(Triggers, "fresh", all_held)
+
+
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_wakes_beside_a_newcomer)
+def the_registry_does_not_promise_a_succession(patch: Patch) -> None:
+    """It is asked to accept alone, and cannot name whom it has noted."""
+    ask, on_vote = Consensus._ask_successor, Directory._on_vote
+
+    def unasked(self: Consensus, survivors: frozenset[Process], now_ms: int) -> Any:
+        if self._proposal:
+            self._proposal.witness_promised = True
+        return ask(self, survivors, now_ms)
+
+    def unpromised(self: Directory, request: Any) -> Any:
+        if request.group and isinstance(request, WitnessAccept):
+            on_vote(self, WitnessPrepare(request.instance, request.view, request.ballot, request.group))
+        return on_vote(self, request)
+
+    patch.setattr(Consensus, "_ask_successor", unasked)
+    patch.setattr(Directory, "_on_vote", unpromised)
+
+
+@mutant(reliable, dynamic, of_five, aim=aims.one_sleeps_and_is_needed)
+def the_registry_is_asked_before_the_survivors(patch: Patch) -> None:
+    ask = Consensus._ask_successor
+
+    def first(self: Consensus, survivors: frozenset[Process], now_ms: int) -> Any:
+        proposal = self._proposal
+        if proposal is None or proposal.decision is None:
+            return ask(self, survivors, now_ms)
+        accepted, proposal.accepted_by = proposal.accepted_by, set(survivors)
+        outs = ask(self, survivors, now_ms)
+        proposal.accepted_by = accepted
+        return outs
+
+    patch.setattr(Consensus, "_ask_successor", first)
+
+
+@told_by(test_succession.test_an_install_that_comes_late_is_void_once_a_succession_is_promised, "promise")
+def an_install_is_taken_after_a_succession_was_promised(patch: Patch) -> None:
+    on_install = ViewChanger.on_install
+
+    def unfenced(self: ViewChanger, *given: Any) -> None:
+        self._change.fence = NO_BALLOT
+        on_install(self, *given)
+
+    patch.setattr(ViewChanger, "on_install", unfenced)
+
+
+@told_by(test_arrival.test_who_vows_promises_above_every_ballot_itself)
+def who_gave_its_word_not_to_enter_enters(patch: Patch) -> None:
+    on_install = Joining.on_install
+
+    def forget(self: Joining, install: frames.Install) -> bool:
+        self._promised.clear()
+        return on_install(self, install)
+
+    patch.setattr(Joining, "on_install", forget)
+
+
+# Leaving and coming
+
+
+@told_by(test_splits.test_both_sides_of_a_partitionable_group_go_on, "FIFO", "d e registry")
+def an_instance_dissolves_before_the_other_has_admitted_it(patch: Patch) -> None:
+    """Its last member, which goes over to another instance, buries it first."""
+    leave_alone = Member._leave_alone
+
+    def bury(self: Member) -> None:
+        if self.leaves_for == "merge":
+            self.effects.append(AskRegistry(Unregister(self.group, self.instance, self.view.number)))
+        leave_alone(self)
+
+    patch.setattr(Member, "_leave_alone", bury)
+
+
+@told_by(stories.test_who_leaves_while_it_is_detached_leaves_what_it_has_with_the_others)
+def who_leaves_takes_what_it_accepted_along(patch: Patch) -> None:
+    leave = Member.leave
+
+    def at_once(self: Member, now_ms: int, reason: str = "request") -> None:
+        if self.detached:
+            self._view_change.finish(Ended(self.view.number, reason))
+        else:
+            leave(self, now_ms, reason)
+
+    patch.setattr(Member, "leave", at_once)
+
+
+# What the registry remembers
+
+
+@told_by(stories.test_story_6_with_two_leaders_one_after_the_other)
+def a_note_forgets_who_was_noted_before(patch: Patch) -> None:
+    on_note = Directory._on_note
+
+    def anew(self: Directory, request: Note) -> Any:
+        row = self._rows.get(request.group)
+        if row:
+            self._rows[request.group] = replace(row, noted=())
+        return on_note(self, request)
+
+    patch.setattr(Directory, "_on_note", anew)
+
+
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_outlives_the_view_that_put_it_out)
+def who_registered_an_older_view_is_forgotten(patch: Patch) -> None:
+    patch.setattr(Row, "with_seats", lambda self, seats: self)
+
+
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_outlives_the_view_that_put_it_out)
+def who_was_put_out_is_not_told_to_the_registry(patch: Patch) -> None:
+    patch.setattr(Registration, "install", lambda self, old, decision: None)

@@ -1,0 +1,74 @@
+"""The layout is the architecture: small folders that say what they are, and imports that go one way."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from tests import layout
+from tests.tidy.source import PACKAGES, ROOT, Source, sources
+
+FILES_MAX = 15  # per folder, without its `__init__.py`: what a reader takes in at a glance
+MODULES = sources(*PACKAGES)
+NAMES = {source.module for source in MODULES}
+LEVELS = (1, 2, 3)  # gcom.core | gcom.core.membership | gcom.core.membership.consensus
+
+
+def _imports(source: Source) -> Iterator[str]:
+    """The modules of ours that a file imports, also for types alone; an import within a function is a way round."""
+    for found in source.imports():
+        target = found.module if found.module in NAMES else found.module.rpartition(".")[0]
+        if target in NAMES and not found.inside:
+            yield target
+
+
+def _graph(level: int) -> dict[str, set[str]]:
+    """Who imports whom, of what lies so deep: a folder is one node, with all that is in it."""
+    graph: dict[str, set[str]] = defaultdict(set)
+    for source in MODULES:
+        for target in _imports(source):
+            here, there = (".".join(name.split(".")[: level + 1]) for name in (source.module, target))
+            if here != there and not here.startswith(f"{there}.") and not there.startswith(f"{here}."):
+                graph[here].add(there)
+    return graph
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_imports_go_round_in_no_circle(level: int) -> None:
+    try:
+        TopologicalSorter(_graph(level)).prepare()
+    except CycleError as error:
+        pytest.fail(f"imports in a circle: {' -> '.join(error.args[1])}")
+
+
+def test_a_folder_is_taken_in_at_a_glance() -> None:
+    files: dict[Path, int] = defaultdict(int)
+    for source in MODULES:
+        files[source.path.parent] += source.path.name != "__init__.py"
+    crowded = [f"{folder}: {count}" for folder, count in files.items() if count > FILES_MAX]
+    assert not crowded, f"more than {FILES_MAX} files in a folder: {', '.join(crowded)}"
+
+
+def test_a_type_name_means_one_thing() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for source in MODULES:
+        for node in source.nodes:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(source.at(node))
+    twice = [f"{name}: {', '.join(where)}" for name, where in places.items() if len(where) > 1]
+    assert not twice, "\n".join(twice)
+
+
+@pytest.mark.parametrize("package", layout.packages(), ids=str)
+def test_a_package_says_what_it_is(package: Path) -> None:
+    assert layout.summary(package), f"{package}/__init__.py has no docstring"
+
+
+def test_the_readme_shows_the_tree() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert layout.section(text) == layout.render(), "make notes brings it up to date"
