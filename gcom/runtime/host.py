@@ -46,7 +46,7 @@ FLUSH_S = 0.05  # delivery lines reach the operating system within 100 ms
 
 
 class Host:
-    """What a `Node` runs on. Any thread may call it; the parts below say of each method if the lock is held."""
+    """The machine room of one `Node`. Any thread may call it; the headings below say where the lock is held."""
 
     def __init__(self, name: str, registry: str | None, log_dir: str | Path | None, faults: str | None) -> None:
         self.name = names.member_name(name)
@@ -88,7 +88,7 @@ class Host:
 
     @property
     def refused(self) -> Counter[str]:
-        """How often something from the network was refused here, by reason."""
+        """Counts of what was refused from the network, by reason."""
         with self.lock:
             return self._server.refused + self._refused
 
@@ -163,7 +163,7 @@ class Host:
 
     @staticmethod
     def now_ms() -> int:
-        """Milliseconds of the monotonic clock: the time that every machine of this host is told."""
+        """Return milliseconds of the monotonic clock: the time that every machine of this host is told."""
         return time.monotonic_ns() // 1_000_000
 
     def renew_process(self) -> Process:
@@ -235,7 +235,7 @@ class Host:
             raise
 
     def _unless_returning(self, group: str, reply: Reply) -> Reply:
-        """Say of one whose session is over if it is on its way back, as another process."""
+        """Add to a refusal that the process is on its way back, as another one, if it is."""
         if not isinstance(reply, Refused) or reply.code != "ended":
             return reply
         with self.lock:

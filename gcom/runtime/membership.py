@@ -33,7 +33,7 @@ LEAVE_S = 1.0  # of the time that a leave is given, what is kept for the view ch
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """What the application does with a group: whether it reads, whether it comes back, its callbacks for the state."""
+    """The uses that the application makes of a group: reading, coming back, callbacks for the state."""
 
     receive: bool = True
     rejoin: bool = True
@@ -78,7 +78,7 @@ class MembershipHost(Protocol):
 
 
 class Membership:
-    """Guarded by the host's lock; `arrivals` may be popped without it.
+    """A process's membership. Guarded by the host's lock; `arrivals` may be popped without it.
 
     `session` is the one that is in the group, or was last; `following` is on its way in after it.
     """
@@ -117,11 +117,11 @@ class Membership:
 
     @property
     def over(self) -> Ended | None:
-        """How it ended for good; None while in the group, or on the way back."""
+        """The end that is for good; None while in the group, or on the way back."""
         return self.following.ended if self.following else self.session.ended
 
     def on_ended(self, session: Session, ended: Ended) -> None:
-        """A session that was in the group is over."""
+        """Tell the application that a session is over, and come back if it may."""
         asked_for = ended.reason not in RETURNS or session.leaving
         returning = self.uses.rejoin and not asked_for and len(self.arrivals) < arrivals.NOTICES_MAX
         returning |= ended.reason == "succession"  # it did not lose the group, and may have to leave it there
@@ -133,7 +133,7 @@ class Membership:
             self.call_server.close()
 
     def on_failed(self, session: Session, final: bool) -> None:
-        """A session did not get in: one on its way back tries under yet another identity, unless that is in vain."""
+        """Try again under yet another identity when a session did not get in, unless that is in vain."""
         if session is not self.following:
             return
         if not final:
@@ -149,7 +149,7 @@ class Membership:
         self.changed.notify_all()
 
     def _enter_again(self, former: Session) -> None:
-        """As another process; or as the same, in the instance that succeeds the one that it was in."""
+        """Come back as another process; or as the same one, in the instance that succeeds its own."""
         succeeded = former.machine.succeeded is not None
         process = former.machine.process if succeeded else self._host.renew_process()
         self.following = following = self._host.add_session(self, former.machine.again(process))
@@ -159,7 +159,7 @@ class Membership:
                 following.put(payload)
 
     def on_entered(self, session: Session) -> None:
-        """A session has its first view."""
+        """Go over to a session that has its first view."""
         if session is self.following:
             self.session, self.following = session, None
             if self.uses.receive:
@@ -236,5 +236,5 @@ class Membership:
 
 
 def _is_over(session: Session) -> bool:
-    """Whether a session could not begin since there is no group any more; else its name is taken."""
+    """Tell whether a session could not begin since there is no group any more; else its name is taken."""
     return isinstance(session.failure, Dissolved)
