@@ -51,11 +51,10 @@ from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.errors import GComError, RegistryUnavailable, VersionMismatch
 from gcom.runtime import arrivals
 from gcom.runtime.arrivals import LogStopped, Own
-from gcom.runtime.open_call import OpenCall
+from gcom.runtime.open_calls import OpenCall, OpenCalls
 from gcom.runtime.request_handlers import NO_HANDLER, CallServer
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
-from gcom.values.answers import Outcome
 from gcom.values.names import Process
 from gcom.values.run import Payload
 
@@ -127,8 +126,7 @@ class Session:
         self._receive = membership.receives
         self._buffer: list[Payload] = []  # sent by the application, not yet handed to the machine
         self._notices = 0  # at most so many arrivals are no deliveries
-        self.calls: dict[int, OpenCall] = {}  # open group calls
-        self._called = 0  # their count, ever
+        self.calls = OpenCalls()
         self._waiting_size = 0  # characters or bytes of messages that have no number yet
         self.state_awaited = False  # until set_state has returned, or the state is lost
         self.state_lost = False
@@ -268,10 +266,8 @@ class Session:
 
     def call(self, payload: Payload, members: tuple[Process, ...], for_ms: int | None) -> OpenCall:
         """Ask members of the view."""
-        self._called += 1
-        call = OpenCall(self._called, members)
+        call = self.calls.begin(members)
         if members:
-            self.calls[call.number] = call
             deadline_ms = None if for_ms is None else self._host.now_ms() + for_ms
             self.step(events.GroupCall(call.number, members, payload, deadline_ms))
         return call
@@ -279,13 +275,8 @@ class Session:
     def end_call(self, call: OpenCall) -> None:
         """Take no more answers; requests that have not left are withdrawn."""
         if not call.over:
-            self._close_call(call.number)
+            self.calls.end(call.number)
             self.step(events.EndGroupCall(call.number))
-
-    def _close_call(self, number: int) -> None:
-        call = self.calls.pop(number, None)
-        if call is not None:
-            call.over = True
 
     # effects
 
@@ -362,19 +353,12 @@ class Session:
             case Serve(caller, call):
                 return [events.Served(caller, call, NO_HANDLER, failed=True)]
             case Answered(call, member, outcome, payload):
-                self._on_answer(call, member, outcome, payload)
+                self.calls.answer(call, member, outcome, payload)
             case GroupCallOver(call):
-                self._close_call(call)
+                self.calls.end(call)
             case _:
                 assert_never(effect)
         return []
-
-    def _on_answer(self, number: int, member: Process, outcome: Outcome, payload: Payload) -> None:
-        call = self.calls.get(number)
-        if call is not None:
-            call.put(member, outcome, payload)
-            if call.over:
-                self._close_call(number)
 
     def _on_state(self, effect: OfState) -> list[Deliver | Skip]:
         """Carry out an effect of state transfer; return what is not handed over any more, since the state covers it."""

@@ -15,7 +15,7 @@ from gcom.errors import Detached, GComTimeout, HandlerFailed, MemberDeparted
 from gcom.runtime import payloads
 from gcom.runtime.api import guards
 from gcom.runtime.membership import Membership
-from gcom.runtime.open_call import OpenCall
+from gcom.runtime.open_calls import OpenCall
 from gcom.runtime.session import Session
 from gcom.values import names
 from gcom.values.answers import Outcome, Wait, enough
