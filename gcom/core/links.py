@@ -68,63 +68,63 @@ class PeerLink:
         assert readiness in READINESS[self.readiness], f"one call in flight a peer: {self.readiness} to {readiness}"
         self.readiness = readiness
 
+    def callable(self, now_ms: int) -> bool:
+        """Whether a call to the peer may begin."""
+        return self.readiness is Readiness.FREE or (self.readiness is Readiness.WAITING and now_ms >= self.due_ms)
+
+    def due(self, now_ms: int) -> bool:
+        """Whether something other than data is to be said now."""
+        return bool(self.control or self.relays or self.owed or now_ms >= self.due_ms)
+
     @property
     def fills_frame(self) -> bool:
         """Whether an item is owed that in a full group leaves no room for runs, which then go with the next frame."""
         return any(isinstance(item, Cut | Promise) for item in self.control)
 
 
-class Links:
-    """The links of one group's process."""
+class Links(dict[Process, PeerLink]):
+    """The links of one group's process, by peer; `open` and `close` alone add and remove."""
 
     def __init__(self, process: Process) -> None:
+        super().__init__()
         self._process = process
-        self._links: dict[Process, PeerLink] = {}
         self._woken: dict[Process, None] = {}  # in order; peers for which something became due
-
-    def __contains__(self, peer: Process) -> bool:
-        return peer in self._links
-
-    def __len__(self) -> int:
-        return len(self._links)
-
-    def __getitem__(self, peer: Process) -> PeerLink:
-        return self._links[peer]
 
     @property
     def peers(self) -> list[Process]:
-        return list(self._links)
+        return list(self)
 
     def woken(self) -> list[Process]:
         """Peers with something due since the last time this was asked."""
-        woken, self._woken = list(self._woken), {}
+        woken = list(self._woken)
+        self._woken.clear()
         return woken
 
     def open(self, peer: Process, address: Address, now_ms: int) -> None:
-        if peer not in self._links:
-            self._links[peer] = PeerLink(address, now_ms + limits.HEARTBEAT_MS)
+        if peer not in self:
+            self[peer] = PeerLink(address, now_ms + limits.HEARTBEAT_MS)
             self.wake(peer)
 
     def close(self, peer: Process) -> None:
-        if self._links.pop(peer, None):
+        if self.pop(peer, None):
             self.wake(peer)
 
     def wake(self, peer: Process) -> None:
         self._woken[peer] = None
 
     def wake_all(self) -> None:
-        self._woken.update(dict.fromkeys(self._links))
+        self._woken.update(dict.fromkeys(self))
 
     def say(self, peer: Process, item: Control) -> None:
         """Owe a peer a control item, in place of an older one of its kind: so a queue has a bound, the kinds."""
-        link = self._links.get(peer)
+        link = self.get(peer)
         if link:
             link.control = [old for old in link.control if not _replaces(item, old)] + [item]
             self.wake(peer)
 
     def answers(self, peer: Process) -> tuple[Control, ...]:
         """What the reply to a peer's call carries; it is not owed any more."""
-        link = self._links.get(peer)
+        link = self.get(peer)
         if link is None or not link.control:
             return ()
         found = tuple(item for item in link.control if isinstance(item, ANSWERS))
@@ -133,11 +133,11 @@ class Links:
 
     def rewire(self, members: dict[Process, Address], kept: Collection[Process], now_ms: int) -> None:
         """A view begins: call its members and those that are kept, nobody else; what its change was about is over."""
-        for peer in [peer for peer in self._links if peer not in members and peer not in kept]:
+        for peer in [peer for peer in self if peer not in members and peer not in kept]:
             self.close(peer)
         for peer, address in members.items():
             self.open(peer, address, now_ms)
-        for link in self._links.values():
+        for link in self.values():
             link.control = [item for item in link.control if not isinstance(item, _OF_A_CHANGE)]
             link.carried = [item for item in link.carried if not isinstance(item, _OF_A_CHANGE)]
             link.later = None  # a Join: this process is in
@@ -145,42 +145,30 @@ class Links:
 
     def keep_only(self, kind: type[Control]) -> None:
         """Owe nothing but this kind any more."""
-        for link in self._links.values():
+        for link in self.values():
             link.control = [item for item in link.control if isinstance(item, kind)]
             link.carried = [item for item in link.carried if isinstance(item, kind)]
 
     def say_later(self, peer: Process, item: Control) -> None:
         """Owe a peer an item with its next heartbeat."""
-        self._links[peer].later = item
+        self[peer].later = item
 
     def owe_status(self, peers: Iterable[Process]) -> None:
         for peer in peers:
-            link = self._links.get(peer)
+            link = self.get(peer)
             if link:
                 link.owed = True
                 self.wake(peer)
 
     def relay(self, peer: Process, fetch: Fetch) -> None:
-        link = self._links.get(peer)
+        link = self.get(peer)
         if link:
             link.relays[fetch.sender] = Relay(fetch.view, fetch.first - 1, fetch.last, fetch.at_byte)
             self.wake(peer)
 
-    def callable(self, peer: Process, now_ms: int) -> bool:
-        """Whether a call to the peer may begin."""
-        link = self._links.get(peer)
-        if link is None or link.readiness is Readiness.IN_FLIGHT:
-            return False
-        return link.readiness is Readiness.FREE or now_ms >= link.due_ms
-
-    def due(self, peer: Process, now_ms: int) -> bool:
-        """Whether something other than data is to be said now."""
-        link = self._links[peer]
-        return bool(link.control or link.relays or link.owed or now_ms >= link.due_ms)
-
     def begin(self, peer: Process) -> tuple[Control, ...]:
         """A call begins; returns the control items that it carries."""
-        link = self._links[peer]
+        link = self[peer]
         link.become(Readiness.IN_FLIGHT)
         link.owed = False
         if link.later and not any(_replaces(item, link.later) for item in link.control):
@@ -191,24 +179,24 @@ class Links:
         return tuple(link.carried)
 
     def replied(self, peer: Process, now_ms: int) -> None:
-        link = self._links.get(peer)
+        link = self.get(peer)
         if link:
             link.become(Readiness.FREE)
             link.carried, link.failures = [], 0
             link.due_ms = now_ms + limits.HEARTBEAT_MS - (limits.HEARTBEAT_LEAD_MS if self._process > peer else 0)
-            self.wake(peer)
+            self._woken[peer] = None
 
     def heard(self, peer: Process, now_ms: int) -> None:
         """A call of the peer came, and its reply says what a heartbeat would.
 
         Not where calls to the peer fail: redials go on, or what is owed to it later would find a broken link.
         """
-        link = self._links.get(peer)
+        link = self.get(peer)
         if link and link.readiness is Readiness.FREE and not link.later:
             link.due_ms = now_ms + limits.HEARTBEAT_MS
 
     def failed(self, peer: Process, now_ms: int) -> None:
-        link = self._links.get(peer)
+        link = self.get(peer)
         if link:
             stale = [old for old in link.carried if any(_replaces(new, old) for new in link.control)]
             link.control[:0] = [item for item in link.carried if item not in stale]
@@ -220,13 +208,13 @@ class Links:
 
     def is_other_life(self, peer: Process, life: str) -> bool:
         """Whether another life than the peer's answers at the peer's address, which no two have at a time."""
-        expected = life_of(self._links[peer].address) if peer in self._links else ""
+        expected = life_of(self[peer].address) if peer in self else ""
         return bool(life and expected) and life != expected
 
     @property
     def idle(self) -> bool:
         """Whether no control item is owed or under way."""
-        return not any(link.control or link.carried for link in self._links.values())
+        return not any(link.control or link.carried for link in self.values())
 
 
 def _replaces(new: Control, old: Control) -> bool:

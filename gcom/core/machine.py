@@ -21,7 +21,7 @@ from gcom.core.messages import events, frames
 from gcom.core.messages.effects import Effect, Ended
 from gcom.core.messages.frames import LEAVES_FOR, Frame, Refused, Reply, Status
 from gcom.core.messages.registry import Entry
-from gcom.core.multicast.window import Load
+from gcom.core.multicast.window import NOTHING
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -70,11 +70,13 @@ class GroupMachine:
         self.process = process
         self.stage = Stage.ENTERING
         self.instance = ""
+        self.definition: Definition | None = None  # None while entering
         self._address = address
         self._former = former
         self._state_callbacks = gives_state, takes_state
         self.transfer = Transfer(process, gives_state, takes_state, lacking)
         self._links = Links(process)
+        self.woken = self._links.woken  # peers for which `take` may have something new; opened and closed ones too
         self._arrival = Joining(group, process, address, create, former, self.transfer, self._links)
         self._member: Member | None = None
         self._effects: list[Effect] = []
@@ -161,15 +163,14 @@ class GroupMachine:
 
         A frame must be put to the peer and its end reported as Replied or CallFailed.
         """
-        if not self._links.callable(peer, now_ms):
+        link = self._links.get(peer)
+        if link is None or not link.callable(now_ms):
             return None, []
-        member = self._member if self.stage is Stage.MEMBER else None
-        if self._links[peer].fills_frame:
-            member = None
-        state = member.outgoing.state_for(peer, member.view.number, now_ms) if member else None
-        due = bool(state) or self._due(peer, now_ms)
-        load, letters = member.outgoing.load_for(peer, due, state) if member else (Load(), [])
-        if not (due or load or letters):
+        member = self._member if self.stage is Stage.MEMBER and not (link.control and link.fills_frame) else None
+        state = member.outgoing.state_for(peer, now_ms) if member and self.transfer.owes else None
+        due = bool(state or (link.control if self.stage is Stage.LINGERING else link.due(now_ms)))
+        load, letters = member.outgoing.load_for(peer, due, state) if member else (NOTHING, [])
+        if not (due or load.size or letters):
             return None, self._settle(now_ms)
         control = (*self._links.begin(peer), *([state] if state else []))
         orders = member.outgoing.orders_for(peer) if member else None
@@ -177,21 +178,13 @@ class GroupMachine:
         frame = Frame(*head, control, load.runs, load.pieces, orders, tuple(letters))
         return frame, self._settle(now_ms)
 
-    def _due(self, peer: Process, now_ms: int) -> bool:
-        if self.stage is Stage.LINGERING:
-            return bool(self._links[peer].control)
-        return self._links.due(peer, now_ms)
-
-    def woken(self) -> list[Process]:
-        """Peers for which `take` may have something new; opened and closed ones too."""
-        return self._links.woken()
-
     def due_ms(self, peer: Process) -> int | None:
         """When to `take` for a peer at the latest; None: it is a peer no more."""
-        if peer not in self._links:
+        link = self._links.get(peer)
+        if link is None:
             return None
-        quiet = self.stage is Stage.LINGERING and not self._links[peer].control
-        return self._linger_until_ms if quiet else self._links[peer].due_ms
+        quiet = self.stage is Stage.LINGERING and not link.control
+        return self._linger_until_ms if quiet else link.due_ms
 
     def address_of(self, peer: Process) -> Address:
         return self._links[peer].address
@@ -219,13 +212,9 @@ class GroupMachine:
         return self._member.view if self._member else None
 
     @property
-    def definition(self) -> Definition | None:
-        return self._member.definition if self._member else None
-
-    @property
     def pending(self) -> int:
         """Submitted messages that have no number yet."""
-        return self._member.streams.pending if self._member else 0
+        return len(self._member.streams.unsent) if self._member else 0
 
     @property
     def number(self) -> int:
@@ -247,7 +236,7 @@ class GroupMachine:
     @property
     def unsent(self) -> list[Payload]:
         """Submitted messages that have no number yet."""
-        return self._member.streams.unsent if self._member else []
+        return list(self._member.streams.unsent) if self._member else []
 
     @property
     def flushed(self) -> bool:
@@ -279,10 +268,11 @@ class GroupMachine:
         """What follows from the end of a session; returns the effects of the step."""
         if self._member:
             self._member.settle(now_ms)
-            self._effects += self._member.effects
-            self._member.effects.clear()
-            if self._member.ended and self.stage is Stage.MEMBER:
-                self._become_lingering(self._member.ended, now_ms)
+            if self._member.effects:
+                self._effects += self._member.effects
+                self._member.effects.clear()
+                if self._member.ended and self.stage is Stage.MEMBER:  # the end is an effect, too
+                    self._become_lingering(self._member.ended, now_ms)
         if self.stage is Stage.LINGERING and (self._links.idle or now_ms >= self._linger_until_ms):
             self._become_ended()
         effects, self._effects = self._effects, []
@@ -326,7 +316,7 @@ class GroupMachine:
 
     def _enter(self, install: frames.Install, now_ms: int) -> None:
         entry = self._arrival.found
-        self.instance = entry.instance
+        self.instance, self.definition = entry.instance, entry.definition
         self._become(Stage.MEMBER)
         away = self._former.seats if self._former else ()
         parts = (self._links, self.transfer, install, now_ms, away, self._arrival.succeeds)
@@ -385,11 +375,14 @@ class GroupMachine:
                 pass  # the application's stay is over
 
     def _on_frame(self, frame: Frame, now_ms: int) -> Reply:
-        if frame.hail and frame.group == self.group and name_of(frame.target) == name_of(self.process):
-            return self._on_hail(frame, frame.hail, now_ms)
+        hail = frame.hail if frame.control else None
+        if hail and frame.group == self.group and name_of(frame.target) == name_of(self.process):
+            return self._on_hail(frame, hail, now_ms)
         mine = frame.target == self.process != frame.source and frame.group == self.group
         if not mine:
             return Refused("unknown", f"{frame.target} is not in group {frame.group!r} here")
+        if self._member and self.stage is Stage.MEMBER and frame.instance == self.instance:
+            return self._member.receive(frame, now_ms)
         if self.succeeded and frame.instance == self.instance:
             return told_of_successor(frame, self.succeeded)
         if self.stage is Stage.ENDED:
@@ -400,8 +393,6 @@ class GroupMachine:
         if frame.instance != self.instance:
             code = "elsewhere" if self.stage is Stage.MEMBER else "unknown"
             return Refused(code, f"{self.process} is in another instance of group {self.group!r}")
-        if self._member and self.stage is Stage.MEMBER:
-            return self._member.receive(frame, now_ms)
         if self.stage is Stage.ENTERING:
             installs = [item for item in frame.control if isinstance(item, frames.Install)]
             for install in [item for item in installs if self.process in item.decision.view.members][:1]:

@@ -51,7 +51,7 @@ class Member:
         self._triggers = self._view_change.triggers
         self.mail = UnicastEndpoint(process, made.view.members)
         self.effects: list[Effect] = self._view_change.effects  # one list, so that their order is that of the steps
-        self.outgoing = Outgoing(links, self.streams, self.mail, transfer, self.effects)
+        self.outgoing = Outgoing(links, self.streams, self.mail.letters, transfer, self.effects)
         self._registration = Registration(process, found.definition, found.instance)
         self._merge = Merge(process, found.instance, found.definition.netsplit, links, away)
         self.effects += transfer.enter(made, now_ms)
@@ -84,10 +84,10 @@ class Member:
 
     def _proceed(self, now_ms: int) -> None:
         """What follows from a step: this process's part as a proposer, then what a new view asks for."""
-        if not self.ended:
+        if self._triggers.admission.waiting and not self.ended:
             self._note(now_ms)
         self._view_change.advance(now_ms)
-        if self.ended or not self._view_change.passed:
+        if not self._view_change.passed or self.ended:
             return
         for old, decision in self._view_change.passed:
             self._merge.install(old, decision)
@@ -109,13 +109,13 @@ class Member:
 
     def _form_alone(self) -> None:
         """Without a peer there is no frame to wait for."""
-        while not self._view_change.others and self.streams.may_form:
-            self.effects += self.streams.form(limits.RUN_BYTES_MAX)
+        while not self._view_change.others and (formed := self.streams.form(limits.RUN_BYTES_MAX)):
+            self.effects += formed
 
     def on_consumed(self, sender: Process, number: int, size: int) -> None:
         if self.streams.on_consumed(sender, number, size):
             self._links.owe_status([sender])
-        if self.streams.may_form:
+        if self.streams.unsent and self.streams.may_form:
             self._links.wake_all()
             self._form_alone()
 
@@ -134,17 +134,21 @@ class Member:
 
     def settle(self, now_ms: int) -> None:
         """What a step leaves to be told: news for the peers, and what the sequencer is to be asked."""
-        if self.ended:
+        if self._view_change.ended:
             return
-        self._view_change.settle_doubt()
+        if self._view_change.doubt.span:
+            self._view_change.settle_doubt()
         if self.streams.news:
             self.streams.news = False
             self._links.owe_status(self._view_change.others)
         serials = self.streams.serials
         if serials:
-            self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
-            asked = serials.due(self.streams.multicast.out.number, now_ms)
-            self.effects += [AskSequencer(request) for request in asked]
+            if serials.cut_off or serials.reaches != (self.process in self._triggers.reaching):
+                self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
+                self._view_change.look()
+            if not serials.asking:
+                asked = serials.due(self.streams.multicast.out.number, now_ms)
+                self.effects += map(AskSequencer, asked)
 
     def on_state_taken(self, view: int, data: bytes | None, error: str) -> None:
         """The application answered TakeState."""
@@ -156,7 +160,7 @@ class Member:
     def on_mail(self, event: events.OfMail) -> None:
         self.effects += self.mail.handle(event)
         for peer in self._view_change.others:
-            if self.mail.has_for(peer):
+            if self.mail.letters.outboxes[peer].has_more:
                 self._links.wake(peer)
 
     def on_unicast_read(self, sender: Process) -> None:
@@ -174,8 +178,8 @@ class Member:
             suspects=tuple(self._triggers.detector.suspects),
             unheard=self._triggers.unheard,
             receipt=self.mail.letters.receipt(peer),
-            state=self.transfer.held(peer),
-            seeking=self.transfer.seeking,
+            state=self.transfer.held(peer) if self.transfer.takes else 0,
+            seeking=self.transfer.takes and self.transfer.seeking,
         )
 
     def _reply(self, peer: Process, control: tuple[Control, ...] = ()) -> Frame:
@@ -183,7 +187,7 @@ class Member:
 
     def receive(self, frame: Frame, now_ms: int) -> Reply:
         """Take a frame of this group; returns the reply."""
-        if frame.source in self.view.members:
+        if frame.source in self._view_change.view.members:
             self._on_member_frame(frame, now_ms)
             unheard = self.process in frame.status.suspects  # it may not hear the replies
             if not unheard and not self.outgoing.is_owed(frame.source):
@@ -208,8 +212,10 @@ class Member:
         return self._reply(frame.source)
 
     def _on_member_frame(self, frame: Frame, now_ms: int) -> None:
+        view = self._view_change.view
         self._on_status(frame.source, frame.status, now_ms)
-        if frame.orders and frame.orders.view == self.view.number:
+        self._wake_for_data(frame.source)
+        if frame.orders and frame.orders.view == view.number:
             self.effects += self.streams.on_orders(frame.orders, fresh=False)
             self._view_change.heard(frames.ORDER, now_ms)
         for run in frame.runs:
@@ -218,10 +224,12 @@ class Member:
         for piece in frame.pieces:
             self.effects += self.streams.receive_piece(piece, now_ms)
             self._view_change.heard(piece.sender, now_ms)
-        self.effects += self.mail.receive(frame.source, frame.letters)
-        if frame.status.view == self.view.number:
+        if frame.letters:
+            self.effects += self.mail.receive(frame.source, frame.letters)
+        if frame.status.view == view.number:
             self.effects += self.streams.on_sent(frame.source, frame.status.sent, now_ms)
-        self._relay_fetches(frame)
+        if frame.control:
+            self._relay_fetches(frame)
         for item in frame.control:
             if not self.ended:
                 self._on_control(frame.source, item, now_ms)
@@ -244,25 +252,31 @@ class Member:
         return self._reply(source, (refusal,) if refusal else ())
 
     def _on_status(self, peer: Process, status: Status, now_ms: int) -> None:
-        same = status.view == self.view.number
-        suspects, unheard = (status.suspects, self._of_members(status.unheard)) if same else ((), {})
-        self._triggers.detector.heard(peer, now_ms, suspects, unheard)
+        number = self._view_change.view.number
+        same = status.view == number
+        unheard = self._of_members(status.unheard) if same and status.unheard else {}
+        self._triggers.detector.heard(peer, now_ms, status.suspects if same else (), unheard)
         self.effects += self.streams.on_status(peer, status)
-        self.mail.on_receipt(peer, status.receipt, status.view)
-        self.transfer.on_status(peer, status.state, status.seeking)
+        self.mail.letters.outboxes[peer].on_receipt(status.receipt, status.view)
+        if self.transfer.owes:
+            self.transfer.on_status(peer, status.state, status.seeking)
         self._triggers.wedged = self.streams.multicast.some_wedged
-        if status.view < self.view.number:
+        if status.view < number:
             self._view_change.tell(peer)
         if same:
             self._view_change.installed_by(peer)
             if status.leaving:
                 self._triggers.leavers[peer] = status.leaving
-            self._triggers.on_registry(peer, status.cut_off, status.reaches)
+            if status.cut_off or status.reaches != (peer in self._triggers.reaching):
+                self._triggers.on_registry(peer, status.cut_off, status.reaches)
             if status.seeking:
                 self._view_change.seek(peer)
-        if self.streams.may_form or self.streams.multicast.has_for(peer) or self.mail.has_for(peer):
+
+    def _wake_for_data(self, peer: Process) -> None:
+        """What a peer said may let data go to it; after a reply its link is woken anyway."""
+        formable = self.streams.unsent and self.streams.may_form
+        if formable or self.streams.multicast.has_for(peer) or self.mail.letters.outboxes[peer].has_more:
             self._links.wake(peer)
-            self._form_alone()
 
     def _of_members(self, misses: Misses) -> Misses:
         """Who does not hear whom, of the view; a liar's ranks may be nobody's."""
@@ -296,13 +310,14 @@ class Member:
 
     def on_replied(self, peer: Process, reply: Reply, now_ms: int) -> None:
         """A call to a peer was answered."""
-        if self._view_change.asks(peer):
+        members = self._view_change.view.members
+        if peer not in members and self._view_change.asks(peer):
             self._on_noted(peer, reply, now_ms)
             return
         if isinstance(reply, Refused) and self._view_change.tombstones.end(peer):
             self._links.close(peer)  # it was told, and is no more: where its process is now, a hail will tell
             return
-        if peer not in self.view.members:
+        if peer not in members:
             self._give_way(self._merge.on_reply(peer, reply, self.view, now_ms), now_ms)
             return
         self._triggers.detector.answered(peer)
@@ -313,13 +328,13 @@ class Member:
                     self._view_change.on_item(peer, item, now_ms)
                 elif isinstance(item, Install):  # it has gone on to a successor
                     self._view_change.on_install(item.decision, item.ballot, now_ms, peer)
-            if self.ended:
+            if self._view_change.ended:
                 return
             self.streams.multicast.on_replied(peer)
-            self.mail.on_replied(peer)
+            self.mail.letters.outboxes[peer].on_replied()
         else:
             self._on_refused(peer, reply)
-        if not self.ended:
+        if not self._view_change.ended:
             self._proceed(now_ms)
 
     def _on_refused(self, peer: Process, reply: Refused) -> None:
@@ -351,7 +366,7 @@ class Member:
             self._view_change.proven(peer, frames.DEAD)
         if peer in self.view.members:
             self.streams.multicast.on_failed(peer)
-            self.mail.on_failed(peer)
+            self.mail.letters.outboxes[peer].on_failed()
             self.transfer.on_failed(peer)
             self._view_change.on_failed(peer, refused, now_ms)
             self._proceed(now_ms)

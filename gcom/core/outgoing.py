@@ -11,8 +11,7 @@ from gcom.core.messages.orders import Orders
 from gcom.core.multicast.window import Load
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
-from gcom.core.unicast.channel import Pace
-from gcom.core.unicast.endpoint import UnicastEndpoint
+from gcom.core.unicast.channel import Channels, Pace
 from gcom.values import limits
 from gcom.values.letter import Letter
 from gcom.values.names import Process
@@ -22,22 +21,22 @@ class Outgoing:
     """Reads what the parts have for a peer. Forming a run has `effects`, which are put to those of the step."""
 
     def __init__(
-        self, links: Links, streams: Streams, mail: UnicastEndpoint, transfer: Transfer, effects: list[Effect]
+        self, links: Links, streams: Streams, letters: Channels, transfer: Transfer, effects: list[Effect]
     ) -> None:
         self._links = links
         self._streams = streams
-        self._endpoint = mail
+        self._outboxes = letters.outboxes
         self._transfer = transfer
         self._effects = effects
 
-    def state_for(self, peer: Process, view: int, now_ms: int) -> OfState | None:
+    def state_for(self, peer: Process, now_ms: int) -> OfState | None:
         """What to put to a peer now of the state that it is given; before its install it could make nothing of it."""
         multicast = self._streams.multicast
         known = multicast.out.peers.get(peer)
-        if known is None or known.view != view or self._links[peer].relays:
+        if known is None or known.view != multicast.view or self._links[peer].relays:
             return None
         data_waits = multicast.open_to(peer) and (self._streams.may_form or multicast.has_for(peer))
-        return self._transfer.item_for(peer, data_waits or self._endpoint.has_for(peer), now_ms)
+        return self._transfer.item_for(peer, data_waits or self._outboxes[peer].has_more, now_ms)
 
     def load_for(self, peer: Process, due: bool, beside: OfState | None) -> tuple[Load, list[Letter]]:
         """What to put to a peer now; `due`: a frame goes anyway.
@@ -48,29 +47,28 @@ class Outgoing:
         budget = limits.LOAD_BYTES_MAX
         if isinstance(beside, frames.StateChunk):
             budget -= len(beside.data)
-        if link.letters_first and not link.relays and self._endpoint.has_for(peer):
-            letters = self._endpoint.take(peer, budget)
-            load = self._whole_runs_for(peer, budget - sum(letter.taken for letter in letters))
+        outbox = self._outboxes.get(peer)
+        letters_wait = outbox is not None and outbox.has_more
+        if outbox and letters_wait and link.letters_first and not link.relays:
+            letters = outbox.take(min(budget, limits.LETTERS_BYTES_TAKEN))
+            budget -= sum(letter.taken for letter in letters)
+            load = self._streams.multicast.take(peer, budget, whole=True)  # what of the stream fits beside letters
             link.letters_first = False
             return load, letters
-        load = self._load_for(peer, budget)
-        wanted = due or load or self._endpoint.has_for(peer)
-        letters = self._endpoint.take(peer, budget - load.size) if wanted else []
-        link.letters_first = bool(load) and self._endpoint.has_for(peer)
+        load, letters = self._load_for(peer, budget), []
+        if outbox and (due or letters_wait or load.size):
+            letters = outbox.take(min(budget - load.size, limits.LETTERS_BYTES_TAKEN))
+            letters_wait = letters_wait and outbox.has_more
+        link.letters_first = letters_wait and load.size > 0
         return load, letters
-
-    def _whole_runs_for(self, peer: Process, bytes_max: int) -> Load:
-        """What of this process's stream fits beside letters."""
-        multicast = self._streams.multicast
-        return multicast.take(peer, bytes_max, whole=True) if multicast.has_for(peer) else Load()
 
     def _load_for(self, peer: Process, budget: int) -> Load:
         """What a peer asked for, else what follows in this process's stream."""
         multicast = self._streams.multicast
-        relayed = relay(self._links[peer].relays, multicast, budget)
-        if relayed or not multicast.open_to(peer):
+        relays = self._links[peer].relays
+        if relays and (relayed := relay(relays, multicast, budget)).size:
             return relayed
-        if self._streams.may_form and not multicast.has_for(peer):
+        if self._streams.unsent and self._streams.may_form and multicast.open_to(peer) and not multicast.has_for(peer):
             self._effects += self._streams.form(limits.RUN_BYTES_MAX)
             self._links.wake_all()
         return multicast.take(peer, budget)
@@ -80,9 +78,13 @@ class Outgoing:
 
         That is a piece of the order; letters that it did not take when they came, or a piece of state.
         """
-        serials, outbox = self._streams.serials, self._endpoint.letters.outboxes.get(peer)
-        ordered = serials is not None and self._streams.multicast.open_to(peer) and serials.put_to(peer) is not None
-        return ordered or self._transfer.giving or (outbox is not None and outbox.pace is Pace.STALLED)
+        serials, outbox = self._streams.serials, self._outboxes.get(peer)
+        ordered = serials is not None and serials.lacks(peer) and self._streams.multicast.open_to(peer)
+        return (
+            ordered
+            or (self._transfer.owes and self._transfer.giving)
+            or (outbox is not None and outbox.pace is Pace.STALLED)
+        )
 
     def orders_for(self, peer: Process) -> Orders | None:
         """The piece of the order to put to a peer with a frame: what it asked for, else what it lacks."""
@@ -92,7 +94,7 @@ class Outgoing:
             self._links[peer].relays.pop(frames.ORDER, None)  # a peer's mistake
             return None
         if asked is None:
-            return serials.put_to(peer) if self._streams.multicast.open_to(peer) else None
+            return serials.put_to(peer) if serials.lacks(peer) and self._streams.multicast.open_to(peer) else None
         orders = serials.fetched(asked.view, asked.after)
         asked.after = orders.end if orders else asked.last
         if asked.after >= asked.last:

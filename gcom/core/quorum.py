@@ -8,6 +8,7 @@ fixes which, and nothing stands in for it.
 from __future__ import annotations
 
 from collections.abc import Set
+from itertools import repeat
 
 from gcom.values.definition import TieBreaker
 from gcom.values.names import Process
@@ -18,7 +19,7 @@ def is_quorum(
     view: View, present: Set[Process], tie_breaker: TieBreaker = TieBreaker.LEADER, witness: bool = False
 ) -> bool:
     """Whether these are a quorum of the view; `witness`: the registry has voted with them, or still may."""
-    votes = sum(member in present for member in view.members)
+    votes = _votes(view, present)
     if 2 * votes != len(view.members):
         return 2 * votes > len(view.members)
     return witness if tie_breaker is TieBreaker.REGISTRY else view.leader in present
@@ -26,10 +27,14 @@ def is_quorum(
 
 def is_half(view: View, present: Set[Process]) -> bool:
     """Whether these are exactly half of the view."""
-    return 2 * sum(member in present for member in view.members) == len(view.members)
+    return 2 * _votes(view, present) == len(view.members)
+
+
+def _votes(view: View, present: Set[Process]) -> int:
+    return sum(map(present.__contains__, view.members))
 
 
 def held_by_majority(view: View, held: dict[Process, int]) -> int:
     """The largest count that more than half of the view have reached: a tie-breaker may be one that stores nothing."""
-    counts = sorted([held.get(member, 0) for member in view.members], reverse=True)
+    counts = sorted(map(held.get, view.members, repeat(0)), reverse=True)
     return counts[len(counts) // 2]

@@ -39,10 +39,11 @@ class Streams:
         self.delivered = 0  # of this process's own messages
         self.news = False  # something that the others wait for is to be told them
         self._merges = definition.netsplit is Netsplit.PARTITIONABLE
+        self._safe = definition.safe
         self._basic = definition.multicast is Multicast.BASIC
         self._ordering = orderer(definition.ordering)
         self._view = view
-        self._pending: list[Payload] = []
+        self.unsent: list[Payload] = []  # messages that have no number yet
         # The vector clock: the highest number delivered from each other member; what of it changed since the last run;
         # over BASIC, where a run may be lost with its changes, what the view's runs have told (DESIGN 6).
         self._highest = {sender: entry.cut[sender] for sender in entry.cut if sender in view.members}
@@ -60,23 +61,14 @@ class Streams:
             self.serials.install(decision, serial)
         self.multicast.install(view, decision.cut)
 
-    @property
-    def pending(self) -> int:
-        """Messages that have no number yet."""
-        return len(self._pending)
-
-    @property
-    def unsent(self) -> list[Payload]:
-        return list(self._pending)
-
     def submit(self, payloads: list[Payload]) -> None:
-        self._pending += payloads
+        self.unsent += payloads
 
     @property
     def may_form(self) -> bool:
         """Whether a run can be formed now."""
         flows = self._view.started and not self.multicast.wedged
-        return bool(self._pending) and flows and self.multicast.out.flow.room > 0
+        return bool(self.unsent) and flows and self.multicast.out.flow.room > 0
 
     def form(self, bytes_max: int) -> list[Effect]:
         """Give numbers to what is pending, as much as fits one run and the window; delivers it here."""
@@ -86,7 +78,8 @@ class Streams:
         if self._basic:
             self._told |= self._clock
         self._clock = {}
-        return [Sent(run), *self._pass_up(self.multicast.submit(run)), *self._sequence(self.process, run.last)]
+        effects = [Sent(run), *self._pass_up(self.multicast.submit(run))]
+        return effects + self._sequence(self.process) if self.serials else effects
 
     def _form_run(self, bytes_max: int) -> Run:
         """The next run, at most `bytes_max` encoded; a message that alone is larger is a run of its own."""
@@ -94,31 +87,32 @@ class Streams:
         first = self.multicast.out.number + 1
         clock = {**self._told, **self._clock} if self._told else self._clock
         while True:
-            payloads = self._pending[:count]
+            payloads = self.unsent[:count]
             encoded = codec.encode_run(self.process, self._view.number, first, clock, payloads)
             if len(encoded) <= bytes_max or count == 1:
-                del self._pending[:count]
+                del self.unsent[:count]
                 return Run(self.process, self._view.number, first, clock, payloads, encoded)
             count //= 2  # text beyond ASCII is longer than it has characters
 
     def _count(self, bytes_max: int) -> int:
         """How many pending messages to try: bounded by run, window, and bytes with their msgpack headers."""
-        count = min(len(self._pending), limits.RUN_MESSAGES_MAX, self.multicast.out.flow.room)
-        if Brought in set(map(type, self._pending[:count])):  # it is alone in its run
-            count = max(1, next(at for at, it in enumerate(self._pending) if type(it) is Brought))
-        lengths = list(accumulate(map(len, self._pending[:count])))
+        count = min(len(self.unsent), limits.RUN_MESSAGES_MAX, self.multicast.out.flow.room)
+        if Brought in set(map(type, self.unsent[:count])):  # it is alone in its run
+            count = max(1, next(at for at, it in enumerate(self.unsent) if type(it) is Brought))
+        lengths = list(accumulate(map(len, self.unsent[:count])))
         budget = bytes_max - 5 * count - 64 * (len(self._clock) + len(self._told) + 2)
         return max(1, bisect_right(lengths, budget))
 
     def receive(self, run: Run, now_ms: int) -> list[Effect]:
         """A run of another member."""
         effects = self._pass_up(self.multicast.receive(run, now_ms))
-        return effects + self._sequence(run.sender, self.multicast.held(run.sender))
+        return effects + self._sequence(run.sender) if self.serials else effects
 
     def _pass_up(self, runs: list[Run]) -> list[Effect]:
         effects: list[Effect] = []
         for run in runs:
-            effects += self._hand_over(self._ordering.receive(run))
+            if ups := self._ordering.receive(run):
+                effects += self._hand_over(ups)
         return effects
 
     def receive_piece(self, piece: Piece, now_ms: int) -> list[Effect]:
@@ -131,16 +125,18 @@ class Streams:
         self.multicast.on_status(peer, status)
         if status.view != self._view.number:
             return []
-        risen = self.multicast.rise()
-        self.news |= self.multicast.awaited(risen)
-        if self.serials:
-            self.serials.on_status(peer, status)
-        return self._pass_up(risen) + self._advance()
+        effects: list[Effect] = []
+        if self._safe and (risen := self.multicast.rise()):
+            self.news |= self.multicast.awaited(risen)
+            effects += self._pass_up(risen)
+        if self.serials and self.serials.on_status(peer, status):
+            effects += self._advance()
+        return effects
 
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> list[Effect]:
         """A sender says what it put to this process; what of it is lost here has serials all the same."""
         self.multicast.on_sent(sender, sent, now_ms)
-        return self._sequence(sender, self.multicast.held(sender))
+        return self._sequence(sender) if self.serials else []
 
     def give_up_overdue(self, now_ms: int) -> list[Effect]:
         return self._lose(self.multicast.overdue(now_ms))
@@ -165,9 +161,12 @@ class Streams:
 
     # the order of the view
 
-    def _sequence(self, sender: Process, upto: int) -> list[Effect]:
+    def _sequence(self, sender: Process) -> list[Effect]:
         """As the sequencer, if this process is it: order what came."""
-        if self.serials is None or not self.serials.sequence(sender, upto):
+        if self.serials is None or not self.serials.sequences:
+            return []
+        upto = self.multicast.out.number if sender == self.process else self.multicast.held(sender)
+        if not self.serials.sequence(sender, upto):
             return []
         self.news = True
         return self._advance()
@@ -185,7 +184,7 @@ class Streams:
         if self.serials is None or not spans:
             return []
         # Whoever counted says so; told on by all who are told, a message would cost N² frames. Of three, each counts.
-        self.news |= self.serials.counted and len(self._view.members) > 3
+        self.news |= len(self._view.members) > 3 and self.serials.counted
         return self._hand_over(self._ordering.order(spans))
 
     # the change of the view
@@ -288,7 +287,7 @@ class Streams:
             consumed=consumed,
             stable=self.multicast.out.stable,
             sent=known.cursor if known else 0,
-            safe=self.multicast.safe,
+            safe=self.multicast.safe if self._safe else 0,
             ordered=serials.held if serials else 0,
             agreed=serials.agreed if serials else 0,
             cut_off=bool(serials and serials.cut_off),

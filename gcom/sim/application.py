@@ -145,7 +145,8 @@ class Application:
                 self._enter(view)
                 if self._keeps and view.number == 1 and self.has_state and not self._queue.arrivals:  # and no loss
                     goes_on = arrival.succeeds and arrival.succeeds.by != "ended"
-                    self._session.checker.states.on_given(self._session.process, BEFORE if goes_on else 0)
+                    if not goes_on or self._state.origin == 0:  # else it has only what it saw since a loss
+                        self._session.checker.states.on_given(self._session.process, BEFORE if goes_on else 0)
                 self._view = view.number
             case SetState():
                 self._session.checker.states.on_given(self._session.process, self._view)

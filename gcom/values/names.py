@@ -16,6 +16,7 @@ Address = str  # `host:port`, and `@host.life` behind it where a life is named (
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 _GROUP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _INCARNATION = re.compile(r"[0-9a-z]{1,16}")
+PROCESS = re.compile(f"{_NAME.pattern}#{_INCARNATION.pattern}")
 _LIFE = r"[0-9a-z]{1,32}\.[0-9a-z]{1,32}"
 _ADDRESS = re.compile(rf"([A-Za-z0-9._-]{{1,253}}|\[[0-9A-Fa-f:]{{2,39}}\]):([0-9]{{1,5}})(?:@{_LIFE})?")
 _NAME_RULE = "a letter or digit, then up to {} letters, digits, dots, underscores or hyphens"
@@ -68,10 +69,7 @@ def process(name: str, incarnation: str) -> Process:
 
 def is_process(text: object) -> bool:
     """Whether something from a peer is a well-formed process id."""
-    if not isinstance(text, str):
-        return False
-    name, mark, incarnation = text.partition("#")
-    return bool(mark and _NAME.fullmatch(name) and _INCARNATION.fullmatch(incarnation))
+    return isinstance(text, str) and PROCESS.fullmatch(text) is not None
 
 
 def name_of(who: Process) -> str:

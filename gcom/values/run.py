@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gcom.values.names import Process
 
@@ -30,10 +30,10 @@ class Run:
     clock: dict[Process, int]
     payloads: list[Payload]
     encoded: bytes
+    last: int = field(init=False)  # asked for wherever a run passes; its payloads never change
 
-    @property
-    def last(self) -> int:
-        return self.first + len(self.payloads) - 1
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "last", self.first + len(self.payloads) - 1)
 
 
 @dataclass(frozen=True, slots=True)

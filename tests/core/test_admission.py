@@ -53,7 +53,7 @@ def test_a_name_waits_until_its_holder_was_heard_after_the_question() -> None:
     assert leader.ask(AGAIN, ASKED + 10) == ""
     leader.detector.heard(B, ASKED + 1, ())
     assert leader.ask(AGAIN, ASKED + 20) == "NameTaken"
-    assert not leader.admission.any
+    assert not leader.admission.waiting
 
 
 def test_a_name_goes_over_in_the_change_that_takes_its_holder_out() -> None:
@@ -71,7 +71,7 @@ def test_who_follows_one_that_is_cut_off_must_reach_all() -> None:
     leader.detector.suspect(B, "silence")
     assert leader.ready(A, left={B: "silence"}) == []
     leader.admission.install(view(A, number=2), {B: "silence"}, ASKED)
-    assert not leader.admission.any
+    assert not leader.admission.waiting
     assert isinstance(leader.answer(AGAIN), Reach)
     assert leader.answer(AGAIN, reached=(A,)) is None
     assert leader.ready(A, left={B: "silence"}) == [AGAIN]
@@ -165,7 +165,7 @@ def test_who_is_in_waits_no_more() -> None:
     leader = Leader()
     leader.ask(C)
     leader.admission.install(view(A, B, C, number=2), {}, ASKED)
-    assert not leader.admission.any
+    assert not leader.admission.waiting
 
 
 def test_a_full_view_takes_nobody() -> None:

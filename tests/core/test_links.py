@@ -23,21 +23,21 @@ def links() -> Links:
 
 def test_nothing_is_due_until_the_heartbeat() -> None:
     made = links()
-    assert made.callable(B, NOW)
-    assert not made.due(B, NOW + limits.HEARTBEAT_MS - 1)
-    assert made.due(B, NOW + limits.HEARTBEAT_MS)
+    assert made[B].callable(NOW)
+    assert not made[B].due(NOW + limits.HEARTBEAT_MS - 1)
+    assert made[B].due(NOW + limits.HEARTBEAT_MS)
 
 
 def test_a_call_of_the_peer_puts_the_heartbeat_off() -> None:
     made = links()
     made.heard(B, NOW + 100)
-    assert not made.due(B, NOW + limits.HEARTBEAT_MS)
-    assert made.due(
-        B, NOW + 100 + limits.HEARTBEAT_MS
+    assert not made[B].due(NOW + limits.HEARTBEAT_MS)
+    assert made[B].due(
+        NOW + 100 + limits.HEARTBEAT_MS
     )  # the peer has fallen silent: as soon as after a call of one's own
     made.say(B, FIRST)
     made.heard(B, NOW + 200)
-    assert made.due(B, NOW + 200)
+    assert made[B].due(NOW + 200)
 
 
 def test_a_call_of_the_peer_puts_off_no_redial_nor_what_goes_with_the_heartbeat() -> None:
@@ -45,12 +45,12 @@ def test_a_call_of_the_peer_puts_off_no_redial_nor_what_goes_with_the_heartbeat(
     made.begin(B)
     made.failed(B, NOW)
     made.heard(B, NOW)
-    assert made.callable(B, NOW)
-    assert made.due(B, NOW)
+    assert made[B].callable(NOW)
+    assert made[B].due(NOW)
     made = links()
     made.say_later(B, FIRST)
     made.heard(B, NOW + 100)
-    assert made.due(B, NOW + limits.HEARTBEAT_MS)
+    assert made[B].due(NOW + limits.HEARTBEAT_MS)
 
 
 def test_of_two_the_greater_calls_first() -> None:
@@ -69,9 +69,9 @@ def test_an_item_wakes_the_link_and_goes_once() -> None:
     made.say(B, FIRST)
     assert made.woken() == [B]
     assert made.woken() == []
-    assert made.due(B, NOW)
+    assert made[B].due(NOW)
     assert made.begin(B) == (FIRST,)
-    assert not made.callable(B, NOW + 10_000)
+    assert not made[B].callable(NOW + 10_000)
     assert not made.idle
     made.replied(B, NOW)
     assert made.idle
@@ -123,7 +123,7 @@ def test_one_frame_takes_a_bounded_number_of_items_in_order() -> None:
         made.say(B, item)
     assert list(made.begin(B)) == items[: limits.CONTROL_ITEMS_TAKEN]
     made.replied(B, NOW)
-    assert made.due(B, NOW)
+    assert made[B].due(NOW)
     assert list(made.begin(B)) == items[limits.CONTROL_ITEMS_TAKEN :]
 
 
@@ -131,13 +131,13 @@ def test_a_failed_call_is_redialled_at_once_and_then_with_the_heartbeat() -> Non
     made = links()
     made.begin(B)
     made.failed(B, NOW)
-    assert made.callable(B, NOW)
-    assert made.due(B, NOW)
+    assert made[B].callable(NOW)
+    assert made[B].due(NOW)
     made.begin(B)
     made.failed(B, NOW)
     made.say(B, FIRST)
-    assert not made.callable(B, NOW + limits.HEARTBEAT_MS - 1)  # whatever is owed
-    assert made.callable(B, NOW + limits.HEARTBEAT_MS)
+    assert not made[B].callable(NOW + limits.HEARTBEAT_MS - 1)  # whatever is owed
+    assert made[B].callable(NOW + limits.HEARTBEAT_MS)
     made.begin(B)
     made.replied(B, NOW)
     assert made[B].failures == 0
@@ -146,7 +146,7 @@ def test_a_failed_call_is_redialled_at_once_and_then_with_the_heartbeat() -> Non
 def test_what_goes_with_the_next_heartbeat_makes_nothing_due() -> None:
     made = links()
     made.say_later(B, FIRST)
-    assert not made.due(B, NOW)
+    assert not made[B].due(NOW)
     assert made.begin(B) == (FIRST,)
     made.replied(B, NOW)
     assert made.begin(B) == ()
@@ -155,10 +155,10 @@ def test_what_goes_with_the_next_heartbeat_makes_nothing_due() -> None:
 def test_an_owed_status_makes_a_frame_due_once() -> None:
     made = links()
     made.owe_status([B, "x#1"])
-    assert made.due(B, NOW)
+    assert made[B].due(NOW)
     made.begin(B)
     made.replied(B, NOW)
-    assert not made.due(B, NOW)
+    assert not made[B].due(NOW)
 
 
 def test_nothing_is_owed_to_a_stranger() -> None:
@@ -167,7 +167,7 @@ def test_nothing_is_owed_to_a_stranger() -> None:
     made.relay(C, Fetch(1, A, 1, 2))
     made.replied(C, NOW)
     made.failed(C, NOW)
-    assert (made.peers, made.callable(C, NOW), made.idle) == ([B], False, True)
+    assert (made.peers, C in made, made.idle) == ([B], False, True)
 
 
 def test_what_belongs_to_a_view_that_is_over_is_forgotten_in_flight_too() -> None:
@@ -187,7 +187,7 @@ def test_a_new_view_calls_its_members_and_who_is_kept_and_nobody_else() -> None:
     made.open(C, "c-1:1", NOW)
     made.rewire({D: "d-1:1"}, {C}, NOW)
     assert sorted(made.peers) == [C, D]
-    assert (made.due(C, NOW), made.due(D, NOW)) == (False, True)
+    assert (made[C].due(NOW), made[D].due(NOW)) == (False, True)
 
 
 def test_only_one_kind_is_kept() -> None:

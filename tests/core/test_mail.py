@@ -75,15 +75,15 @@ class TestAlone:
         assert mail.tick(99) == []
         assert mail.tick(100) == [GroupCallOver(1)]
         assert mail.tick(10**9) == []
-        assert [letter.call for letter in mail.take(B, 10**6)] == [2]
+        assert [letter.call for letter in mail.letters.outboxes[B].take(10**6)] == [2]
         assert mail.install((A,)) == [Answered(2, B, DEPARTED)]
 
     def test_a_call_that_nobody_waits_for_is_withdrawn(self) -> None:
         mail = UnicastEndpoint(A, (A, B))
         mail.handle(events.GroupCall(1, (B,), "?"))
-        assert mail.has_for(B)
+        assert mail.letters.outboxes[B].has_more
         mail.handle(events.EndGroupCall(1))
-        assert not mail.has_for(B)
+        assert not mail.letters.outboxes[B].has_more
         assert mail.install((A,)) == []
 
 

@@ -77,7 +77,7 @@ def test_small_runs_go_first_then_a_large_one_alone_then_the_rest() -> None:
     assert (load.runs, [piece.first for piece in load.pieces]) == ((), [3])
     assert load.end == (2, LOAD - limits.PIECE_HEADER_BYTES)
     assert numbers(store.load(3, 0, LOAD).runs) == [4]
-    assert not store.load(4, 0, LOAD)
+    assert not store.load(4, 0, LOAD).size
 
 
 def test_a_peer_that_claims_more_bytes_than_there_are_gets_them_from_the_beginning() -> None:

@@ -25,10 +25,24 @@ def number(value: Any) -> int:
     return value
 
 
+def numbers(*values: Any) -> tuple[int, ...]:
+    """Several at once, in C loops: every frame has thirteen."""
+    if set(map(type, values)) != {int} or min(values) < 0 or max(values) > limits.NUMBER_MAX:
+        raise _malformed("row of numbers", values)
+    return values
+
+
 def flag(value: Any) -> bool:
     if type(value) is not bool:
         raise _malformed("flag", value)
     return value
+
+
+def flags(*values: Any) -> tuple[bool, ...]:
+    """Several at once."""
+    if set(map(type, values)) != {bool}:
+        raise _malformed("row of flags", values)
+    return values
 
 
 def leaving(value: Any) -> str:
@@ -51,15 +65,17 @@ def instance(value: Any) -> str:
 
 
 def process(value: Any) -> Process:
-    if not names.is_process(value):
+    if type(value) is not str or not names.PROCESS.fullmatch(value):
         raise _malformed("process", value)
-    return str(value)
+    return value
 
 
 def processes(values: Any) -> tuple[Process, ...]:
     if type(values) is not list or len(values) > limits.MEMBERS_MAX:
         raise MalformedFrame("too many processes, or no list of them")
-    return tuple(map(process, values))
+    if not (set(map(type, values)) <= {str} and all(map(names.PROCESS.fullmatch, values))):
+        raise _malformed("list of processes", values)
+    return tuple(values)
 
 
 def unheard(rows: Any) -> dict[int, int]:
@@ -67,6 +83,8 @@ def unheard(rows: Any) -> dict[int, int]:
     size = 1 + MISSED_BYTES
     if type(rows) is not bytes or len(rows) % size:
         raise MalformedFrame("who does not hear whom is no ranks, each with whom it misses")
+    if not rows:
+        return {}
     found = {rows[at]: int.from_bytes(rows[at + 1 : at + size]) for at in range(0, len(rows), size)}
     if len(found) < len(rows) // size or any(
         one >= limits.MEMBERS_MAX or others >> one & 1 for one, others in found.items()

@@ -8,6 +8,7 @@ relays. Payload checks go through C loops (`map`, `set`): this is the one place 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter, gt
 from typing import Any
 
 import msgpack
@@ -24,8 +25,17 @@ from gcom.values.letter import Kind, Letter, Receipt, size_of
 from gcom.values.names import Process
 from gcom.values.run import Brought, Payload, Piece, Run
 
+_pack: Callable[[tuple[Any, ...]], bytes] = msgpack.packb
 _CODES = ("unknown", "ended", "returning", "elsewhere", "expelled", "version")
 _REFUSAL_FIELDS = 5
+# What travels of these, in the order of the wire; a status is in two rows, so that each is checked at once.
+_COUNTS = attrgetter("view", "held", "consumed", "stable", "sent", "safe", "ordered", "agreed", "partial", "state")
+_FLAGS = attrgetter("cut_off", "reaches", "wedged", "seeking")
+_RECEIPT = attrgetter("held", "read", "served")
+_USUAL: tuple[str, list[Process], bytes] = ("", [], b"")  # nobody leaves, is suspected or unheard
+_ENCODED = attrgetter("encoded")
+_PIECE = attrgetter("sender", "view", "first", "at_byte", "total", "data")
+_LETTER = attrgetter("number", "kind", "call", "payload")
 _BOUNDS = {
     "max_str_len": limits.MESSAGE_BYTES_MAX,
     "max_bin_len": limits.MESSAGE_BYTES_MAX,
@@ -55,18 +65,19 @@ def encode(frame: Reply) -> bytes:
     """The bytes of a frame or of a refusal."""
     if isinstance(frame, Refused):
         return _pack((limits.PROTOCOL_VERSION, frame.code, frame.text, frame.settled, frame.life))
-    s = frame.status
-    receipt = (s.receipt.held, s.receipt.read, s.receipt.served)
-    counts = (s.view, s.held, s.consumed, s.stable, s.sent, s.safe, s.ordered, s.agreed, s.partial, s.state)
-    unheard = b"".join(bytes([one]) + others.to_bytes(checked.MISSED_BYTES) for one, others in s.unheard.items())
-    status = (counts, (s.cut_off, s.reaches, s.wedged, s.seeking), s.leaving, s.suspects, receipt, unheard)
-    control = [_encode_control(item) for item in frame.control]
-    runs = [run.encoded for run in frame.runs]
-    pieces = [(it.sender, it.view, it.first, it.at_byte, it.total, it.data) for it in frame.pieces]
+    said = frame.status
+    unheard = b"".join(map(_encode_missed, said.unheard.items()))
+    status = (_COUNTS(said), _FLAGS(said), said.leaving, said.suspects, _RECEIPT(said.receipt), unheard)
+    control = tuple(map(_encode_control, frame.control))
+    load = tuple(map(_ENCODED, frame.runs)), tuple(map(_PIECE, frame.pieces))
     orders = frame.orders and (frame.orders.view, frame.orders.after, frame.orders.spans)
-    letters = [(it.number, it.kind, it.call, it.payload) for it in frame.letters]
     head = (limits.PROTOCOL_VERSION, frame.group, frame.instance, frame.source, frame.target)
-    return _pack((*head, status, control, runs, pieces, orders, letters))
+    return _pack((*head, status, control, *load, orders, tuple(map(_LETTER, frame.letters))))
+
+
+def _encode_missed(row: tuple[int, int]) -> bytes:
+    one, others = row
+    return bytes([one]) + others.to_bytes(checked.MISSED_BYTES)
 
 
 def decode(data: bytes) -> Frame:
@@ -112,15 +123,16 @@ def _refused(fields: list[Any]) -> Refused:
 
 def _frame(fields: list[Any]) -> Frame:
     _, group, instance, source, target, status, control, runs, pieces, orders, letters = fields
-    if not all(type(items) is list for items in (control, runs, pieces, letters)):
+    if {type(control), type(runs), type(pieces), type(letters)} != {list}:
         raise MalformedFrame("control items, runs, pieces or letters are no lists of them")
     if len(control) > limits.CONTROL_ITEMS_MAX or len(letters) > limits.LETTERS_TAKEN:
         raise MalformedFrame("control items or letters are too many")
+    checked.processes([source, target])
     return Frame(
         names.group_name(group),
         checked.instance(instance),
-        checked.process(source),
-        checked.process(target),
+        source,
+        target,
         _status(status),
         tuple(map(_decode_control, control)),
         tuple(map(_whole_run, runs)),
@@ -132,11 +144,15 @@ def _frame(fields: list[Any]) -> Frame:
 
 def _status(fields: list[Any]) -> Status:
     counts, flags, leaving, suspects, receipt, unheard = fields
-    view, held, consumed, stable, sent, safe, ordered, agreed, partial, state = map(checked.number, counts)
-    cut_off, reaches, wedged, seeking = map(checked.flag, flags)
+    view, held, consumed, stable, sent, safe, ordered, agreed, partial, state = counts
+    got, read, served = receipt
+    checked.numbers(*counts, *receipt)
+    cut_off, reaches, wedged, seeking = checked.flags(*flags)
     marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
-    told = (checked.processes(suspects), partial, _receipt(receipt), state, seeking, checked.unheard(unheard))
-    return Status(*marks, cut_off, reaches, wedged, checked.leaving(leaving), *told)
+    if (leaving, suspects, unheard) != _USUAL:
+        leaving, suspects, unheard = checked.leaving(leaving), checked.processes(suspects), checked.unheard(unheard)
+    told = (tuple(suspects), partial, Receipt(got, read, served), state, seeking, unheard or {})
+    return Status(*marks, cut_off, reaches, wedged, leaving, *told)
 
 
 def decode_orders(fields: Any) -> Orders:
@@ -151,19 +167,12 @@ def _orders(fields: Any) -> Orders:
     view, after, spans = fields
     if type(spans) is not list or len(spans) > limits.ORDERS_MAX:
         raise MalformedFrame("spans of an order are too many, or no list of them")
-    return Orders(checked.number(view), checked.number(after), tuple(map(_order, spans)))
-
-
-def _order(span: list[Any]) -> tuple[Process, int, int]:
-    sender, first, last = span
-    if not 1 <= checked.number(first) <= checked.number(last):
-        raise MalformedFrame(f"{span!r} orders no messages")
-    return checked.process(sender), first, last
-
-
-def _receipt(fields: Any) -> Receipt:
-    held, read, served = fields
-    return Receipt(checked.number(held), checked.number(read), checked.number(served))
+    senders, firsts, lasts = zip(*spans, strict=True) if spans else ((), (), ())
+    checked.numbers(view, after, *firsts, *lasts)
+    checked.processes([*set(senders)])
+    if 0 in firsts or any(map(gt, firsts, lasts)):
+        raise MalformedFrame("a span orders no messages")
+    return Orders(view, after, tuple(zip(senders, firsts, lasts, strict=True)))
 
 
 def _whole_run(encoded: Any) -> Run:
@@ -191,9 +200,10 @@ def _run(encoded: bytes) -> Run:
         raise MalformedFrame("a run's payloads are not bytes or text")
     if max(map(len, payloads)) > limits.MESSAGE_BYTES_MAX:
         raise MalformedFrame("a message over the limit")
-    if checked.number(first) < 1 or first + len(payloads) - 1 > limits.NUMBER_MAX:
+    checked.numbers(view, first)
+    if first < 1 or first + len(payloads) - 1 > limits.NUMBER_MAX:
         raise MalformedFrame("message numbers begin with 1 and end with the largest number")
-    return Run(checked.process(sender), checked.number(view), first, checked.counts(clock), payloads, encoded)
+    return Run(checked.process(sender), view, first, checked.counts(clock), payloads, encoded)
 
 
 def _letter(fields: Any) -> Letter:
@@ -346,8 +356,3 @@ def _encode_control(item: Control) -> tuple[Any, ...]:
             return (21, view, silent)
         case frames.IndirectAck(view, heard):
             return (22, view, heard)
-
-
-def _pack(fields: tuple[Any, ...]) -> bytes:
-    packed: bytes = msgpack.packb(fields)
-    return packed

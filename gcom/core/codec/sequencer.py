@@ -42,8 +42,8 @@ def decode_request(data: bytes) -> SequencerRequest:
             numbers = {checked.process(who): checked.number(number) for who, number in settled.items()}
             return Open(*_where(group, instance), checked.number(view), checked.number(serial), numbers)
         case ["want", group, instance, view, process, upto, after, stable]:
-            where = (*_where(group, instance), checked.number(view), checked.process(process))
-            return Want(*where, checked.number(upto), checked.number(after), checked.number(stable))
+            checked.numbers(view, upto, after, stable)
+            return Want(*_where(group, instance), view, checked.process(process), upto, after, stable)
         case ["close", group, instance]:
             return Close(*_where(group, instance))
         case other:

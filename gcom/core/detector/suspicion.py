@@ -79,6 +79,8 @@ class Detector:
         self._view: View | None = None
         self._watched: dict[Process, _Watch] = {}
         self.suspects: dict[Process, str] = {}  # whom this process suspects, and why
+        self.dead: dict[Process, str] = {}  # who will never vote again, and the proof; silence or a mute port is none
+        self.named: frozenset[Process] = frozenset()  # whom somebody suspects, this process or another
         self._ticked_ms: int | None = None
         self._lag_ms = 0  # how late this process ran lately
         self.sticky = False  # promised to a change: a suspicion stays until the next view
@@ -99,10 +101,13 @@ class Detector:
         if watch:
             watch.silence.heard(now_ms)
             watch.spoke_ms, watch.unheard = now_ms, unheard or {}
-            watch.failures, watch.suspects, watch.absent = 0, frozenset(suspects), False
+            watch.failures, watch.absent = 0, False
+            if watch.suspects != (named := frozenset(suspects)):
+                watch.suspects = named
+                self._review()
             if watch.proof:
                 return  # a call of before its death came late
-            if watch.reason != "stuck" and not watch.deaf:
+            if watch.trust is not Trust.HEARD and watch.reason != "stuck" and not watch.deaf:
                 self._forgive(watch)
 
     def caught_up(self, peer: Process) -> None:
@@ -171,12 +176,8 @@ class Detector:
         watch = self._watched.get(peer)
         if watch:
             watch.proof = watch.proof or proof
+            self._review()
         return self.gone(peer, proof)
-
-    @property
-    def dead(self) -> dict[Process, str]:
-        """Who will never vote again, each by its proof; silence, a mute port or a reset is none."""
-        return {peer: watch.proof for peer, watch in self._watched.items() if watch.proof}
 
     def suspect(self, peer: Process, reason: str) -> bool:
         """Suspect a peer; whether that is new."""
@@ -188,8 +189,11 @@ class Detector:
         return True
 
     def _review(self) -> None:
-        """Keep whom it suspects: that is asked for at every step, and changes seldom."""
-        self.suspects = {peer: watch.reason for peer, watch in self._watched.items() if watch.trust is Trust.SUSPECTED}
+        """Keep who is suspected and who is dead: every step asks; only a suspicion, a proof or a view changes it."""
+        watched = self._watched.items()
+        self.suspects = {peer: watch.reason for peer, watch in watched if watch.trust is Trust.SUSPECTED}
+        self.dead = {peer: watch.proof for peer, watch in watched if watch.proof}
+        self.named = frozenset(self.suspects).union(*(watch.suspects for _, watch in watched))
 
     def tick(self, now_ms: int) -> tuple[list[Process], dict[Process, tuple[Process, ...]]]:
         """Whom silence makes suspected now; and who is to be asked whether it hears which others."""
@@ -321,8 +325,7 @@ class Detector:
     def accused(self) -> list[Process]:
         """Whom a quorum suspects, though this process may not; by rank."""
         assert self._view is not None, "only a member asks"
-        named = {*self.suspects}.union(*(watch.suspects for watch in self._watched.values()))
-        return [member for member in self._view.members if member in named and self.by_quorum(member)] if named else []
+        return [member for member in self._view.members if member in self.named and self.by_quorum(member)]
 
     def by_quorum(self, who: Process, witness: bool = False) -> bool:
         """Whether a quorum of the view suspects `who`; with the `witness`, if that may vote with them."""

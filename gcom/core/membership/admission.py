@@ -86,7 +86,7 @@ class Admission:
     def __init__(self, definition: Definition, process: Process) -> None:
         self._definition = definition
         self._process = process
-        self._waiting: dict[Process, Joiner] = {}
+        self.waiting: dict[Process, Joiner] = {}  # be it behind the holder of its name
         self._notes = definition.netsplit is Netsplit.PRIMARY
         self._noting: tuple[Process, ...] = ()  # the registry is asked to note these
         self._note_at_ms = 0  # when it may be asked
@@ -99,9 +99,9 @@ class Admission:
         self._cut_off |= dict.fromkeys(sorted(_cut_off(left)))
         kept = [name for name in self._cut_off if name not in view.names][-limits.GONE_MAX :]
         self._cut_off = dict.fromkeys(kept)
-        self._waiting = {
+        self.waiting = {
             who: replace(joiner, noted=False)  # a note is of one view
-            for who, joiner in self._waiting.items()
+            for who, joiner in self.waiting.items()
             if who not in view.members and self._is_proven(joiner, self._cut_off)
         }
         self._noting, self._note_at_ms = (), now_ms
@@ -112,18 +112,18 @@ class Admission:
         holder = self.holder(name, view)
         reaches = set(view.members) - set(detector.suspects) - {holder} <= set(join.reached)
         if name in self._cut_off and (not reaches or self._flaps.keeps_out(name, now_ms)):
-            self._waiting.pop(who, None)
+            self.waiting.pop(who, None)
             return Reach(view.members, view.addresses)
         if self._definition.static and name not in self._definition.static:
             return JoinRefused("NotInvited", uninvited(self._definition, name))
-        joiner = self._waiting.get(who)
+        joiner = self.waiting.get(who)
         asked_ms = joiner.asked_ms if joiner else now_ms
         refusal = self._taken(name, asked_ms, view, detector) or self._full(name, view, detector, new=joiner is None)
         if refusal is not None:
-            self._waiting.pop(who, None)
+            self.waiting.pop(who, None)
             return refusal
         noted = joiner is not None and joiner.noted and joiner.address == join.address
-        self._waiting[who] = Joiner(who, join.address, asked_ms, now_ms, join.takes_state, reaches, noted)
+        self.waiting[who] = Joiner(who, join.address, asked_ms, now_ms, join.takes_state, reaches, noted)
         return Reach(view.members, view.addresses) if holder and not reaches else None
 
     def _taken(self, name: str, asked_ms: int, view: View, detector: Detector) -> JoinRefused | None:
@@ -139,14 +139,14 @@ class Admission:
         replaces = self.holder(name, view) is not None
         if not replaces and len(view.members) - len(detector.suspects) >= limits.MEMBERS_MAX:
             return JoinRefused("Unavailable", f"group {group!r} is full: at most {limits.MEMBERS_MAX} members")
-        if new and len(self._waiting) >= limits.JOINS_PENDING_MAX:
+        if new and len(self.waiting) >= limits.JOINS_PENDING_MAX:
             text = f"{limits.JOINS_PENDING_MAX} processes wait to join group {group!r}, the most there may: try again"
             return JoinRefused("Unavailable", text)
         return None
 
     def to_note(self, now_ms: int) -> tuple[tuple[Process, Address], ...]:
         """Whom the registry is to note now, one request at a time: all that wait, if that is news to it."""
-        waiting = list(self._waiting.values()) if self._notes else []
+        waiting = list(self.waiting.values()) if self._notes else []
         if self._noting or now_ms < self._note_at_ms or all(joiner.noted for joiner in waiting):
             return ()
         self._noting = tuple(joiner.process for joiner in waiting)
@@ -155,8 +155,8 @@ class Admission:
     def on_noted(self, done: bool, now_ms: int) -> None:
         """The registry has noted whom it was asked to, or it has not: then it is asked again."""
         for who in self._noting if done else ():
-            if who in self._waiting:
-                self._waiting[who] = replace(self._waiting[who], noted=True)
+            if who in self.waiting:
+                self.waiting[who] = replace(self.waiting[who], noted=True)
         self._noting = ()
         self._note_at_ms = now_ms if done else now_ms + limits.JOIN_RETRY_MS
 
@@ -174,7 +174,7 @@ class Admission:
         taken = {names.name_of(member) for member in staying}
         cut_off = _cut_off(left)
         chosen: list[Joiner] = []
-        for joiner in self._waiting.values():
+        for joiner in self.waiting.values():
             name = names.name_of(joiner.process)
             ripe = joiner.noted or not self._notes
             if ripe and self._is_proven(joiner, cut_off) and name not in taken and len(taken) < limits.MEMBERS_MAX:
@@ -194,16 +194,11 @@ class Admission:
     def tick(self, now_ms: int) -> None:
         """Forget who has not asked again: it has given up, or is gone."""
         self._flaps.forget(now_ms)
-        self._waiting = {
-            who: joiner for who, joiner in self._waiting.items() if now_ms - joiner.heard_ms < limits.SILENCE_MS
+        self.waiting = {
+            who: joiner for who, joiner in self.waiting.items() if now_ms - joiner.heard_ms < limits.SILENCE_MS
         }
 
     def holders_asked_for(self, view: View) -> list[Process]:
         """Members whose name a joiner waits for: they are to be heard now."""
-        holders = [self.holder(names.name_of(who), view) for who in self._waiting]
+        holders = [self.holder(names.name_of(who), view) for who in self.waiting]
         return [holder for holder in holders if holder and holder != self._process]
-
-    @property
-    def any(self) -> bool:
-        """Whether anybody waits, be it behind the holder of its name."""
-        return bool(self._waiting)

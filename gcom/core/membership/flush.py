@@ -10,7 +10,7 @@ from gcom.core.links import Relay
 from gcom.core.membership.consensus import Say
 from gcom.core.messages.frames import ORDER, Decision, Fetch
 from gcom.core.multicast.reliable import MulticastProtocol, Range
-from gcom.core.multicast.window import Load
+from gcom.core.multicast.window import NOTHING, Load
 from gcom.values import limits
 from gcom.values.names import Process
 
@@ -74,8 +74,8 @@ def relay(asked: dict[Process, Relay], multicast: MulticastProtocol, bytes_max: 
         found = multicast.fetched(wanted.view, sender, wanted.after, wanted.at_byte, bytes_max)
         runs = tuple(run for run in found.runs if run.last <= wanted.last)
         load = Load(runs, tuple(piece for piece in found.pieces if piece.first <= wanted.last))
-        if load:
+        if load.size:
             wanted.after, wanted.at_byte = load.end
             return load
         del asked[sender]
-    return Load()
+    return NOTHING

@@ -15,22 +15,22 @@ class InDoubt:
     """What of this process's own stream is in doubt; methods return what is settled."""
 
     def __init__(self) -> None:
-        self._span: Span | None = None
+        self.span: Span | None = None
 
     def add(self, unconfirmed: Span | None) -> None:
         """While detached, these are not known to be held by all."""
         if unconfirmed:
-            self._span = (min(unconfirmed[0], self._span[0]) if self._span else unconfirmed[0], unconfirmed[1])
+            self.span = (min(unconfirmed[0], self.span[0]) if self.span else unconfirmed[0], unconfirmed[1])
 
     def confirm(self, unconfirmed: Span | None) -> list[DoubtSettled]:
         """All is settled once what is not known to be held by all begins behind it."""
-        if self._span is None or (unconfirmed and unconfirmed[0] <= self._span[1]):
+        if self.span is None or (unconfirmed and unconfirmed[0] <= self.span[1]):
             return []
-        return self.settle(self._span, [])
+        return self.settle(self.span, [])
 
     def settle(self, span: Span | None, never: list[Skip]) -> list[DoubtSettled]:
         """The view ended: of these messages those in `never` will not be delivered, and all others have arrived."""
-        self._span = None
+        self.span = None
         spans = [*([span] if span else []), *[(skip.first, skip.first + skip.count - 1) for skip in never]]
         if not spans:
             return []

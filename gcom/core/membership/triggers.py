@@ -36,7 +36,7 @@ class Triggers:
         self.unheard: Misses = {}  # who does not hear whom, as this process can say
         self.dropped: tuple[Process, ...] = ()  # without whom no two are left that do not reach each other
         self._beyond: set[Process] = set()  # of them, whom this process does not reach, though it may hear them
-        self._dropped_patiently: tuple[Process, ...] = ()  # as `dropped`, of conflicts that have lasted longer
+        self._drops: tuple[Process, ...] = ()  # whom this process would drop: who does not lead waits for the leader
         self.admission = Admission(definition, process)
         self.leavers: dict[Process, str] = {}  # and what for, in the order in which they were heard
         self.seekers: dict[Process, None] = {}
@@ -45,7 +45,8 @@ class Triggers:
         self.given_up: set[Process] = set()  # whom an operator gave up, though nothing proves that they are dead
         self.at_registry = True  # the view's sequencer
         self.unserved: dict[Process, None] = {}  # members that the registry's sequencer does not serve
-        self._reaching: dict[Process, None] = {}  # members that the registry has answered for RETURN_MS
+        self.reaching: dict[Process, None] = {}  # members that the registry has answered for RETURN_MS
+        self.partitionable = definition.netsplit is Netsplit.PARTITIONABLE  # a side without a quorum begins anew
         self._process = process
         self._definition = definition
         self._view = view
@@ -54,11 +55,11 @@ class Triggers:
         """Begin a view; what still speaks for another one is kept."""
         view = self._view = decision.view
         self.at_registry = decision.at_registry
-        self.unserved, self._reaching = {}, {}
+        self.unserved, self.reaching = {}, {}
         self.wedged = False
         self.seekers = {}
         self.given_up = set()
-        self.dropped = self._dropped_patiently = ()
+        self.dropped = self._drops = ()
         self._connectivity, self._beyond, self.unheard = Connectivity(), set(), {}
         self.leavers = {member: why for member, why in self.leavers.items() if member in view.members}
         self.detector.install(view, now_ms)
@@ -75,9 +76,10 @@ class Triggers:
 
         self.unheard = self.detector.unheard(now_ms)
         self._connectivity.look(self.detector.contradicted(now_ms), now_ms)
-        self.dropped, self._dropped_patiently = (
+        self.dropped, patiently = (
             self._named(self._connectivity.dropped(suffice, now_ms, patient, gone)) for patient in (False, True)
         )
+        self._drops = self.dropped if self._process == self._view.leader else patiently
         beyond = self._connectivity.beyond(self._view.rank(self._process), now_ms)
         self._beyond = {*self._named(beyond)}.intersection(self.dropped)
 
@@ -118,6 +120,8 @@ class Triggers:
 
         A quorum that cannot be now is no such thing: whoever is silent, or only refuses, may come again.
         """
+        if not (self.detector.dead or self.given_up):
+            return None  # all together are a quorum
         left = set(self._view.members).difference(self.detector.dead, self.given_up)
         if self.partitionable or self._is_quorum(left):
             return None
@@ -138,39 +142,28 @@ class Triggers:
         if cut_off:
             self.unserved[member] = None
         if reaches:
-            self._reaching[member] = None
+            self.reaching[member] = None
         else:
-            self._reaching.pop(member, None)
+            self.reaching.pop(member, None)
 
     @property
     def _may_return(self) -> bool:
         """Whether the sequencer is at the leader, and could go back to the registry."""
-        return not self.at_registry and self.live <= set(self._reaching)
+        return not self.at_registry and self.live <= set(self.reaching)
 
-    @property
-    def urgent(self) -> bool:
-        """Whether a change is wanted for more than joins."""
-        asked = self.wedged or self.leavers or self.unserved or self._may_return or self.survivors
-        return bool(asked or self.seekers or self.brought or self._failed or self.detector.accused or self._drops)
-
-    @property
-    def _drops(self) -> tuple[Process, ...]:
-        """Whom this process would drop; one that is not the leader waits for the leader to see it, too."""
-        return self.dropped if self._process == self._view.leader else self._dropped_patiently
-
-    @property
-    def partitionable(self) -> bool:
-        """Whether a side without a quorum goes on as an instance of its own."""
-        return self._definition.netsplit is Netsplit.PARTITIONABLE
-
-    @property
-    def any(self) -> bool:
-        """Whether a change is wanted."""
-        return self.urgent or self.admission.any
+    def wants(self, joins: bool = True) -> bool:
+        """Whether a change is wanted; without `joins`: for more than these."""
+        if joins and self.admission.waiting:
+            return True
+        if self.wedged or self.leavers or self.unserved or self.seekers or self.brought or self._drops:
+            return True
+        if (self.detector.named or self.given_up) and (self.survivors or self._failed or self.detector.accused):
+            return True
+        return not self.at_registry and self._may_return
 
     def may_propose(self, now_ms: int) -> bool:
         """Whether this process should propose, as far as the others go: joins alone wait for one another a little."""
-        ripe = self.urgent or self.admission.gathered(self.live, now_ms)
+        ripe = self.wants(joins=False) or self.admission.gathered(self.live, now_ms)
         return ripe and self.may_decide and self.permits(self._process)
 
     def permits(self, proposer: Process) -> bool:

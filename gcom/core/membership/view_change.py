@@ -49,6 +49,7 @@ class ViewChanger:
         self.process = process
         self.view = entry.decision.view
         self.ended: Ended | None = None
+        self.busy = False  # a change is under way or wanted, as it was when the last step had done all that it could
         self.leaves_for = ""  # why this process leaves, if it does
         self.effects: list[Effect] = []
         self.triggers = Triggers(process, found.definition, found.instance, entry.decision.view)
@@ -58,7 +59,7 @@ class ViewChanger:
         self._group, self._instance = found.definition.group, found.instance
         self.succeeded: Install | None = None  # how this instance ended, if another one succeeds it
         self._detached = False
-        self._doubt = InDoubt()
+        self.doubt = InDoubt()  # of this process's messages
         self._decided_by = entry.ballot  # the ballot of what is decided and not yet installed
         self._links = links
         self._streams = streams
@@ -68,10 +69,9 @@ class ViewChanger:
         self._promised_ms = 0
         self._begin_view(entry, now_ms)
 
-    @property
-    def busy(self) -> bool:
-        """Whether a change is under way or wanted."""
-        return self._change.state is not ConsensusState.NORMAL or self.triggers.any
+    def look(self) -> None:
+        """See whether a change is under way or wanted; `advance` does so itself."""
+        self.busy = self._change.state is not ConsensusState.NORMAL or self.triggers.wants()
 
     @property
     def live_others(self) -> list[Process]:
@@ -84,7 +84,8 @@ class ViewChanger:
 
     def heard(self, sender: Process, now_ms: int) -> None:
         """A run of a sender came, or a piece of one."""
-        self._flush.heard(sender, now_ms)
+        if self._flush.wanted:
+            self._flush.heard(sender, now_ms)
 
     def suspect(self, peer: Process, reason: str) -> None:
         """There is evidence against a peer."""
@@ -121,11 +122,13 @@ class ViewChanger:
             self._links.say(source, frames.IndirectAck(self.view.number, heard))
 
     def installed_by(self, peer: Process) -> None:
-        """A peer is in this view."""
-        self._behind.discard(peer)
-        self.triggers.detector.caught_up(peer)
-        if not self._behind:  # be it suspected: it may be the one without whom there is no quorum
-            self._streams.release_previous()
+        """A peer, or this process, is in this view."""
+        if peer in self.triggers.detector.suspects:
+            self.triggers.detector.caught_up(peer)
+        if peer in self._behind:
+            self._behind.remove(peer)
+            if not self._behind:  # be it suspected: it may be the one without whom there is no quorum
+                self._streams.release_previous()
 
     def seek(self, member: Process) -> None:
         """A member, this one perhaps, waits for state that its donor cannot give."""
@@ -226,14 +229,18 @@ class ViewChanger:
     def advance(self, now_ms: int) -> None:
         """Whatever this process can do as a proposer by now."""
         self.triggers.brought = bool(self._streams.brought)
+        if self._change.state is ConsensusState.NORMAL and not self.triggers.wants():
+            self.busy, self._change.survivors = False, None  # where no quorum can be again, a change is wanted
+            return
         self._change.survivors = self.triggers.survivors
         view = self.view
         while not self.ended and self.view is view and self._step(now_ms):
             pass
+        self.look()
 
     def _step(self, now_ms: int) -> bool:
         """One step of this process as a proposer; whether there may be another in this view."""
-        if not (self._change.proposing or self.triggers.any):
+        if not (self._change.proposing or self.triggers.wants()):
             return False
         live, spared = self.triggers.live, self._spared(now_ms)
         promises = self._change.promises(live, spared)
@@ -261,7 +268,7 @@ class ViewChanger:
 
     def _should_propose(self, now_ms: int) -> bool:
         """The oldest whom a quorum does not suspect proposes, once all who live are in the view that is left."""
-        if not self.triggers.any or now_ms < self._retry_ms or self._behind & self.triggers.live:
+        if not self.triggers.wants() or now_ms < self._retry_ms or self._behind & self.triggers.live:
             return False
         if self._change.state is not ConsensusState.NORMAL and not self._may_supersede(now_ms):
             return False
@@ -347,7 +354,7 @@ class ViewChanger:
             for peer in self.live_others:
                 self._links.say(peer, install)
             mine = [skip for skip in closed if isinstance(skip, Skip) and skip.sender == self.process]
-            self.effects += self._doubt.settle(doubt, mine)
+            self.effects += self.doubt.settle(doubt, mine)
             self.finish(Ended(self.view.number, "succession", into=decision.succession.instance))
             return
         number = decision.view.number
@@ -368,7 +375,7 @@ class ViewChanger:
         self.triggers.install(decision, now_ms)
         self._rank, self._retry_ms = view.rank(self.process), now_ms
         self.others = tuple(member for member in view.members if member != self.process)
-        self._behind = set(self.others)
+        self._behind = set(view.members)
         self._installed_ms = now_ms
         self.tombstones.install(decision, now_ms)
         members = {peer: view.address(peer) for peer in self.others}
@@ -387,14 +394,14 @@ class ViewChanger:
         if arrived is not None and doubt:
             first, last = doubt
             never = [Skip(self.process, arrived + 1, last - arrived, self.view.number)] if arrived < last else []
-            self.effects += self._doubt.settle((min(first, arrived + 1), last), never)
+            self.effects += self.doubt.settle((min(first, arrived + 1), last), never)
             doubt = None
         self.finish(Ended(self.view.number, "expelled", None, doubt, arrived=arrived))
 
     def settle_doubt(self) -> None:
         """What was in doubt while this process was detached is settled once every member of the view holds it."""
         if not self._detached:
-            self.effects += self._doubt.confirm(self._streams.unconfirmed)
+            self.effects += self.doubt.confirm(self._streams.unconfirmed)
 
     @property
     def detached(self) -> bool:
@@ -406,7 +413,7 @@ class ViewChanger:
         detached = self.triggers.is_detached(now_ms)
         unconfirmed = self._streams.unconfirmed
         if detached or self._detached:
-            self._doubt.add(unconfirmed)
+            self.doubt.add(unconfirmed)
         if detached != self._detached:
             self._detached = detached
             self.effects.append(Quorum(self.view.number, not detached, unconfirmed))

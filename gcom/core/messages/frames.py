@@ -323,6 +323,8 @@ class Frame:
     @property
     def hail(self) -> DiscoverRequest | DiscoverReply | None:
         """What makes this frame one for whoever has the target's name now, of whatever instance."""
+        if not self.control:
+            return None
         return next((item for item in self.control if isinstance(item, DiscoverRequest | DiscoverReply)), None)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gcom.core.messages.frames import Status
 from gcom.core.multicast.reliable import MulticastProtocol, Range
-from gcom.core.multicast.window import Load, Peer
+from gcom.core.multicast.window import NOTHING, Load, Peer
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Piece, Run
@@ -31,6 +31,8 @@ class Basic(MulticastProtocol):
     `_top[s]`: everything up to it arrived, is in `_gaps[s]` (by its first number), or is lost. Since the promise:
     `_late[s]` are runs beyond it, by their first number, `_rest` runs of the cut.
     """
+
+    stops = False
 
     def __init__(self, process: Process) -> None:
         super().__init__(process)
@@ -127,7 +129,13 @@ class Basic(MulticastProtocol):
         return [Range(sender, first, gap.last) for sender, first, gap in gaps if first <= self._cut.get(sender, 0)]
 
     def fetched(self, view: int, sender: Process, after: int, at_byte: int, bytes_max: int) -> Load:
-        return Load()
+        return NOTHING
+
+    def take(self, peer: Process, bytes_max: int, whole: bool = False) -> Load:
+        """A run that every peer was put is kept no longer."""
+        load = super().take(peer, bytes_max, whole)
+        self._collect()
+        return load
 
     def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
         lost = [lost for sender in self._top for lost in self._give_up(sender, limits.NUMBER_MAX)]
@@ -154,9 +162,6 @@ class Basic(MulticastProtocol):
 
     def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
         self.out.on_status(known, status.held, status.consumed)
-
-    def _may_send(self, known: Peer) -> bool:
-        return True
 
     def _collect(self) -> None:
         self.out.store.drop(min([self.out.number, *[peer.cursor for peer in self.out.peers.values()]]))

@@ -16,7 +16,7 @@ from enum import Enum
 
 from gcom.core.messages.frames import Status
 from gcom.core.multicast.fragments import Assemblies
-from gcom.core.multicast.window import Load, OwnStream, Peer, RunStore
+from gcom.core.multicast.window import NOTHING, Load, OwnStream, Peer, RunStore
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Piece, Run
@@ -52,6 +52,8 @@ class Range:
 class MulticastProtocol(ABC):
     """A group's streams in one view, this process's own and one a sender."""
 
+    stops = True  # nothing is sent from a promise to the next view, by either side
+
     def __init__(self, process: Process) -> None:
         self.process = process
         self.out = OwnStream(process, 0)
@@ -59,6 +61,8 @@ class MulticastProtocol(ABC):
         self.view = 0
         self.in_force: View | None = None
         self.phase = Phase.OPEN
+        self.wedged = False  # from the promise to a view change until its install; follows from the phase
+        self.some_wedged = False  # a peer in this view has promised to a change, by its last status
         self._cut: dict[Process, int] = {}  # while FILLING
         self._assemblies = Assemblies()
 
@@ -67,6 +71,7 @@ class MulticastProtocol(ABC):
         self.view = view.number
         self.in_force = view
         self._become(Phase.OPEN)
+        self.some_wedged = False
         self._assemblies = Assemblies()  # what the cut does not have will never be whole
         others = [member for member in view.members if member != self.process]
         self.out.install(others)
@@ -75,12 +80,7 @@ class MulticastProtocol(ABC):
 
     def _become(self, phase: Phase) -> None:
         assert phase in PHASES[self.phase], f"{self.phase} to {phase}"
-        self.phase = phase
-
-    @property
-    def wedged(self) -> bool:
-        """From the promise to a view change until its install."""
-        return self.phase is not Phase.OPEN
+        self.phase, self.wedged = phase, phase is not Phase.OPEN
 
     def wedge(self) -> None:
         """A promise to a view change was made."""
@@ -95,7 +95,8 @@ class MulticastProtocol(ABC):
     def submit(self, run: Run) -> list[Run]:
         """Take a run of this process into its stream; returns what may go up to the ordering."""
         self.out.add(run)
-        self._collect()
+        if not self.out.peers:
+            self._collect()
         return [run]
 
     @property
@@ -120,11 +121,14 @@ class MulticastProtocol(ABC):
 
     def on_status(self, peer: Process, status: Status) -> None:
         """What a peer of the same view acknowledges, and how far its own stream is stable."""
-        known = self.out.peers[peer]
-        known.view, known.wedged = status.view, status.wedged
+        known, stable = self.out.peers[peer], self.out.stable
+        if (known.view, known.wedged) != (status.view, status.wedged):
+            known.view, known.wedged = status.view, status.wedged
+            self.some_wedged = any(each.wedged and each.view == self.view for each in self.out.peers.values())
         if status.view == self.view:
             self._on_status(peer, known, status)
-            self._collect()
+            if self.out.stable > stable:
+                self._collect()
 
     def on_replied(self, peer: Process) -> None:
         """A call succeeded, its status was taken, and none is in flight: go back to what the peer holds."""
@@ -133,33 +137,29 @@ class MulticastProtocol(ABC):
     def open_to(self, peer: Process) -> bool:
         """Whether a peer may be sent data now: it is in the view, and nothing is frozen that matters."""
         known = self.out.peers.get(peer)
-        return known is not None and known.view == self.view and self._may_send(known)
+        if known is None or known.view != self.view:
+            return False
+        return not (self.stops and (self.wedged or known.wedged))
 
     def has_for(self, peer: Process) -> bool:
         """Whether there is data to send to a peer now."""
-        return self.open_to(peer) and self.out.peers[peer].cursor < self.out.number
+        known = self.out.peers.get(peer)
+        return known is not None and known.cursor < self.out.number and self.open_to(peer)
 
     def take(self, peer: Process, bytes_max: int, whole: bool = False) -> Load:
         """What goes to a peer next, no piece if `whole`; it counts as put to it."""
-        known = self.out.peers[peer]
-        if not self.has_for(peer):
-            return Load()
+        known = self.out.peers.get(peer)
+        if known is None or known.cursor >= self.out.number or not self.open_to(peer):
+            return NOTHING
         store = self.out.store
         load = (
             Load(tuple(store.after(known.cursor, bytes_max)))
             if whole
             else store.load(known.cursor, known.at_byte, bytes_max)
         )
-        if not load:
-            return load
-        known.cursor, known.at_byte = load.end
-        self._collect()
+        if load.size:
+            known.cursor, known.at_byte = load.end
         return load
-
-    @property
-    def some_wedged(self) -> bool:
-        """Whether a peer in this view has promised to a change, by its last status."""
-        return any(peer.wedged and peer.view == self.view for peer in self.out.peers.values())
 
     def lacking(self, number: int) -> list[Process]:
         """Members of the view that are not known to hold 1…number of this process's stream.
@@ -234,9 +234,6 @@ class MulticastProtocol(ABC):
 
     @abstractmethod
     def _on_status(self, peer: Process, known: Peer, status: Status) -> None: ...
-
-    @abstractmethod
-    def _may_send(self, known: Peer) -> bool: ...
 
     @abstractmethod
     def _collect(self) -> None: ...
@@ -319,7 +316,7 @@ class Reliable(MulticastProtocol):
     def fetched(self, view: int, sender: Process, after: int, at_byte: int, bytes_max: int) -> Load:
         store = self._archive(view).get(sender)
         if store is None or after < store.floor:
-            return Load()
+            return NOTHING
         return store.load(after, at_byte, bytes_max)
 
     def _archive(self, view: int) -> dict[Process, RunStore]:
@@ -356,11 +353,9 @@ class Reliable(MulticastProtocol):
             self.out.on_status(known, status.held, status.consumed, status.partial)
             if known.cursor < known.held:
                 known.go_back()
-        store = self._stores[peer]
-        store.drop(min(status.stable, self._released[peer]))
-
-    def _may_send(self, known: Peer) -> bool:
-        return not known.wedged and not self.wedged
+        store, stable = self._stores[peer], min(status.stable, self._released[peer])
+        if stable > store.floor:
+            store.drop(stable)
 
     def _collect(self) -> None:
         self.out.store.drop(self.out.stable)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import attrgetter
 
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Piece, Run
+
+_HELD, _CONSUMED, _ENCODED, _DATA = map(attrgetter, ("held", "consumed", "encoded", "data"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +24,12 @@ class Load:
 
     runs: tuple[Run, ...] = ()
     pieces: tuple[Piece, ...] = ()
+    size: int = field(init=False)  # bytes of a frame that it takes; 0: it is empty
 
-    def __bool__(self) -> bool:
-        return bool(self.runs or self.pieces)
-
-    @property
-    def size(self) -> int:
-        """Bytes of a frame that it takes."""
-        whole = sum(len(run.encoded) + limits.RUN_HEADER_BYTES for run in self.runs)
-        return whole + sum(len(piece.data) + limits.PIECE_HEADER_BYTES for piece in self.pieces)
+    def __post_init__(self) -> None:
+        whole = sum(map(len, map(_ENCODED, self.runs))) + len(self.runs) * limits.RUN_HEADER_BYTES
+        parts = sum(map(len, map(_DATA, self.pieces))) + len(self.pieces) * limits.PIECE_HEADER_BYTES
+        object.__setattr__(self, "size", whole + parts)
 
     @property
     def end(self) -> tuple[int, int]:
@@ -38,6 +38,9 @@ class Load:
             return self.runs[-1].last, 0
         piece = self.pieces[-1]
         return (piece.first, 0) if piece.end == piece.total else (piece.first - 1, piece.end)
+
+
+NOTHING = Load()
 
 
 class RunStore:
@@ -157,6 +160,7 @@ class OwnStream:
         self.store = RunStore(number)
         self.flow = Flow(number)
         self.peers: dict[Process, Peer] = {}
+        self.stable = number  # held by all of the view
         self.self_consumed = number
 
     def add(self, run: Run) -> None:
@@ -164,13 +168,15 @@ class OwnStream:
         self.number = run.last
         self.store.append(run)
         self.flow.add(run)
+        if not self.peers:
+            self._recount()
 
     def install(self, peers: list[Process]) -> None:
         """Begin a view: all that was sent before is settled, so every cursor stands at the last number."""
         self.store = RunStore(self.number)
         old = self.peers
         self.peers = {peer: self._carried(old.get(peer)) for peer in peers}
-        self._update_flow()
+        self._recount()
 
     def _carried(self, peer: Peer | None) -> Peer:
         if peer is None:
@@ -181,18 +187,17 @@ class OwnStream:
         """An ack and credit from a peer in the same view."""
         if held >= peer.held:  # else it was overtaken, and says nothing of the run that follows
             peer.partial = partial
-        peer.held = max(peer.held, min(held, self.number))
-        peer.consumed = max(peer.consumed, min(consumed, self.number))
-        self._update_flow()
+        if held > peer.held or consumed > peer.consumed:
+            peer.held = max(peer.held, min(held, self.number))
+            peer.consumed = max(peer.consumed, min(consumed, self.number))
+            self._recount()
 
     def on_self_consumed(self, number: int) -> None:
         self.self_consumed = max(self.self_consumed, number)
-        self._update_flow()
+        self._recount()
 
-    def _update_flow(self) -> None:
-        self.flow.consumed(min([self.self_consumed, *[peer.consumed for peer in self.peers.values()]]))
-
-    @property
-    def stable(self) -> int:
-        """Held by all of the view."""
-        return min([self.number, *[peer.held for peer in self.peers.values()]])
+    def _recount(self) -> None:
+        """Keep the least that anybody holds, and has consumed: every frame asks, only what calls this changes it."""
+        peers = self.peers.values()
+        self.stable = min(map(_HELD, peers), default=self.number)
+        self.flow.consumed(min([self.self_consumed, *map(_CONSUMED, peers)]))

@@ -52,17 +52,23 @@ class OrderAgreement:
     def __init__(self, process: Process, group: str, instance: str) -> None:
         self.process = process
         self.service = Service.OPENING
+        self.at_registry = True  # whether the view's sequencer is in the registry; follows from the service
+        self.cut_off = False  # whether it does not serve this process; follows from the service
+        self.waiting = False  # a request is to be repeated soon: it was not answered, or before the leader's OPEN came
+        self.sequences = False  # whether it is this process; follows from the service and the view's leader
+        self.view = View(0, ("",), ("",))  # until a view is installed
+        self._leads = False
+        self.wedged = False
         self.log = OrderLog(0, {})
         self.agreed = 0
         self._group, self._instance = group, instance
-        self._view: View | None = None
         self._passed = 0
         self._told = 0  # agreed, as others say
-        self._wedged_at: int | None = None
+        self._wedged_at = 0  # the end of the log at the promise
         self._wanted: int | None = None  # the end of the cut, once that is known
         self._held: dict[Process, int] = {}  # the log, by the other members, as they say
         self._previous: OrderLog | None = None
-        self._asking = False
+        self.asking = False  # a request to the registry's sequencer is under way
         self._opened = False
         self._retry_ms = 0
         self._refusals = 0  # in a row: nobody listens at the registry's port
@@ -73,58 +79,41 @@ class OrderAgreement:
 
     def install(self, decision: Decision, serial: int) -> None:
         """Begin a view after `serial`, with the sequencer where the decision says."""
-        view = self._view = decision.view
+        view = self.view = decision.view
+        self._leads = view.leader == self.process
         self._previous = self.log
         ordered = {member: decision.cut.get(member, 0) for member in view.members}
         self.log = OrderLog(serial, ordered)
         self.agreed = self._passed = self._told = serial
         self._held = {member: serial for member in view.members if member != self.process}
-        self._wedged_at = self._wanted = self._unknown_until_ms = None
-        self._asking = self._opened = False
+        self._wanted = self._unknown_until_ms = None
+        self.wedged = self.asking = self._opened = False
         self._refusals = 0
         self._become(Service.OPENING if decision.at_registry else Service.AT_LEADER)
 
     def _become(self, service: Service) -> None:
         assert service in SERVICES[self.service], f"{self.service} to {service}"
         self.service = service
-
-    @property
-    def at_registry(self) -> bool:
-        """Whether the view's sequencer is in the registry."""
-        return self.service is not Service.AT_LEADER
-
-    @property
-    def cut_off(self) -> bool:
-        """Whether the view's sequencer does not serve this process."""
-        return self.service is Service.CUT_OFF
-
-    @property
-    def view(self) -> View:
-        assert self._view is not None, "only a member has an order"
-        return self._view
-
-    @property
-    def wedged(self) -> bool:
-        return self._wedged_at is not None
+        self.at_registry, self.cut_off = service is not Service.AT_LEADER, service is Service.CUT_OFF
+        self.sequences = not self.at_registry and self._leads
+        self.waiting = service is Service.DOUBTED
 
     def wedge(self) -> None:
         """A promise was made: nothing new is held, agreed or ordered."""
-        if self._wedged_at is None:
-            self._wedged_at = self.log.end
+        if not self.wedged:
+            self.wedged, self._wedged_at = True, self.log.end
         self._wanted = None
 
     @property
     def held(self) -> int:
         """How much of the log is held here, for a status: what came after a promise was promised to nobody."""
-        return self.log.end if self._wedged_at is None else self._wedged_at
+        return self._wedged_at if self.wedged else self.log.end
 
     # whence the order comes
 
     def sequence(self, sender: Process, upto: int) -> bool:
         """As the sequencer: order what came of a sender; whether that is news."""
-        if self.at_registry or self.wedged or self.view.leader != self.process:
-            return False
-        return self.log.append(sender, upto)
+        return self.sequences and not self.wedged and self.log.append(sender, upto)
 
     def extend(self, orders: Orders) -> bool:
         """A piece of the order came; whether the log grew."""
@@ -141,20 +130,19 @@ class OrderAgreement:
 
     def due(self, number: int, now_ms: int) -> list[SequencerRequest]:
         """What to ask the registry's sequencer now, one request at a time; `number` is this process's last."""
-        if self._asking or self.wedged or self.cut_off or now_ms < self._retry_ms:
+        if self.asking or self.wedged or self.cut_off or now_ms < self._retry_ms:
             return []
-        request = self._due(number, now_ms)
-        self._asking = request is not None
-        return [request] if request else []
+        settled = self.service is not Service.DOUBTED and number <= self.log.ordered.get(self.process, 0)
+        if settled and self.at_registry and (self._opened or not self._leads):
+            return []
+        self.asking = True
+        return [self._question(number, now_ms)]
 
-    def _due(self, number: int, now_ms: int) -> SequencerRequest | None:
+    def _question(self, number: int, now_ms: int) -> SequencerRequest:
         view = self.view
-        if self.at_registry and view.leader == self.process and not self._opened:
+        if self.at_registry and self._leads and not self._opened:
             self._opened = True  # once only: a registry that starts again must not be opened with old serials
             return Open(self._group, self._instance, view.number, self.log.end, dict(self.log.ordered))
-        settled = self.service is not Service.DOUBTED and number <= self.log.ordered.get(self.process, 0)
-        if self.at_registry and settled:
-            return None
         if not self.at_registry:
             self._retry_ms = now_ms + limits.RENEW_MS  # only to know whether it could serve again
         stable = min([self.held, *self._held.values()])
@@ -170,7 +158,7 @@ class OrderAgreement:
         self._on_reached(answer is not None, now_ms)
         if isinstance(request, Open | Want) and request.view != self.view.number:
             return None
-        self._asking = False
+        self.asking = False
         if not self.at_registry or self.cut_off:
             return None
         self._refusals = self._refusals + 1 if refused else 0
@@ -207,20 +195,18 @@ class OrderAgreement:
             given_up = isinstance(request, Open) or now_ms >= self._unknown_until_ms
         if given_up:
             self._become(Service.CUT_OFF)
-
-    @property
-    def waiting(self) -> bool:
-        """Whether a request is to be repeated soon."""
-        unheard = self.service is Service.OPENING and self._unknown_until_ms is not None
-        return unheard or self.service is Service.DOUBTED
+        self.waiting = self.service in (Service.OPENING, Service.DOUBTED)
 
     # how far it goes
 
-    def on_status(self, peer: Process, status: Status) -> None:
-        """What a peer in the same view says it holds, and what it knows to be agreed."""
-        if not self.wedged and peer in self._held:
-            self._held[peer] = max(self._held[peer], status.ordered)
-            self._told = max(self._told, status.agreed)
+    def on_status(self, peer: Process, status: Status) -> bool:
+        """What a peer in the same view says it holds, and knows to be agreed; whether that is more than before."""
+        held = self._held.get(peer)
+        if held is None or self.wedged or (status.ordered <= held and status.agreed <= self._told):
+            return False
+        self._held[peer] = max(held, status.ordered)
+        self._told = max(self._told, status.agreed)
+        return True
 
     def advance(self) -> list[Span]:
         """The order that is agreed and not yet passed on."""
@@ -230,7 +216,9 @@ class OrderAgreement:
         self.agreed = max(self.agreed, min(max(known, self._told), self.log.end))
         spans = self.log.between(self._passed, self.agreed)
         self._passed = self.agreed
-        self.log.drop(min([self._passed, *self._held.values()]))
+        stable = min([self._passed, *self._held.values()])
+        if stable > self.log.floor:
+            self.log.drop(stable)
         return spans
 
     @property
@@ -238,12 +226,13 @@ class OrderAgreement:
         """Whether this process knows by itself of more that is agreed than anybody has told it."""
         return self.agreed > self._told
 
+    def lacks(self, peer: Process) -> bool:
+        """Whether a peer lacks something, as far as it says."""
+        return not self.wedged and self._held.get(peer, self.log.end) < self.log.end
+
     def put_to(self, peer: Process) -> Orders | None:
-        """What a peer lacks, as far as it says; there is one call in flight to it, so nothing is put twice."""
-        known = self._held.get(peer, self.log.end)
-        if self.wedged or known >= self.log.end:
-            return None
-        return self.log.piece(self.view.number, known, PIECE_SPANS)
+        """What a peer lacks; there is one call in flight to it, so nothing is put twice."""
+        return self.log.piece(self.view.number, self._held[peer], PIECE_SPANS) if self.lacks(peer) else None
 
     # the end of the view
 

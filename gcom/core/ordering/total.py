@@ -37,7 +37,7 @@ class Total:
 
     def receive(self, run: Run) -> list[Deliver | Skip]:
         self._held[run.sender][run.first] = run
-        return self._release()
+        return self._release() if self._order else []
 
     def pass_over(self, sender: Process, first: int, last: int) -> list[Deliver | Skip]:
         self._lost[sender][first] = last

@@ -122,6 +122,7 @@ class Transfer:
         self._failed: dict[Process, str] = {}  # donors, in order, and why
         self._got: tuple[Process, int] | None = None  # whose state is complete here, and its chunks
         self._offers: dict[int, _Offer] = {}  # by the view of the barrier
+        self.owes = False  # a joiner has this process for its source: there is an offer
         self._ticked_ms = 0
 
     def _become(self, keeping: Keeping) -> None:
@@ -184,6 +185,7 @@ class Transfer:
             if self.keeping is Keeping.LATER:
                 self._become_whole()
             self._offers[number] = _Offer({who: _Share() for who in asking})
+            self.owes = True
             effects.append(TakeState(number))
         return effects
 
@@ -193,12 +195,14 @@ class Transfer:
             self._offers[view].shares = shares
         else:
             del self._offers[view]
+            self.owes = bool(self._offers)
 
     def end(self) -> None:
         """The session is over: whoever waits for this state is given another's."""
         self._lacking = self.lacking
         self._wanted = None
         self._offers.clear()
+        self.owes = False
 
     # the joiner
 
@@ -278,11 +282,6 @@ class Transfer:
     def giving(self) -> bool:
         """Whether a joiner still has to get what the application gave."""
         return any(offer.data is not None for offer in self._offers.values())
-
-    @property
-    def owes(self) -> bool:
-        """Whether a joiner has this process for its source."""
-        return bool(self._offers)
 
     def asks(self, view: int) -> bool:
         """Whether the application's state at a barrier is still wanted."""

@@ -126,16 +126,8 @@ class Outbox:
     @property
     def has_more(self) -> bool:
         """Whether a frame should go for the sake of letters."""
-        return self.pace is Pace.FLOWING and (self.cursor < self.number or self._open)
-
-    @property
-    def _open(self) -> bool:
-        """Whether some letter can have a number now."""
-        return bool(self._answers or (self._requests and self._may_ask) or (self._unicasts and self._unread.room))
-
-    @property
-    def _may_ask(self) -> bool:
-        return self._asked - self._answered < limits.REQUESTS_UNSERVED_MAX
+        waits = self._answers or self._requests or self._unicasts
+        return self.pace is Pace.FLOWING and (self.cursor < self.number or bool(waits and self._next))
 
     def take(self, bytes_max: int) -> list[Letter]:
         """The next letters, in the order of their numbers, as many as fit; they count as put to the member."""
@@ -146,8 +138,8 @@ class Outbox:
                 return taken
             taken.append(letter)
             self.cursor = letter.number
-        while self._open and len(taken) < limits.LETTERS_TAKEN:
-            kind, call, payload = self._next
+        while len(taken) < limits.LETTERS_TAKEN and (following := self._next):
+            kind, call, payload = following
             bytes_max -= size_of(payload) + limits.LETTER_HEADER_BYTES
             if bytes_max < 0:
                 return taken
@@ -155,13 +147,13 @@ class Outbox:
         return taken
 
     @property
-    def _next(self) -> tuple[Kind, int, Payload]:
-        """Answers first, since somebody waits for them, then requests: there are few of either."""
+    def _next(self) -> tuple[Kind, int, Payload] | None:
+        """What can have a number now: answers first, since somebody waits for them, then requests: both are few."""
         if self._answers:
             return self._answers[0]
-        if self._requests and self._may_ask:
+        if self._requests and self._asked - self._answered < limits.REQUESTS_UNSERVED_MAX:
             return self._requests[0]
-        return (Kind.UNICAST, 0, self._unicasts[0])
+        return (Kind.UNICAST, 0, self._unicasts[0]) if self._unicasts and self._unread.room else None
 
     def _give_number(self, kind: Kind, call: int, payload: Payload) -> Letter:
         self.number += 1
@@ -192,7 +184,8 @@ class Outbox:
             self._kept.popleft()
             self.held += 1
         self.cursor = max(self.cursor, self.held)
-        self._unread.on_read(receipt.read)
+        if receipt.read > self._unread.read:
+            self._unread.on_read(receipt.read)
         self._answered = max(self._answered, min(receipt.served, self._asked))
 
     def on_replied(self) -> None:
@@ -213,8 +206,8 @@ class Inbox:
         self.held = 0
         self.requests = 0
         self.unread = Unread()
-        self._told = 0  # read, by the last status
-        self._untold_bytes = 0  # read since
+        self.told = 0  # read, by the last status
+        self.untold_bytes = 0  # read since
 
     def takes(self, letter: Letter, served: int) -> bool:
         """Whether the letter follows what is held, and there is room for it, as an honest sender knows."""
@@ -233,13 +226,9 @@ class Inbox:
 
     def on_read(self) -> bool:
         """The application has read one more; whether so many are untold that the sender should hear at once."""
-        self._untold_bytes += self.unread.on_read(self.unread.read + 1)
-        many = self.unread.read - self._told >= limits.UNICASTS_UNREAD_MAX // 4
-        return many or self._untold_bytes >= limits.UNICASTS_UNREAD_BYTES_MAX // 4
-
-    def told(self) -> None:
-        """A status goes out."""
-        self._told, self._untold_bytes = self.unread.read, 0
+        self.untold_bytes += self.unread.on_read(self.unread.read + 1)
+        many = self.unread.read - self.told >= limits.UNICASTS_UNREAD_MAX // 4
+        return many or self.untold_bytes >= limits.UNICASTS_UNREAD_BYTES_MAX // 4
 
 
 class Channels:
@@ -280,11 +269,11 @@ class Channels:
         return taken
 
     def receipt(self, peer: Process) -> Receipt:
-        """What a status for a peer says of its letters; a stranger's are not known."""
+        """What a status for a peer says of its letters, now that it goes out; a stranger's are not known."""
         inbox = self._inboxes.get(peer)
         if inbox is None:
             return Receipt()
-        inbox.told()
+        inbox.told, inbox.untold_bytes = inbox.unread.read, 0
         return Receipt(inbox.held, inbox.unread.read, self.outboxes[peer].served)
 
     def on_read(self, sender: Process) -> bool:

@@ -13,9 +13,8 @@ from gcom.core.messages import events
 from gcom.core.messages.effects import Answered, DeliverUnicast, Effect, GroupCallOver, Serve, UnicastLost
 from gcom.core.unicast.channel import Channels
 from gcom.core.unicast.rpc import PendingCalls
-from gcom.values import limits
 from gcom.values.answers import Outcome
-from gcom.values.letter import Kind, Letter, Receipt
+from gcom.values.letter import Kind, Letter
 from gcom.values.names import Process
 
 
@@ -101,25 +100,3 @@ class UnicastEndpoint:
         for call in overdue:
             self._end(call)
         return [GroupCallOver(call) for call in overdue]
-
-    def has_for(self, peer: Process) -> bool:
-        """Whether there is something to put to a peer now."""
-        outbox = self.letters.outboxes.get(peer)
-        return outbox is not None and outbox.has_more
-
-    def take(self, peer: Process, bytes_max: int) -> list[Letter]:
-        """What to put to a peer into a frame that goes now."""
-        outbox = self.letters.outboxes.get(peer)
-        return outbox.take(min(bytes_max, limits.LETTERS_BYTES_TAKEN)) if outbox else []
-
-    def on_receipt(self, peer: Process, receipt: Receipt, view: int) -> None:
-        """What a member's status says of the letters to it."""
-        self.letters.outboxes[peer].on_receipt(receipt, view)
-
-    def on_replied(self, peer: Process) -> None:
-        """A call to a member was answered, and its receipt was taken."""
-        self.letters.outboxes[peer].on_replied()
-
-    def on_failed(self, peer: Process) -> None:
-        """A call to a member failed."""
-        self.letters.outboxes[peer].on_failed()

@@ -33,7 +33,7 @@ QUORUM = "is_quorum"
 
 
 def _quorum(patch: Patch, rule: Any, *modules: str) -> None:
-    for module in modules or ("change", "detector", "proposing"):
+    for module in modules or ("membership.consensus", "detector.suspicion", "membership.triggers"):
         patch.setattr(f"gcom.core.{module}.{QUORUM}", rule)
 
 
@@ -51,7 +51,7 @@ def a_suspicion_is_an_expulsion(patch: Patch) -> None:
 @mutant(of_three)
 def trace_03_whoever_is_left_decides(patch: Patch) -> None:
     """The value needs those who stay, not a quorum of the view that is left."""
-    _quorum(patch, lambda view, present, *_, **__: True, "change", "proposing")
+    _quorum(patch, lambda view, present, *_, **__: True, "membership.consensus", "membership.triggers")
 
 
 @mutant(of_three)

@@ -91,7 +91,13 @@ def where_nobody_listens_somebody_is_dead(patch: Patch) -> None:
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.a_minority_is_cut_off)
 def who_is_suspected_counts_as_dead(patch: Patch) -> None:
-    patch.setattr(Detector, "dead", property(lambda self: dict.fromkeys(self.suspects, frames.DEAD)))
+    review = Detector._review
+
+    def bury(self: Detector) -> None:
+        review(self)
+        self.dead = dict.fromkeys(self.suspects, frames.DEAD)
+
+    patch.setattr(Detector, "_review", bury)
 
 
 # Succession
@@ -271,7 +277,7 @@ def a_note_counts_though_the_registry_has_not_answered(patch: Patch) -> None:
     ready = Admission.ready
 
     def asked(self: Admission, *given: Any) -> Any:
-        self._waiting = {who: replace(joiner, noted=True) for who, joiner in self._waiting.items()}
+        self.waiting = {who: replace(joiner, noted=True) for who, joiner in self.waiting.items()}
         return ready(self, *given)
 
     patch.setattr(Admission, "ready", asked)

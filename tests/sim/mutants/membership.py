@@ -130,7 +130,7 @@ def a_name_is_given_to_whoever_asks(patch: Patch) -> None:
     patch.setattr(Admission, "_taken", lambda self, *given: None)
 
     def ready(self: Admission, staying: set[Process], cut_off: Collection[str] = ()) -> list[Joiner]:
-        return list(self._waiting.values())
+        return list(self.waiting.values())
 
     patch.setattr(Admission, "ready", ready)
 

@@ -80,9 +80,9 @@ def runs_are_stored_and_delivered_after_the_promise(patch: Patch) -> None:
     receive = Reliable.receive
 
     def thaw(self: Reliable, run: Run, now_ms: int) -> list[Run]:
-        phase, self.phase = self.phase, Phase.OPEN
+        stands, (self.phase, self.wedged) = (self.phase, self.wedged), (Phase.OPEN, False)
         runs = receive(self, run, now_ms)
-        self.phase = phase
+        self.phase, self.wedged = stands
         return runs
 
     patch.setattr(Reliable, "receive", thaw)
@@ -198,7 +198,18 @@ def a_sender_drops_what_it_has_sent(patch: Patch) -> None:
 
     kept = RunStore.after
     patch.setattr(RunStore, "after", after)
-    patch.setattr(OwnStream, "stable", property(lambda self: self.number))
+    add, recount = OwnStream.add, OwnStream._recount
+
+    def added(self: OwnStream, run: Run) -> None:
+        add(self, run)
+        self._recount()
+
+    def forget(self: OwnStream) -> None:
+        recount(self)
+        self.stable = self.number
+
+    patch.setattr(OwnStream, "add", added)
+    patch.setattr(OwnStream, "_recount", forget)
 
 
 @mutant(reliable)
@@ -227,10 +238,15 @@ def a_frozen_member_goes_on_numbering(patch: Patch) -> None:
     """What it numbers after its promise is in no union: it delivers it, and the view ends without it."""
 
     def may_form(self: Streams) -> bool:
-        return bool(self._pending) and self._view.started and self.multicast.out.flow.room > 0
+        return bool(self.unsent) and self._view.started and self.multicast.out.flow.room > 0
 
     patch.setattr(Streams, "may_form", property(may_form))
-    patch.setattr(Reliable, "_may_send", lambda self, known: not known.wedged)
+
+    def open_to(self: Reliable, peer: Process) -> bool:
+        known = self.out.peers.get(peer)
+        return known is not None and known.view == self.view and not known.wedged
+
+    patch.setattr(Reliable, "open_to", open_to)
 
 
 @mutant()
@@ -249,7 +265,7 @@ def runs_are_put_to_members_that_are_not_in_the_view_yet_and_taken(patch: Patch)
     def _receive(self: Basic, run: Run, now_ms: int) -> list[Run]:
         return receive(self, _of_view(run, self.view), now_ms)
 
-    patch.setattr("gcom.core.multicast.reliable.Multicast.open_to", open_to)
+    patch.setattr("gcom.core.multicast.reliable.MulticastProtocol.open_to", open_to)
     patch.setattr(Reliable, "_store", _store)
     patch.setattr(Basic, "receive", _receive)
 

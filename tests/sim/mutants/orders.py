@@ -129,7 +129,7 @@ def trace_17_a_message_has_the_clock_of_the_moment_it_was_submitted(patch: Patch
     submit, form = Streams.submit, Streams.form
 
     def note(self: Any, payloads: list[Payload]) -> None:
-        if not self._pending:
+        if not self.unsent:
             self.clock_then = dict(self._clock)
         submit(self, payloads)
 
@@ -178,9 +178,9 @@ def each_member_ends_the_order_with_its_own_messages_first(patch: Patch) -> None
     def close(self: OrderAgreement, decision: Decision) -> list[Span]:
         view = self.view
         mine_first = sorted(view.members, key=lambda member: member != self.process)
-        self._view = replace(view, members=tuple(mine_first))
+        self.view = replace(view, members=tuple(mine_first))
         entries = ends(self, decision)
-        self._view = view
+        self.view = view
         return entries
 
     ends = OrderAgreement.close
