@@ -1,4 +1,4 @@
-"""What waits for the application beside deliveries and views: the end of a session, the start of the next, notices.
+"""Arrivals beside deliveries and views: the end of a session, the start of the next, notices of the runtime's own.
 
 The sessions and the membership put these into the queue (gcom/core/delivery_queue.py); the thread that receives turns
 each into an event of the library (api/receiving.py).

@@ -209,6 +209,7 @@ class Host:
 
     def hurry(self, session: Session) -> None:
         """Wake the timer if a step has brought the machine's deadline forward."""
+        # Most steps move no deadline; to wake the timer at each would cost a switch of threads per frame.
         deadline = session.machine.deadline_ms
         if deadline is not None and deadline < self._next_tick_ms:
             self._ticking.notify_all()
@@ -228,6 +229,7 @@ class Host:
             text = f"{frame.target} is not in group {frame.group!r} here"
             told = Refused("ended" if over else "unknown", text, life=self._life.name)
             return self._answer(self._unless_returning(frame.group, told))
+        # The lock was free in between: the session may have ended, and then its machine answers so.
         try:
             return self._answer(self._unless_returning(frame.group, session.receive(frame)))
         except Exception:  # outermost: of what is ours in the worker's thread; the server logs it
@@ -342,6 +344,8 @@ class Host:
                 self._ticking.wait(limits.JOIN_GATHER_MS / 1000)
 
     def _stop(self) -> None:
+        # Each thread is in a wait of its own, and each wait has to be ended before the thread can be joined: of a
+        # fault, of a link or its call, of the timer, for a request.
         self._closing.set()
         if self._faults is not None:
             self._faults.close()

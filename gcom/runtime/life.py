@@ -2,7 +2,7 @@
 
 A life binds a name in Linux' abstract socket namespace for as long as it runs: the kernel takes the name away with the
 process, however that ends, and at no other time. A stopped process keeps it, a mute port says nothing either way, and
-another process at the same port has another name. So whoever is on the same host (the same boot and network namespace)
+another process at the same port has another name. So a process on the same host (the same boot and network namespace)
 can ask the kernel, and nobody else can: an address names its host beside its life.
 """
 

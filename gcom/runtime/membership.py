@@ -124,7 +124,9 @@ class Membership:
         """Tell the application that a session is over, and come back if it may."""
         asked_for = ended.reason not in RETURNS or session.leaving
         returning = self.uses.rejoin and not asked_for and len(self.arrivals) < arrivals.NOTICES_MAX
-        returning |= ended.reason == "succession"  # it did not lose the group, and may have to leave it there
+        # By a succession it did not lose the group. So it goes on there even if the application is about to leave: only
+        # a member of the successor can leave it.
+        returning |= ended.reason == "succession"
         if self.uses.receive or not returning:
             self.queue.end(Gone(ended, returning))
         if returning:
@@ -155,6 +157,7 @@ class Membership:
         self.following = following = self._host.add_session(self, former.machine.again(process))
         self._start(following)
         if succeeded:
+            # The application was told by `send` that these are on their way, and it is the same process that goes on.
             for payload in former.take_unsent():
                 following.put(payload)
 
@@ -182,6 +185,8 @@ class Membership:
             session = self.session
             again = session.leaving or session.ended is not None
             session.begin_leaving()
+            # A member whose window is full may wait for a reader that never reads. Some of the time is kept for the
+            # view change, without which the others would have to suspect this process first.
             unsent_until = deadline - min(LEAVE_S, timeout_s / 2)
             with session.awaiting_acks():
                 while (session.has_unsent or self._owes_state) and not session.ended and session.wait(unsent_until):
@@ -226,7 +231,7 @@ class Membership:
             last = self.arrivals.pop()
             self.arrivals.clear()
             self.arrivals.append(last)
-            self._entered.clear()
+            self._entered.clear()  # in step with the arrivals: each Entered among them has one session here
             return
         self.queue.shut()
         self._entered.clear()

@@ -1,4 +1,4 @@
-"""What an application may send: bytes or text of a bounded size."""
+"""Payloads: what an application may send is bytes or text of a bounded size."""
 
 from __future__ import annotations
 

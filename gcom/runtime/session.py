@@ -153,7 +153,7 @@ class Session:
     def receive(self, frame: Frame) -> Reply:
         """Answer the frame of a peer."""
         with self._host.lock:
-            self._hand_over()
+            self._hand_over()  # first, so that the reply can say what the application has sent
             reply, effects = self.machine.receive(frame, self._host.now_ms())
             self._carry_out(effects)
             self._host.hurry(self)
@@ -186,6 +186,8 @@ class Session:
 
     def log_before_frame(self) -> None:
         """Write out the log: what a frame or reply tells must be in it first."""
+        # Else: 1. A member sends, and a peer delivers and logs that. 2. The member is killed before its own log is
+        # written. 3. The audit finds a delivery of a message that nobody sent.
         if self._log:
             self._log.flush_before_frame()
 
@@ -217,6 +219,8 @@ class Session:
         """Queue a message, and hand it over at once when a link has nothing else to do. Holds the lock."""
         self._buffer.append(payload)
         self._waiting_size += len(payload)
+        # While every link has a call in flight the message waits: what collects until one is free becomes one run,
+        # which costs as much as one message (decision 0001).
         if self._host.idle or self.machine.alone:
             self._hand_over()
             self._pump()
@@ -235,6 +239,8 @@ class Session:
     def begin_leaving(self) -> None:
         """Send no more; what was sent does not wait for its own sender to read it. Holds the lock."""
         self.leaving = True
+        # 1. The application sends many messages and leaves, without having read its own. 2. Its window opens only as
+        # far as all members have read, itself among them. 3. The rest would wait for a number until the time is over.
         mine = [it for it in self._queue.tail if isinstance(it, Deliver) and it.run.sender == self.machine.process]
         for delivery in mine[-1:]:
             self.consumed(delivery)
@@ -347,6 +353,7 @@ class Session:
             case UnicastLost():
                 self._notice(effect)
             case Serve() if self.state_awaited:
+                # Other members answer from the state, this one would from nothing: it answers when it has it.
                 self._early.append(effect)
             case Serve() if self.membership.call_server.handler:
                 self.membership.call_server.take(self, effect)

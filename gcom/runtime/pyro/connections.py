@@ -1,8 +1,8 @@
 """The connections of a server: a worker serves each, so their number has a bound, and idle ones are ended.
 
-At the bound the longest idle connection gives way to a new one: so whoever holds many without a word locks nobody out,
-and callers find out before their next request that theirs is closed (`Caller`). One that is being served never ends
-here: its peer would not know whether its request was carried out.
+At the bound the longest idle connection gives way to a new one: so a peer that holds many without a word locks nobody
+out, and callers find out before their next request that theirs is closed (`Caller`). One that is being served never
+ends here: its peer would not know whether its request was carried out.
 """
 
 from __future__ import annotations

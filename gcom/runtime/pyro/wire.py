@@ -107,6 +107,6 @@ def pack(value: object) -> bytes:
 
 
 def shut(sock: socket.socket) -> None:
-    """Wake whoever waits on the socket; closing alone would not."""
+    """Wake all that wait on the socket; closing alone would not."""
     with contextlib.suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)
