@@ -144,7 +144,7 @@ class Member:
         if serials:
             if serials.cut_off or serials.reaches != (self.process in self._triggers.reaching):
                 self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
-                self._view_change.look()
+                self._view_change.review()
             if not serials.asking:
                 asked = serials.due(self.streams.multicast.out.number, now_ms)
                 self.effects += map(AskSequencer, asked)

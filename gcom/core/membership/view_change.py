@@ -69,7 +69,7 @@ class ViewChanger:
         self._promised_ms = 0
         self._begin_view(entry, now_ms)
 
-    def look(self) -> None:
+    def review(self) -> None:
         """See whether a change is under way or wanted; `advance` does so itself."""
         self.busy = self._change.state is not ConsensusState.NORMAL or self.triggers.wants()
 
@@ -236,7 +236,7 @@ class ViewChanger:
         view = self.view
         while not self.ended and self.view is view and self._step(now_ms):
             pass
-        self.look()
+        self.review()
 
     def _step(self, now_ms: int) -> bool:
         """One step of this process as a proposer; whether there may be another in this view."""
