@@ -38,6 +38,11 @@ class Outgoing:
         data_waits = multicast.open_to(peer) and (self._streams.may_form or multicast.has_for(peer))
         return self._transfer.item_for(peer, data_waits or self._outboxes[peer].has_more, now_ms)
 
+    def has_for(self, peer: Process) -> bool:
+        """Whether runs or letters could go to a member now."""
+        formable = self._streams.unsent and self._streams.may_form
+        return bool(formable) or self._streams.multicast.has_for(peer) or self._outboxes[peer].has_more
+
     def load_for(self, peer: Process, due: bool, beside: OfState | None) -> tuple[Load, list[Letter]]:
         """What to put to a peer now; `due`: a frame goes anyway.
 
