@@ -8,6 +8,7 @@ relays. Payload checks go through C loops (`map`, `set`): this is the one place 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from operator import attrgetter, gt
 from typing import Any
 
@@ -127,10 +128,10 @@ def _frame(fields: list[Any]) -> Frame:
         raise MalformedFrame("control items, runs, pieces or letters are no lists of them")
     if len(control) > limits.CONTROL_ITEMS_MAX or len(letters) > limits.LETTERS_TAKEN:
         raise MalformedFrame("control items or letters are too many")
-    checked.processes([source, target])
+    _check_head(group, instance, source, target)
     return Frame(
-        names.group_name(group),
-        checked.instance(instance),
+        group,
+        instance,
         source,
         target,
         _status(status),
@@ -140,6 +141,14 @@ def _frame(fields: list[Any]) -> Frame:
         None if orders is None else _orders(orders),
         tuple(map(_letter, letters)),
     )
+
+
+@lru_cache(maxsize=1024)
+def _check_head(group: Any, instance: Any, source: Any, target: Any) -> None:
+    """Raise for what is no head; all frames of a link have the same, so one that was checked is remembered."""
+    names.group_name(group)
+    checked.instance(instance)
+    checked.processes([source, target])
 
 
 def _status(fields: list[Any]) -> Status:
