@@ -73,8 +73,9 @@ class Outgoing:
         relays = self._links[peer].relays
         if relays and (relayed := relay(relays, multicast, budget)).size:
             return relayed
-        if self._streams.unsent and self._streams.may_form and multicast.open_to(peer) and not multicast.has_for(peer):
-            self._effects += self._streams.form(limits.RUN_BYTES_MAX)
+        forms = self._streams.unsent and multicast.open_to(peer) and not multicast.has_for(peer)
+        if forms and (formed := self._streams.form(limits.RUN_BYTES_MAX)):
+            self._effects += formed
             self._links.wake_all()
         return multicast.take(peer, budget)
 

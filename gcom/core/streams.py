@@ -295,7 +295,7 @@ class Streams:
             wedged=self.multicast.wedged,
             leaving=leaving,
             suspects=suspects,
-            partial=self.multicast.partial(peer),
+            partial=self.multicast.partial(peer) if self.multicast.assemblies.open else 0,
             receipt=receipt,
             state=state,
             seeking=seeking,

@@ -16,7 +16,7 @@ import msgpack
 
 from gcom.core.codec import checked
 from gcom.core.codec.decisions import decision_of, plain_decision
-from gcom.core.codec.versions import check_version
+from gcom.core.codec.versions import mismatch
 from gcom.core.messages import frames
 from gcom.core.messages.frames import Ballot, Control, Decision, Frame, Keeping, Refused, Reply, Standing, Status
 from gcom.core.messages.orders import Orders
@@ -97,7 +97,8 @@ def decode_reply(data: bytes) -> Reply:
         fields = msgpack.unpackb(data, **_BOUNDS)
         if not isinstance(fields, list) or not fields or type(fields[0]) is not int:
             raise MalformedFrame("no version")
-        check_version(fields[0])
+        if fields[0] != limits.PROTOCOL_VERSION:
+            raise mismatch(fields[0])
         return _refused(fields) if len(fields) == _REFUSAL_FIELDS else _frame(fields)
     except _NOT_OURS as error:
         raise MalformedFrame(f"not a frame: {error}") from error
