@@ -250,8 +250,7 @@ class Member:
         return self._reply(source, (refusal,) if refusal else ())
 
     def _on_status(self, peer: Process, status: Status, now_ms: int) -> None:
-        number = self._view_change.view.number
-        same = status.view == number
+        same = status.view == (number := self._view_change.view.number)
         unheard = self._of_members(status.unheard) if same and status.unheard else {}
         self._triggers.detector.heard(peer, now_ms, status.suspects if same else (), unheard)
         self.effects += self.streams.on_status(peer, status)
@@ -262,7 +261,8 @@ class Member:
         if status.view < number:
             self._view_change.tell(peer)
         if same:
-            self._view_change.installed_by(peer)
+            if self._view_change.behind or peer in self._triggers.detector.suspects:
+                self._view_change.installed_by(peer)
             if status.leaving:
                 self._triggers.leavers[peer] = status.leaving
             if status.cut_off or status.reaches != (peer in self._triggers.reaching):

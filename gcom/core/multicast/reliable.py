@@ -349,8 +349,9 @@ class Reliable(MulticastProtocol):
         self._released = {sender: cut.get(sender, 0) for sender in others}
 
     def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
-        if not self.wedged:
-            self.out.on_status(known, status.held, status.consumed, status.partial)
+        said = status.held, status.consumed, status.partial
+        if not self.wedged and said != (known.held, known.consumed, known.partial):
+            self.out.on_status(known, *said)
             if known.cursor < known.held:
                 known.go_back()
         store, stable = self._stores[peer], min(status.stable, self._released[peer])
