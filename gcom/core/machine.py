@@ -127,7 +127,7 @@ class GroupMachine:
     @property
     def leaving(self) -> bool:
         """Whether this process has asked to go."""
-        return self._member is not None and self._member.leaving
+        return self._member is not None and bool(self._member.leaves_for)
 
     @property
     def detached(self) -> bool:
@@ -174,7 +174,8 @@ class GroupMachine:
             return None, self._settle(now_ms)
         control = (*self._links.begin(peer), *([state] if state else []))
         orders = member.outgoing.orders_for(peer) if member else None
-        head = (self.group, self.instance, self.process, peer, self._status(peer))
+        status = member.status(peer) if member else self._status(peer)
+        head = (self.group, self.instance, self.process, peer, status)
         frame = Frame(*head, control, load.runs, load.pieces, orders, tuple(letters))
         return frame, self._settle(now_ms)
 

@@ -94,7 +94,7 @@ class Member:
             self._registration.install(old, decision)
         self._view_change.passed.clear()
         self.effects += self.mail.install(self.view.members)
-        if self.leaving and not self._view_change.others:
+        if self.leaves_for and not self._view_change.others:
             self._leave_alone()
         else:
             self._register(now_ms)
@@ -145,10 +145,9 @@ class Member:
         if serials:
             if serials.cut_off or serials.reaches != (self.process in self._triggers.reaching):
                 self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
-                self._view_change.look()
+                self._view_change.review()
             if not serials.asking:
-                asked = serials.due(self.streams.multicast.out.number, now_ms)
-                self.effects += map(AskSequencer, asked)
+                self.effects += map(AskSequencer, serials.due(self.streams.multicast.out.number, now_ms))
 
     def on_state_taken(self, view: int, data: bytes | None, error: str) -> None:
         """The application answered TakeState."""
@@ -189,8 +188,8 @@ class Member:
         """Take a frame of this group; returns the reply."""
         if frame.source in self._view_change.view.members:
             self._on_member_frame(frame, now_ms)
-            unheard = self.process in frame.status.suspects  # it may not hear the replies
-            if not unheard and not self.outgoing.is_owed(frame.source):
+            # Who suspects this process may not hear the replies.
+            if self.process not in frame.status.suspects and not self.outgoing.is_owed(frame.source):
                 self._links.heard(frame.source, now_ms)
             return self._reply(frame.source, self._links.answers(frame.source))
         for item in frame.control:
@@ -212,10 +211,10 @@ class Member:
         return self._reply(frame.source)
 
     def _on_member_frame(self, frame: Frame, now_ms: int) -> None:
-        view = self._view_change.view
         self._on_status(frame.source, frame.status, now_ms)
-        self._wake_for_data(frame.source)
-        if frame.orders and frame.orders.view == view.number:
+        if self.outgoing.has_for(frame.source):  # what it said may let data go to it; a reply wakes its link anyway
+            self._links.wake(frame.source)
+        if frame.orders and frame.orders.view == self._view_change.view.number:
             self.effects += self.streams.on_orders(frame.orders, fresh=False)
             self._view_change.heard(frames.ORDER, now_ms)
         for run in frame.runs:
@@ -226,7 +225,7 @@ class Member:
             self._view_change.heard(piece.sender, now_ms)
         if frame.letters:
             self.effects += self.mail.receive(frame.source, frame.letters)
-        if frame.status.view == view.number:
+        if frame.status.view == self._view_change.view.number:
             self.effects += self.streams.on_sent(frame.source, frame.status.sent, now_ms)
         if frame.control:
             self._relay_fetches(frame)
@@ -252,8 +251,7 @@ class Member:
         return self._reply(source, (refusal,) if refusal else ())
 
     def _on_status(self, peer: Process, status: Status, now_ms: int) -> None:
-        number = self._view_change.view.number
-        same = status.view == number
+        same = status.view == (number := self._view_change.view.number)
         unheard = self._of_members(status.unheard) if same and status.unheard else {}
         self._triggers.detector.heard(peer, now_ms, status.suspects if same else (), unheard)
         self.effects += self.streams.on_status(peer, status)
@@ -264,19 +262,14 @@ class Member:
         if status.view < number:
             self._view_change.tell(peer)
         if same:
-            self._view_change.installed_by(peer)
+            if self._view_change.behind or peer in self._triggers.detector.suspects:
+                self._view_change.installed_by(peer)
             if status.leaving:
                 self._triggers.leavers[peer] = status.leaving
             if status.cut_off or status.reaches != (peer in self._triggers.reaching):
                 self._triggers.on_registry(peer, status.cut_off, status.reaches)
             if status.seeking:
                 self._view_change.seek(peer)
-
-    def _wake_for_data(self, peer: Process) -> None:
-        """What a peer said may let data go to it; after a reply its link is woken anyway."""
-        formable = self.streams.unsent and self.streams.may_form
-        if formable or self.streams.multicast.has_for(peer) or self.mail.letters.outboxes[peer].has_more:
-            self._links.wake(peer)
 
     def _of_members(self, misses: Misses) -> Misses:
         """Who does not hear whom, of the view; a liar's ranks may be nobody's."""
@@ -295,10 +288,9 @@ class Member:
                     self._view_change.seek(self.process)
             case frames.Probe():
                 self._view_change.on_probe(source, item, now_ms)
-            case frames.IndirectAck(view, heard) if view == self.view.number:
-                self._triggers.detector.vouched(heard, now_ms)
-            case frames.IndirectAck():
-                pass
+            case frames.IndirectAck(view, heard):
+                if view == self.view.number:
+                    self._triggers.detector.vouched(heard, now_ms)
             case frames.GiveWay():
                 self._give_way(self._merge.on_told(source, item, self.view, now_ms), now_ms)
             case frames.DiscoverRequest() | frames.DiscoverReply():
@@ -369,19 +361,13 @@ class Member:
             self.mail.letters.outboxes[peer].on_failed()
             self.transfer.on_failed(peer)
             self._view_change.on_failed(peer, refused, now_ms)
-            self._proceed(now_ms)
         else:
             if self._triggers.given_up and peer in self._links and self._links[peer].failures > 1:
                 self._view_change.give_up_noted(peer)
             self._merge.on_failed(peer, refused)
-            self._proceed(now_ms)
+        self._proceed(now_ms)
 
     # leaving, and time
-
-    @property
-    def leaving(self) -> bool:
-        """Whether this process has asked to go."""
-        return bool(self.leaves_for)
 
     @property
     def leaves_for(self) -> str:
@@ -456,7 +442,7 @@ class Member:
 
     def _give_way(self, now: bool, now_ms: int) -> None:
         """Another instance is known; whether to leave for it `now`."""
-        if now and not self.leaving:
+        if now and not self.leaves_for:
             self.leave(now_ms, "merge")
 
     def end(self, reason: str) -> None:

@@ -79,7 +79,7 @@ class Streams:
             self._told |= self._clock
         self._clock = {}
         effects = [Sent(run), *self._pass_up(self.multicast.submit(run))]
-        return effects + self._sequence(self.process) if self.serials else effects
+        return effects + self._sequence(self.process) if self.serials and self.serials.sequences else effects
 
     def _form_run(self, bytes_max: int) -> Run:
         """The next run, at most `bytes_max` encoded; a message that alone is larger is a run of its own."""
@@ -106,7 +106,7 @@ class Streams:
     def receive(self, run: Run, now_ms: int) -> list[Effect]:
         """A run of another member."""
         effects = self._pass_up(self.multicast.receive(run, now_ms))
-        return effects + self._sequence(run.sender) if self.serials else effects
+        return effects + self._sequence(run.sender) if self.serials and self.serials.sequences else effects
 
     def _pass_up(self, runs: list[Run]) -> list[Effect]:
         effects: list[Effect] = []
@@ -136,7 +136,7 @@ class Streams:
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> list[Effect]:
         """A sender says what it put to this process; what of it is lost here has serials all the same."""
         self.multicast.on_sent(sender, sent, now_ms)
-        return self._sequence(sender) if self.serials else []
+        return self._sequence(sender) if self.serials and self.serials.sequences else []
 
     def give_up_overdue(self, now_ms: int) -> list[Effect]:
         return self._lose(self.multicast.overdue(now_ms))
@@ -162,11 +162,9 @@ class Streams:
     # the order of the view
 
     def _sequence(self, sender: Process) -> list[Effect]:
-        """As the sequencer, if this process is it: order what came."""
-        if self.serials is None or not self.serials.sequences:
-            return []
+        """As the sequencer: order what came."""
         upto = self.multicast.out.number if sender == self.process else self.multicast.held(sender)
-        if not self.serials.sequence(sender, upto):
+        if self.serials is None or not self.serials.sequence(sender, upto):
             return []
         self.news = True
         return self._advance()
@@ -295,7 +293,7 @@ class Streams:
             wedged=self.multicast.wedged,
             leaving=leaving,
             suspects=suspects,
-            partial=self.multicast.partial(peer),
+            partial=self.multicast.partial(peer) if self.multicast.assemblies.open else 0,
             receipt=receipt,
             state=state,
             seeking=seeking,

@@ -14,7 +14,7 @@ import msgpack
 
 from gcom.core.codec import checked
 from gcom.core.codec.frames import decode_decision, encode_decision
-from gcom.core.codec.versions import check_version
+from gcom.core.codec.versions import mismatch
 from gcom.core.directory.rows import Row
 from gcom.core.messages.frames import Decision
 from gcom.core.messages.registry import (
@@ -176,7 +176,8 @@ def _unpack(data: bytes) -> list[Any]:
         raise MalformedFrame(f"not a message of the directory: {type(error).__name__}") from error
     if not isinstance(parts, list) or len(parts) < 2 or type(parts[0]) is not int:
         raise _malformed("message", parts)
-    check_version(parts[0])
+    if parts[0] != limits.PROTOCOL_VERSION:
+        raise mismatch(parts[0])
     return parts[1:]
 
 

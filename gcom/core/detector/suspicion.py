@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import attrgetter
 
 from gcom.core.detector.adaptive_timeout import AdaptiveTimeout, Meaning
 from gcom.core.detector.connectivity import as_bits
@@ -25,6 +26,7 @@ from gcom.values.names import Process
 from gcom.values.view import View
 
 CUT_OFF = "cut off"  # the reason of a suspicion that others contradict
+_UNHEARD = attrgetter("unheard")
 VOUCH_MS = 3 * limits.HEARTBEAT_MS  # who was heard within this time is vouched for
 
 
@@ -269,6 +271,11 @@ class Detector:
         if self._watched[peer].reason != CUT_OFF or self.by_quorum(peer):
             return False
         return any(not watch.reason and peer not in watch.suspects for watch in self._watched.values())
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether nobody is suspected here, and nobody says that one does not hear another."""
+        return not self.suspects and not any(map(_UNHEARD, self._watched.values()))
 
     def unheard(self, now_ms: int) -> dict[int, int]:
         """Who does not hear whom now: this process at all; and others, though it hears both, or is the second.

@@ -59,14 +59,21 @@ class Triggers:
         self.wedged = False
         self.seekers = {}
         self.given_up = set()
-        self.dropped = self._drops = ()
-        self._connectivity, self._beyond, self.unheard = Connectivity(), set(), {}
+        self._hear_all()
         self.leavers = {member: why for member, why in self.leavers.items() if member in view.members}
         self.detector.install(view, now_ms)
         self.admission.install(view, decision.left, now_ms)
 
+    def _hear_all(self) -> None:
+        """There is no conflict, and nothing follows from one."""
+        self.dropped = self._drops = ()
+        self._connectivity, self._beyond, self.unheard = Connectivity(), set(), {}
+
     def look(self, now_ms: int) -> None:
         """Who does not reach whom now, and what follows."""
+        if self.detector.is_calm:
+            self._hear_all()
+            return
         members = self._view.members
         sound = {who for who in members if not self.detector.suspected(who) or self.detector.contested(who)}
         gone = as_bits(rank for rank, who in enumerate(members) if who not in sound)

@@ -69,7 +69,7 @@ class ViewChanger:
         self._promised_ms = 0
         self._begin_view(entry, now_ms)
 
-    def look(self) -> None:
+    def review(self) -> None:
         """See whether a change is under way or wanted; `advance` does so itself."""
         self.busy = self._change.state is not ConsensusState.NORMAL or self.triggers.wants()
 
@@ -123,11 +123,10 @@ class ViewChanger:
 
     def installed_by(self, peer: Process) -> None:
         """A peer, or this process, is in this view."""
-        if peer in self.triggers.detector.suspects:
-            self.triggers.detector.caught_up(peer)
-        if peer in self._behind:
-            self._behind.remove(peer)
-            if not self._behind:  # be it suspected: it may be the one without whom there is no quorum
+        self.triggers.detector.caught_up(peer)
+        if peer in self.behind:
+            self.behind.remove(peer)
+            if not self.behind:  # be it suspected: it may be the one without whom there is no quorum
                 self._streams.release_previous()
 
     def seek(self, member: Process) -> None:
@@ -236,7 +235,7 @@ class ViewChanger:
         view = self.view
         while not self.ended and self.view is view and self._step(now_ms):
             pass
-        self.look()
+        self.review()
 
     def _step(self, now_ms: int) -> bool:
         """One step of this process as a proposer; whether there may be another in this view."""
@@ -268,7 +267,7 @@ class ViewChanger:
 
     def _should_propose(self, now_ms: int) -> bool:
         """The oldest whom a quorum does not suspect proposes, once all who live are in the view that is left."""
-        if not self.triggers.wants() or now_ms < self._retry_ms or self._behind & self.triggers.live:
+        if not self.triggers.wants() or now_ms < self._retry_ms or self.behind & self.triggers.live:
             return False
         if self._change.state is not ConsensusState.NORMAL and not self._may_supersede(now_ms):
             return False
@@ -360,7 +359,7 @@ class ViewChanger:
         number = decision.view.number
         self.passed.append((self.view, decision))
         self.effects += [MergeState(number, sender, state) for sender, state in self._streams.take_brought()]
-        self.tombstones.left_view(decision, self._behind)
+        self.tombstones.left_view(decision, self.behind)
         self._streams.install(decision, serial)
         self.effects += self._transfer.install(decision, now_ms)
         self._begin_view(install, now_ms)
@@ -375,7 +374,7 @@ class ViewChanger:
         self.triggers.install(decision, now_ms)
         self._rank, self._retry_ms = view.rank(self.process), now_ms
         self.others = tuple(member for member in view.members if member != self.process)
-        self._behind = set(view.members)
+        self.behind = set(view.members)
         self._installed_ms = now_ms
         self.tombstones.install(decision, now_ms)
         members = {peer: view.address(peer) for peer in self.others}
@@ -439,7 +438,7 @@ class ViewChanger:
             return
         self._look_for_quorum(now_ms)
         if now_ms - self._installed_ms >= 2 * limits.SILENCE_MS:
-            for peer in sorted(self._behind):
+            for peer in sorted(self.behind):
                 self.suspect(peer, "stuck")
         for leaver in self.tombstones.forget(now_ms):
             self._links.close(leaver)

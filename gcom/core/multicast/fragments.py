@@ -28,11 +28,11 @@ class Assemblies:
     """What has arrived of one large run a sender. Whether a run is wanted is for the caller to know."""
 
     def __init__(self) -> None:
-        self._open: dict[Process, _Assembly] = {}
+        self.open: dict[Process, _Assembly] = {}
 
     def size(self, sender: Process, first: int) -> int:
         """How many bytes of the run of message `first` are here."""
-        found = self._open.get(sender)
+        found = self.open.get(sender)
         return len(found.data) if found and found.first == first else 0
 
     def add(self, piece: Piece) -> Run | None:
@@ -43,7 +43,7 @@ class Assemblies:
         found.data += piece.data
         if len(found.data) < found.total:
             return None
-        del self._open[piece.sender]
+        del self.open[piece.sender]
         try:
             run = codec.decode_run(bytes(found.data))
         except MalformedFrame:
@@ -53,20 +53,20 @@ class Assemblies:
 
     def _find(self, piece: Piece) -> _Assembly | None:
         """What the piece may continue; a piece that begins a later run replaces what there is of an earlier one."""
-        found = self._open.get(piece.sender)
+        found = self.open.get(piece.sender)
         if found and (found.first, found.total) == (piece.first, piece.total):
             return found
         if found and found.first == piece.first:
-            del self._open[piece.sender]  # two totals: one was a lie, and what is here may be of that one
+            del self.open[piece.sender]  # two totals: one was a lie, and what is here may be of that one
         elif found and found.first > piece.first:
             return None
         if piece.at_byte:
             return None
-        made = self._open[piece.sender] = _Assembly(piece.first, piece.total)
+        made = self.open[piece.sender] = _Assembly(piece.first, piece.total)
         return made
 
     def drop(self, sender: Process, first: int, last: int) -> None:
         """Messages first…last are given up."""
-        found = self._open.get(sender)
+        found = self.open.get(sender)
         if found and first <= found.first <= last:
-            del self._open[sender]
+            del self.open[sender]

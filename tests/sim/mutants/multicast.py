@@ -141,7 +141,7 @@ def the_last_views_payloads_are_dropped_though_a_suspect_lacks_them(patch: Patch
 
     def release(self: ViewChanger, peer: Process) -> None:
         installed_by(self, peer)
-        if not self._behind & self.triggers.live:
+        if not self.behind & self.triggers.live:
             self._streams.release_previous()
 
     patch.setattr(ViewChanger, "installed_by", release)
