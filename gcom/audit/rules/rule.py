@@ -1,6 +1,6 @@
 """What a rule is: one value that says when it is promised, how it is judged, and how a violation is told.
 
-Each rule is one file, which makes one `Rule`; table.py lists them. `judge_batch` finds what a process violates by
+Each rule is one file, which makes one `AuditRule`; table.py lists them. `judge_batch` finds what a process violates by
 itself, during the scan; `judge` compares the summaries of all processes; `ask` says whether the messages themselves are
 needed, which then come in pieces (summary/pieces.py), and `judge_bucket` or `judge_stream` decides over these.
 """
@@ -33,7 +33,7 @@ class Case:
 
     group: InstanceLogs
     tallies: dict[str, Tally]
-    rules: Mapping[str, Rule]
+    rules: Mapping[str, AuditRule]
     _requests: dict[str, MessageRequest | None] = field(default_factory=dict)
 
     def request(self, name: str) -> MessageRequest | None:
@@ -57,7 +57,7 @@ class Projection:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AuditRule:
     """One rule of docs/DELIVERY_LOG.md. `means` says it in a sentence, as the report does."""
 
     name: str

@@ -17,7 +17,7 @@ import numpy as np
 from gcom.audit.input.records import Ints
 from gcom.audit.rules.certificates import begin_known, deliver_their_own, pass_alike
 from gcom.audit.rules.groups import InstanceLogs
-from gcom.audit.rules.rule import Case, Example, Rule, in_order, named
+from gcom.audit.rules.rule import AuditRule, Case, Example, in_order, named
 from gcom.audit.summary.dependencies import PAST, PRESENT
 from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.runs import expanded
@@ -156,7 +156,7 @@ def _more_messages(e: Example) -> list[tuple[str, int]]:
     return [(e["other"], e["needed"])]
 
 
-RULE = Rule(
+RULE = AuditRule(
     "CAUSAL",
     "What a sender had delivered comes before what it sent then.",
     in_order("CAUSAL", "CAUSALTOTAL"),

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from gcom.audit.rules.certificates import begin_alike, in_one_view_each
 from gcom.audit.rules.ordering.order_merge import OrderMerge
-from gcom.audit.rules.rule import Case, Example, Rule, in_order, named
+from gcom.audit.rules.rule import AuditRule, Case, Example, in_order, named
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.tally import Tally
@@ -85,7 +85,7 @@ def _sentence(e: Example) -> str:
     return f"{'; '.join(parts)}: no single order fits."
 
 
-RULE = Rule(
+RULE = AuditRule(
     "TOTAL",
     "One order fits what all processes delivered.",
     in_order("TOTAL", "CAUSALTOTAL"),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gcom.audit.rules.judgement import Judgement
-from gcom.audit.rules.rule import Projection, Rule, always
+from gcom.audit.rules.rule import AuditRule, Projection, always
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.lineage import SessionSummary, SucceedsRecord, successions_in
 from gcom.values.names import name_of
@@ -465,7 +465,7 @@ _SENTENCES = {
     "poor": "{process} took over a state of instance {instance} without {what}, which {other_instance} had.",
 }
 
-RULE = Rule(
+RULE = AuditRule(
     NAME,
     "The next instance has what this one settled and confirmed.",
     always,
