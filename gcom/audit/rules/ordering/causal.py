@@ -97,7 +97,7 @@ def _compare(tally: Tally, sender: str, piece: Piece, other: str, needed: Ints, 
 
 
 def _is_missing(piece: Piece, other: str, needed: Ints, run: Ints, step: Ints) -> Any:
-    """Whether each needed number of `other` was not settled before the message that needs it."""
+    """Tell whether each needed number of `other` was not settled before the message that needs it."""
     missing = needed > (piece[f"of {other}"][run] if f"of {other}" in piece else 0)
     if f"holes of {other}" in piece:
         first, last, since, until = piece[f"holes of {other}"].reshape(4, -1)
@@ -129,7 +129,7 @@ class _Sends:
             self.heard[name[3:]] = np.concatenate(heard)[once]
 
     def find(self, number: Ints) -> tuple[Ints, Any]:
-        """Where each number is in `heard`, and whether it is there and certain."""
+        """Return where each number is in `heard`, and whether it is there and certain."""
         if not len(self._numbers):
             return np.zeros(len(number), np.int64), np.zeros(len(number), np.bool_)
         place = np.minimum(np.searchsorted(self._numbers, number), len(self._numbers) - 1)

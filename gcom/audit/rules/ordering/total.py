@@ -20,7 +20,7 @@ _AT_ONCE = 1 << 20  # messages that are fed between two merges, at most
 
 
 def _ask(case: Case, tally: Tally) -> MessageRequest | None:
-    """Where no two processes share two messages, three may still contradict one another."""
+    """Ask for all deliveries; where no two processes share two messages, three may still contradict one another."""
     summaries = case.group.summaries
     sets = [summary.delivered for summary in summaries.values()]
     tally.evaluated = sum(_share(sets, index, 2) for index in range(len(sets)))
