@@ -13,7 +13,7 @@ from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.cache import IncrementalCache
 from gcom.audit.plan.local import run_locally
 from gcom.audit.spark.job import run
-from gcom.cli.verdicts import LOCAL_BYTES, Judging
+from gcom.cli.commands.verdicts import LOCAL_BYTES, Judging
 from tests.audit.cases import flatten, make
 from tests.audit.lives import broken
 from tests.cases import daily_and_rest

@@ -13,10 +13,10 @@ import pytest
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.spark import job, progress, session
-from gcom.cli import verdicts
+from gcom.cli.commands import verdicts
+from gcom.cli.commands.verdicts import Judging, Outputs, compact_logs, import_log
 from gcom.cli.output import Output
 from gcom.cli.signals import SIGNALLED, SIGNALS, Interrupted, Signals
-from gcom.cli.verdicts import Judging, Outputs, compact_logs, import_log
 from gcom.errors import AuditUnavailable
 from tests.audit.lives import Group, broken
 

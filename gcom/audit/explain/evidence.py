@@ -46,7 +46,7 @@ def evidence_of(result: AuditResult, lookup: LogLookup) -> dict[str, Evidence]:
 
 
 def concerned_by(incident: Incident) -> list[str]:
-    """The processes that violate, then the senders of the messages."""
+    """Return the processes that violate, then the senders of the messages."""
     senders = [sender for sender, _ in incident.messages]
     return list(dict.fromkeys([*incident.processes, *senders]))
 
@@ -94,7 +94,7 @@ def _compare(found: Evidence, settled: dict[str, list[LogEvent]]) -> None:
     wanted = found.incident.messages
 
     def rank(who: str) -> tuple[int, bool, str]:
-        """Who has the messages that are named; of these one that is not concerned, if there is."""
+        """Return who has the messages that are named; of these one that is not concerned, if there is."""
         return -sum(any(event.has(*each) for event in settled[who]) for each in wanted), who in blamed, who
 
     found.reference = min(settled, key=rank)
@@ -108,7 +108,7 @@ def _compare(found: Evidence, settled: dict[str, list[LogEvent]]) -> None:
 
 
 def _columns(settled: dict[str, list[LogEvent]], reference: str, wanted: list[Message]) -> list[Message]:
-    """The reference's messages; what it lacks comes behind the one that it followed elsewhere."""
+    """Return the reference's messages; what it lacks comes behind the one that it followed elsewhere."""
     ours = settled[reference]
     columns = list(dict.fromkeys(message for event in ours for message in _ends(event, wanted)))
     for who, events in settled.items():
@@ -127,7 +127,7 @@ def _in(events: list[LogEvent], event: LogEvent) -> bool:
 
 
 def _ends(event: LogEvent, wanted: list[Message]) -> list[Message]:
-    """The messages of a run; of a long one its ends, and what is asked for."""
+    """Return the messages of a run; of a long one its ends, and what is asked for."""
     last = event.number + event.count - 1
     numbers = {*range(event.number, min(event.number + 3, last + 1)), *range(max(last - 2, event.number), last + 1)}
     numbers |= {number for sender, number in wanted if event.has(sender, number)}
@@ -155,7 +155,7 @@ def _cells(events: list[LogEvent], columns: list[Message]) -> list[str]:
 
 
 def _longest_rise(numbers: list[int]) -> set[int]:
-    """The indexes of a longest strictly rising subsequence; what is not in it is out of order."""
+    """Return the indexes of a longest strictly rising subsequence; what is not in it is out of order."""
     tails: list[int] = []  # the last number of the best rise of each length
     ends: list[int] = []  # its index
     before: list[int] = []

@@ -98,7 +98,7 @@ def each_of(judgement: Judgement, rule: str) -> list[Incident]:
 
 
 def _units(judgement: Judgement, rule: str) -> list[_Unit]:
-    """One for each process that violates the rule."""
+    """Return one for each process that violates the rule."""
     tally = judgement.tallies[rule]
     by_process: dict[str, list[Example]] = defaultdict(list)
     for example in tally.examples if tally.violations else ():

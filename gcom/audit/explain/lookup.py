@@ -73,7 +73,7 @@ class LogLookup:
         return process in self._catalogue.paths
 
     def position(self, process: str, at: int) -> Spot | None:
-        """Where the process was at position `at`."""
+        """Return where the process was at position `at`."""
         openings = self._catalogue.openings
         paths = [path for path in self._catalogue.paths.get(process, ()) if openings[path].at <= at]
         segment = self._segment(paths[-1]) if paths else None
@@ -84,7 +84,7 @@ class LogLookup:
         return Spot(segment.path, int(found[0])) if len(found) else None
 
     def delivery(self, process: str, key: Key, sender: str, number: int) -> Spot | None:
-        """Where the process delivered, or skipped, the message first."""
+        """Return where the process delivered, or skipped, the message first."""
 
         def settled(state: Record) -> bool:
             theirs = settled_in(state).get(sender)
@@ -93,7 +93,7 @@ class LogLookup:
         return self._find(process, key, settled, partial(_passing, sender=sender, number=number))
 
     def deliveries(self, process: str, key: Key, sender: str, number: int) -> list[Spot]:
-        """All places in the file of the first where the process delivered, or skipped, the message."""
+        """Return all places in the file of the first where the process delivered, or skipped, the message."""
         first = self.delivery(process, key, sender, number)
         segment = self._segment(first.path) if first is not None else None
         if segment is None:
@@ -101,7 +101,7 @@ class LogLookup:
         return [Spot(segment.path, row) for row in _passing(segment, _rows_of(segment, key), sender, number).tolist()]
 
     def sending(self, process: str, key: Key, number: int) -> Spot | None:
-        """Where the process sent its message of that number."""
+        """Return where the process sent its message of that number."""
 
         def here(segment: LogSegment, mine: Ints) -> Ints:
             rows = segment.rows
@@ -111,7 +111,7 @@ class LogLookup:
         return self._find(process, key, lambda state: state.get("number", 0) >= number, here)
 
     def installing(self, process: str, key: Key, view: int) -> Spot | None:
-        """Where the process installed the view."""
+        """Return where the process installed the view."""
 
         def here(segment: LogSegment, mine: Ints) -> Ints:
             rows = segment.rows
@@ -120,7 +120,7 @@ class LogLookup:
         return self._find(process, key, lambda state: state["view"] >= view, here)
 
     def ending(self, process: str, key: Key, view: int) -> Spot | None:
-        """Where the process's stay in that view ended: by the next view, a `leave` or a `detach`."""
+        """Return where the process's session in that view ended: by the next view, a `leave` or a `detach`."""
         following = self.installing(process, key, view + 1)
         if following is not None:
             return following
@@ -133,7 +133,7 @@ class LogLookup:
         return self._find(process, key, lambda _: False, here)
 
     def key(self, spot: Spot) -> Key:
-        """The (group, instance) that the record is of."""
+        """Return the (group, instance) that the record is of."""
         segment = self._segment(spot.path)
         assert segment is not None, "the spot was found in it"
         key: Key = segment.rows.keys[segment.rows.key[spot.row]]
@@ -179,7 +179,7 @@ class LogLookup:
         return [_event(segment, each.row) for each in found if (segment := self._segment(each.path)) is not None]
 
     def _next_to(self, path: str, key: Key, step: int) -> tuple[str, Ints]:
-        """The file before or behind, and its rows of the group."""
+        """Return the file before or behind, and its rows of the group."""
         paths = self._catalogue.paths[self._catalogue.openings[path].process]
         place = paths.index(path) + step
         return (paths[place], self._mine(paths[place], key)) if 0 <= place < len(paths) else ("", _NONE)
@@ -189,7 +189,7 @@ class LogLookup:
         return _rows_of(segment, key) if segment is not None else _NONE
 
     def record(self, spot: Spot) -> Record:
-        """The record, without times and whatever else the audit does not read."""
+        """Return the record, without times and whatever else the audit does not read."""
         segment = self._segment(spot.path)
         assert segment is not None, "the spot was found in it"
         rows, row = segment.rows, spot.row
@@ -207,7 +207,7 @@ class LogLookup:
         return written
 
     def clock(self, spot: Spot) -> dict[str, int]:
-        """What the log says at a send of each other process, changes applied."""
+        """Return what the log says at a send of each other process, changes applied."""
         segment = self._segment(spot.path)
         if segment is None:
             return {}
@@ -220,7 +220,7 @@ class LogLookup:
         return found
 
     def view(self, spot: Spot) -> int:
-        """The view that the record speaks of; -1 if of none."""
+        """Return the view that the record speaks of; -1 if of none."""
         segment = self._segment(spot.path)
         return int(segment.rows.view[spot.row]) if segment is not None else -1
 
@@ -240,7 +240,7 @@ class LogLookup:
         passed: Callable[[Record], bool],
         here: Callable[[LogSegment, Ints], Ints],
     ) -> Spot | None:
-        """The first row that `here` finds; `passed` tells of a file's state that it lies before that file."""
+        """Return the first row that `here` finds; `passed` tells of a file's state that it lies before that file."""
         for path in self._likely(process, key, passed):
             segment = self._segment(path)
             found = here(segment, _rows_of(segment, key)) if segment is not None else None
@@ -249,7 +249,7 @@ class LogLookup:
         return None
 
     def _likely(self, process: str, key: Key, passed: Callable[[Record], bool]) -> Iterator[str]:
-        """The file that the states point to first, then some before it."""
+        """Return the file that the states point to first, then some before it."""
         paths = self._catalogue.paths.get(process, [])
         last = len(paths)
         for index, path in enumerate(paths):

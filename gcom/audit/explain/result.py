@@ -97,7 +97,7 @@ class AuditResult:
         return PASS if self.verdict == "PASS" or allow_unknown else UNDECIDED
 
     def headline(self) -> str:
-        """The first line: the verdict, and what it is about."""
+        """Return the first line: the verdict, and what it is about."""
         deliveries = sum(group.deliveries for group in self.groups)
         about = f"{_many(len(self.groups), 'group')}, {_many(len(self.coverage), 'process', 'processes')}, "
         about += _many(deliveries, "delivery", "deliveries")
@@ -113,7 +113,7 @@ class AuditResult:
         return f"PASS: every promise held ({about})"
 
     def as_json(self) -> dict[str, Any]:
-        """The contract of `--json`, version 1."""
+        """Return the contract of `--json`, version 1."""
         return {
             "version": 1,
             "verdict": self.verdict,
@@ -155,7 +155,7 @@ def _group_row(group: GroupResult) -> dict[str, Any]:
 
 
 def result_of(outcome: PlanResult) -> AuditResult:
-    """What is told of what a plan found."""
+    """Return what is told of what a plan found."""
     groups = [_group_result(judgement) for judgement in outcome.judgements]
     logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types, outcome.unread)
     result = AuditResult("PASS", groups, *logs)

@@ -44,7 +44,7 @@ def _stamped(records: dict[str, list[Record]]) -> list[tuple[str, _Clock, Record
 
 
 def _message(record: Record) -> _Message:
-    """What a delivery delivers; of other records what nobody sends."""
+    """Return what a delivery delivers; of other records what nobody sends."""
     return (record["sender"], record["number"]) if record["type"] == "deliver" else ("", 0)
 
 

@@ -231,7 +231,7 @@ class _Cutter:
                 yield self._lookup.around(spot, self._lookup.key(spot), 0, 0)[0]
 
     def messages(self, radius: int) -> list[Message]:
-        """Those that the incident names and needs; with a radius also those around it."""
+        """Return those that the incident names and needs; with a radius also those around it."""
         found = dict.fromkeys(self._incident.messages)
         found.update(dict.fromkeys((sender, number - 1) for sender, number in self._incident.messages if number > 1))
         for process in self._incident.processes:
@@ -273,7 +273,7 @@ class _Cutter:
         return witness
 
     def _chosen(self, messages: tuple[Message, ...]) -> dict[str, list[Spot | Hole]]:
-        """Where those concerned have the messages, and the views that these speak of."""
+        """Return where those concerned have the messages, and the views that these speak of."""
         processes = [*concerned_by(self._incident), *(who for who, _ in messages)]
         spots = {who: self._of_messages(who, messages) for who in dict.fromkeys(processes) if self._lookup.has(who)}
         views = self._views(spots)
@@ -299,12 +299,12 @@ class _Cutter:
         return found
 
     def _view_before(self, spot: Spot) -> list[Spot]:
-        """Where views do not go up by one, the one that the process had."""
+        """Return the view that the process had before, where views do not go up by one."""
         events = self._lookup.around(spot, self._key, _BEFORE, -1) if self._keeps.view_before else []
         return [Spot(event.file, event.line - 2) for event in events if event.kind == "view"][-1:]
 
     def _views(self, spots: dict[str, set[Spot]]) -> range:
-        """The views that the kept records speak of, and the one after."""
+        """Return the views that the kept records speak of, and the one after."""
         seen = {self._lookup.view(spot) for mine in spots.values() for spot in mine}
         seen |= {self._incident.view or -1}
         seen = {view for view in seen if view > 0}
@@ -341,7 +341,7 @@ class _Cutter:
                 yield (process, place, step), _single(record, event, step)
 
     def _state(self, hole: Hole) -> Record:
-        """What is said of the group; that it says nothing of it, if it says nothing."""
+        """Return what is said of the group; that it says nothing of it, if it says nothing."""
         group, instance = self._key
         if hole.state is None:
             return {}
@@ -350,7 +350,7 @@ class _Cutter:
 
 
 def _single(record: Record, event: LogEvent, step: int) -> Record:
-    """One message of a run."""
+    """Return one message of a run."""
     single = {name: value for name, value in record.items() if name not in ("at", "t", "held", "count", "digests")}
     for name in ("number", "serial"):
         if name in record:
@@ -362,7 +362,7 @@ def _single(record: Record, event: LogEvent, step: int) -> Record:
 
 
 def _keys_of(incident: Incident, result: AuditResult) -> list[Key]:
-    """The instances whose records the incident's rule reads."""
+    """Return the instances whose records the incident's rule reads."""
     if not RULES[incident.rule].projection.instances:
         return [(incident.group, incident.instance)]
     return [(each.group, each.instance) for each in result.groups if each.group == incident.group]
@@ -428,7 +428,7 @@ class _KeptMessages:
         return {**state, **maps, "beyond": beyond, "number": number, "serial": serial}
 
     def _base(self, view: Record) -> Record:
-        """What one that entered had, where the view tells."""
+        """Return what one that entered had, where the view tells."""
         base = {who: self.rank(who, number) for who, number in view.get("base", {}).items()}
         rebased: Record = {"base": {who: number for who, number in base.items() if number}} if base else {}
         if "base_serial" in view:

@@ -51,7 +51,7 @@ def catalogue(listing: Listing) -> Catalogue:
 
 
 def _without_copies(process: str, segments: list[tuple[int, str]], notes: list[str]) -> list[str]:
-    """One path a number. Two segments of one number that differ are two writers': neither can be believed."""
+    """Return one path per number. Two segments of one number that differ are two writers': neither can be believed."""
     by_number: dict[int, list[str]] = defaultdict(list)
     for number, path in segments:
         by_number[number].append(path)

@@ -50,7 +50,7 @@ def to_parquet(segment: LogSegment, target: Path) -> None:
 
 
 def _clocks(rows: Rows) -> Any:
-    """The clock of each send as a map from the index in `clocks`; null where there is none."""
+    """Return the clock of each send as a map from the index in `clocks`; null where there is none."""
     where = np.concatenate([np.zeros(0, np.int64), *(at for at, _ in rows.clock.values())])
     said = np.concatenate([np.zeros(0, np.int64), *(values for _, values in rows.clock.values())])
     who = np.concatenate(
@@ -63,13 +63,13 @@ def _clocks(rows: Rows) -> Any:
 
 
 def compact_opening(path: str) -> tuple[Opening | None, str]:
-    """The opening of a compact segment, as `read_opening` has it."""
+    """Return the opening of a compact segment, as `read_opening` has it."""
     about = _about(path)
     return (None, about) if isinstance(about, str) else (Opening(**about["opening"]), about["damage"])
 
 
 def from_parquet(path: str) -> LogSegment | str:
-    """Raises nothing for a file that is none of ours: it says so."""
+    """Raise nothing for a file that is none of ours: it says so."""
     about = _about(path)
     if isinstance(about, str):
         return f"{path}: {about}"

@@ -15,17 +15,17 @@ _ALIASES = {"s3a://": "s3://", "s3n://": "s3://"}  # what Spark calls it: what A
 
 
 def is_remote(name: str) -> bool:
-    """Whether only Arrow's file systems reach the file of that full name."""
+    """Tell whether only Arrow's file systems reach the file of that full name."""
     return "://" in name and not name.startswith("file://")
 
 
 def local(name: str) -> Path:
-    """The path of a file that is not remote."""
+    """Return the path of a file that is not remote."""
     return Path(name.removeprefix("file://"))
 
 
 def list_files(folder: str) -> dict[str, int]:
-    """All files under `folder`, with their sizes. Raises NotALog for what is no folder, or AuditUnavailable."""
+    """Return all files under `folder`, with their sizes. Raises NotALog for what is no folder, or AuditUnavailable."""
     if is_remote(folder):
         return _list_remote(folder)
     root = local(folder)
@@ -37,7 +37,7 @@ def list_files(folder: str) -> dict[str, int]:
 
 
 def read_file(name: str) -> bytes:
-    """Raises OSError."""
+    """Raise OSError."""
     if not is_remote(name):
         return local(name).read_bytes()
     system, path = _system_of(name)

@@ -56,7 +56,7 @@ def import_shiviz(file: Path, into: Path, regex: str = SHIVIZ) -> Imported:
 
 
 def parse(text: str, regex: str, name: str) -> list[Happened]:
-    """The events, in the file's order; of each host these are its own order. Raises BadValue, NotALog."""
+    """Return the events, in the file's order; of each host these are its own order. Raises BadValue, NotALog."""
     pattern = _compiled(regex)
     found = []
     for match in pattern.finditer(text):
@@ -148,7 +148,7 @@ def _write_host(
 
 
 def _learned(event: Happened, heard: dict[str, int], known: dict[tuple[str, int], Happened]) -> list[tuple[str, int]]:
-    """The events of others that `event` is the first to know of: in an order that fits their own clocks."""
+    """Return the events of others that `event` is the first to know of: in an order that fits their own clocks."""
     new = [
         (other, number)
         for other, last in event.clock.items()

@@ -29,7 +29,7 @@ class Listing:
 
 
 def list_segments(folders: Iterable[str]) -> Listing:
-    """All segments under `folders`, sealed or not, sorted. Raises NotALog where there are none."""
+    """Return all segments under `folders`, sealed or not, sorted. Raises NotALog where there are none."""
     listing = Listing()
     for folder in folders:
         found = {path: size for path, size in list_files(folder).items() if _NAME.fullmatch(_base(path))}
@@ -65,7 +65,7 @@ def _sealed(path: str) -> str:
 
 
 def open_segment(path: str) -> LogSegment | str:
-    """The segment in a file, or why it is none."""
+    """Return the segment in a file, or why it is none."""
     try:
         return from_parquet(path) if path.endswith(".parquet") else read_segment(path, _read(path, read_file))
     except FileNotFoundError:
@@ -73,7 +73,7 @@ def open_segment(path: str) -> LogSegment | str:
 
 
 def read_opening(path: str) -> tuple[Opening | None, str]:
-    """The opening of the segment in a file, and what is wrong with it."""
+    """Return the opening of the segment in a file, and what is wrong with it."""
     if path.endswith(".parquet"):
         return compact_opening(path)
     line = _read(path, read_first_line)

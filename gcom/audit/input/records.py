@@ -130,7 +130,7 @@ class Rows:
 
 
 def only_forward(rows: Rows, expected: int) -> Rows:
-    """The same, but BAD where a position lies below `expected` or below what a row before it covers.
+    """Return the same, but BAD where a position lies below `expected` or below what a row before it covers.
 
     Positions order events, and nothing else does: what such a record came after is not known.
     """
@@ -153,7 +153,7 @@ def only_forward(rows: Rows, expected: int) -> Rows:
 
 
 def parse(data: bytes, begin: int, end: int) -> Rows:
-    """The lines of data[begin:end], each ended by a newline."""
+    """Return the lines of data[begin:end], each ended by a newline."""
     building = _Building()
     for first, last in _chunks(data, begin, end):
         _parse_chunk(building, data, first, last)
@@ -161,7 +161,7 @@ def parse(data: bytes, begin: int, end: int) -> Rows:
 
 
 def parse_slowly(data: bytes, begin: int, end: int) -> Rows:
-    """What `parse` answers, by a dumber way; for tests."""
+    """Return what `parse` answers, by a dumber way; for tests."""
     building = _Building()
     building.add_records(_loaded(data, begin, end))
     return building.rows()
@@ -213,7 +213,7 @@ def _problem_of_numbers(record: Record) -> str:
 
 
 def is_succession(entry: object) -> bool:
-    """Whether `entry` is one of a `succeeds` (DELIVERY_LOG.md, Records)."""
+    """Tell whether `entry` is one of a `succeeds` (DELIVERY_LOG.md, Records)."""
     if not isinstance(entry, dict) or type(entry.get("instance")) is not str:
         return False
     if not all(type(entry[name]) is wanted for name, wanted in _OF_SUCCESSION.items() if name in entry):
@@ -281,7 +281,7 @@ def _loaded(data: bytes, begin: int, end: int) -> Iterator[object]:
 
 
 def loaded(line: bytes) -> object:
-    """The value that a line of JSON is; None for what is none, or has text that no UTF-8 can carry."""
+    """Return the value that a line of JSON is; None for what is none, or has text that no UTF-8 can carry."""
     try:
         value = json.loads(line)
         if b"\\u" in line:
@@ -353,7 +353,7 @@ class _Building:
         self._length += len(kind)
 
     def _codes(self, column: pa.ChunkedArray, known: dict[str, int], absent: int = -1) -> Ints:
-        """Each text as its code in `known`, where a new one gets the next; `absent` where there is none."""
+        """Return each text as its code in `known`, where a new one gets the next; `absent` where there is none."""
         encoded = column.combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
@@ -423,7 +423,7 @@ class _Building:
 
 
 def is_known(kind: int) -> bool:
-    """Whether rows of that kind are records whose type the audit reads."""
+    """Tell whether rows of that kind are records whose type the audit reads."""
     return kind < OTHER or kind > BAD
 
 
@@ -434,7 +434,7 @@ def _ints(values: list[int]) -> Ints:
 def _are_sound(
     kind: Ints, numbers: dict[str, Ints], present: dict[str, NDArray[np.bool_]], clocks: pa.ChunkedArray | None
 ) -> bool:
-    """Whether every plain line is a record; if one is not, the slow way finds which, and why."""
+    """Tell whether every plain line is a record; if one is not, the slow way finds which, and why."""
     if kind.max(initial=0) > SKIP or kind.min(initial=0) < 0 or numbers["count"].max(initial=0) > RUN_MOST:
         return False
     sends, delivers, skips = kind == SEND, kind == DELIVER, kind == SKIP

@@ -110,7 +110,7 @@ def _keep_sound(segment: LogSegment, data: bytes, begin: int, end: int, *, whole
 
 
 def opening_of(line: bytes) -> tuple[Opening | None, str]:
-    """The opening, if the line tells whose segment it is; and what is wrong with it."""
+    """Return the opening, if the line tells whose segment it is; and what is wrong with it."""
     record = _record(line)
     if record is None or record.get("type") != "open":
         return None, "no delivery log: its first line is no `open` record"
@@ -129,7 +129,7 @@ def opening_of(line: bytes) -> tuple[Opening | None, str]:
 
 
 def _closing(line: bytes) -> Record | None:
-    """The close, if the line is a whole one; what is none of it is a line like any other."""
+    """Return the close, if the line is a whole one; what is none of it is a line like any other."""
     record = _record(line)
     if record is None or record.get("type") != "close" or type(record.get("reason")) is not str:
         return None
@@ -142,7 +142,7 @@ def _record(line: bytes) -> Record | None:
 
 
 def are_states(state: object) -> bool:
-    """Whether `state` is what DELIVERY_LOG.md says of a `state`."""
+    """Tell whether `state` is what DELIVERY_LOG.md says of a `state`."""
     return isinstance(state, dict) and all(_is_state(each) for each in state.values())
 
 

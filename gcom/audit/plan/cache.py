@@ -37,7 +37,7 @@ class IncrementalCache:
         self.seeds: tuple[int, int] = (found[1], found[2])
 
     def get(self, path: str, size: int, *, last: bool) -> Any:
-        """What `put` was given, or None."""
+        """Return what `put` was given, or None."""
         found = _read(self._file(path, size, last=last))
         if found is None or len(found) != 3 or found[:2] != (_VERSION, self.seeds):
             return None

@@ -60,7 +60,7 @@ class ChainSummary:
 
 
 def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
-    """All logs in chains of about so many bytes, cut only where an opening has a state."""
+    """Return all logs in chains of about so many bytes, cut only where an opening has a state."""
     chains: list[Chain] = []
     for process, paths in catalogue.paths.items():
         chain: list[str] = []
@@ -79,7 +79,7 @@ def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
 
 
 def whole_chains(catalogue: Catalogue, processes: Iterable[str]) -> list[Chain]:
-    """One chain a process, of those that have a segment which can be believed."""
+    """Return one chain per process, of those that have a segment which can be believed."""
     return [Chain(who, tuple(catalogue.paths[who])) for who in processes if catalogue.paths.get(who)]
 
 
@@ -124,14 +124,14 @@ def to_repeat(chain_summaries: dict[str, list[ChainSummary]]) -> list[str]:
 
 
 def _fit(one: ChainSummary, other: ChainSummary) -> bool:
-    """Whether a chain begins as the one before it ends."""
+    """Tell whether a chain begins as the one before it ends."""
     if one.ends_at != other.begins_at or one.ends.keys() != other.begins.keys():
         return False
     return all(end.leads_to(other.begins[key]) for key, end in one.ends.items())
 
 
 def coverages(catalogue: Catalogue, chain_summaries: dict[str, list[ChainSummary]]) -> dict[str, str]:
-    """The coverage of each process of which there is a log."""
+    """Return the coverage of each process of which there is a log."""
     return {process: _coverage_of(chain_summaries.get(process, [])) for process in catalogue.paths}
 
 
@@ -169,7 +169,7 @@ def outcome_of(
 
 
 def _hides_groups(parts: list[ChainSummary]) -> bool:
-    """Whether the process may have been in a group of which its log no longer tells."""
+    """Tell whether the process may have been in a group of which its log no longer tells."""
     return not parts or any(part.hides_groups for part in parts)
 
 

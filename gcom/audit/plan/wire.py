@@ -55,13 +55,13 @@ class _Code(IntEnum):
 
 
 def pack(thing: object) -> bytes:
-    """Raises TypeError on what is neither plain nor of a class named here."""
+    """Raise TypeError on what is neither plain nor of a class named here."""
     packed: bytes = msgpack.packb(_plain(thing), strict_types=True)
     return packed
 
 
 def unpack(data: bytes) -> Any:
-    """Raises ValueError on anything that `pack` did not make."""
+    """Raise ValueError on anything that `pack` did not make."""
     try:
         return msgpack.unpackb(data, ext_hook=_built, strict_map_key=True)
     except (KeyError, TypeError, ValueError, msgpack.UnpackException) as error:

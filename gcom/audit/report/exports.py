@@ -124,7 +124,7 @@ def write_tables(result: AuditResult, folder: Path) -> None:
 
 
 def _fit_all(thing: Any) -> Any:
-    """The same with texts that every reader takes."""
+    """Return the same with texts that every reader takes."""
     match thing:
         case str():
             return _fit(thing)

@@ -56,7 +56,7 @@ def render(
     witnesses: Mapping[str, str] | None = None,
     title: str = "delivery logs",
 ) -> str:
-    """The page. `evidence` is by incident id, and so are `witnesses`, the folders that --witness wrote."""
+    """Return the page. `evidence` is by incident id, and so are `witnesses`, the folders that --witness wrote."""
     page = _template()
     evidence, groups = evidence or {}, sorted(result.groups, key=lambda group: _WORST.index(group.verdict))
     told = [(group, _plot(group), _latencies(group), _changes(group)) for group in groups[:TOLD_GROUPS]]
@@ -100,7 +100,7 @@ def _template() -> Template:
 
 
 def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[str, Any]:
-    """What the lists hold, each cut to its limit's `share`th part."""
+    """Return what the lists hold, each cut to its limit's `share`th part."""
     counted = [incident for incident in result.incidents if incident.expected]
     coverage = sorted(result.coverage.items(), key=lambda item: (item[1] == "closed", item[0]))
     return {
@@ -120,7 +120,7 @@ def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[s
 
 
 def _positions(result: AuditResult, evidence: Evidence) -> int:
-    """How long the logs are of which the surroundings are a piece."""
+    """Return how long the logs are of which the surroundings are a piece."""
     return sum(result.positions.get(process, 0) for process in evidence.events)
 
 
@@ -144,7 +144,7 @@ def _facts(result: AuditResult, counted: list[Incident]) -> list[tuple[str, str]
 
 
 def _covered(result: AuditResult, group: GroupResult) -> str:
-    """How many of the group's processes have a log that is complete."""
+    """Return how many of the group's processes have a log that is complete."""
     closed = sum(result.coverage.get(process) == "closed" for process in group.processes)
     return f"{closed}/{len(group.processes)}"
 
@@ -175,7 +175,7 @@ def _percentiles(counts: Counts) -> list[str]:
 
 
 def _changes(group: GroupResult) -> list[tuple[int, int, list[str], list[str], str, int | None]]:
-    """Of each view: its number, how many members, who came, who went, who leads, and about when."""
+    """Return of each view: its number, how many members, who came, who went, who leads, and about when."""
     found = []
     before: list[str] = []
     for number, members, leader, when in group.history.views[:TOLD_VIEWS]:
@@ -219,5 +219,5 @@ def _clock(microseconds: int | None) -> str:
 
 
 def _tail(path: str) -> str:
-    """The end of a path that tells member, incarnation and segment."""
+    """Return the end of a path that tells member, incarnation and segment."""
     return "/".join(PurePath(path).parts[-3:])

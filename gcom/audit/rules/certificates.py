@@ -15,7 +15,7 @@ from gcom.audit.summary.intervals import Intervals
 
 
 def count_placed(group: InstanceLogs) -> int:
-    """How many messages are delivered, or skipped with their serial."""
+    """Return how many messages are delivered, or skipped with their serial."""
     placed: dict[str, Intervals] = {}
     for summary in group.summaries.values():
         for each in (summary.delivered, summary.skipped):
@@ -26,12 +26,12 @@ def count_placed(group: InstanceLogs) -> int:
 
 
 def has_duplicates(group: InstanceLogs) -> bool:
-    """Whether some process delivered what was settled there before (NO_DUPLICATION)."""
+    """Tell whether some process delivered what was settled there before (NO_DUPLICATION)."""
     return any(summary.tally("NO_DUPLICATION").violations for summary in group.summaries.values())
 
 
 def sends_once(group: InstanceLogs, who: str) -> bool:
-    """Whether a process's log is there and its numbers only went up, so that it sent none of them twice."""
+    """Tell whether a process's log is there and its numbers only went up, so that it sent none of them twice."""
     summary = group.summaries.get(who)
     return summary is not None and not summary.gaps and not summary.tally("NO_CREATION").violations
 
@@ -57,7 +57,7 @@ def begin_alike(group: InstanceLogs) -> bool:
 
 
 def in_one_view_each(group: InstanceLogs) -> bool:
-    """Whether each message is delivered once by each, and in one view by all: then views order what is in them."""
+    """Tell whether each message is delivered once by each, and in one view by all: then views order what is in them."""
     if has_duplicates(group):
         return False
     by_view: dict[str, dict[int, Intervals]] = defaultdict(dict)
@@ -90,7 +90,7 @@ def deliver_their_own(group: InstanceLogs) -> bool:
 
 
 def pass_alike(group: InstanceLogs) -> bool:
-    """Whether all who install a view do so after one serial, and have something of each bucket that they passed.
+    """Tell whether all who install a view do so after one serial, and have something of each bucket that they passed.
 
     So no serial stands for a message at one process and for nothing at another that passed it: of a bucket that
     somebody has, all who passed a part have equal prints.
@@ -109,7 +109,7 @@ def pass_alike(group: InstanceLogs) -> bool:
 
 
 def begin_known(group: InstanceLogs) -> bool:
-    """Whether no base has something of one who is a member only of later views: starts are compared of members."""
+    """Tell whether no base has something of one who is a member only of later views: starts are compared of members."""
     entered: dict[str, int] = {}
     for view, members in sorted(group.members().items()):
         for who in members:

@@ -46,15 +46,15 @@ class InstanceLogs:
         return cls(key, merged, coverage, gaps)
 
     def closed(self, process: str) -> bool:
-        """Whether the process's log is complete, so that what it does not tell did not happen."""
+        """Tell whether the process's log is complete, so that what it does not tell did not happen."""
         return self.coverage.get(process) == "closed"
 
     def sections(self) -> list[tuple[str, SectionSummary]]:
-        """All processes' with their names, each process's in its log's order."""
+        """Return all processes' with their names, each process's in its log's order."""
         return [(who, each) for who, summary in sorted(self.summaries.items()) for each in summary.sections]
 
     def classes(self) -> dict[tuple[int, int | str], list[tuple[str, SectionSummary]]]:
-        """The processes that went together from view to view (DELIVERY_LOG.md, Rules)."""
+        """Return the processes that went together from view to view (DELIVERY_LOG.md, Rules)."""
         found: dict[tuple[int, int | str], list[tuple[str, SectionSummary]]] = defaultdict(list)
         for who, section in self.sections():
             if section.next not in ("none", "unknown"):
@@ -62,11 +62,11 @@ class InstanceLogs:
         return found
 
     def ends_nowhere(self) -> bool:
-        """Whether no log tells how anybody went on from a view, or that it did not: then no class has a member."""
+        """Tell whether no log tells how anybody went on from a view, or that it did not: then no class has a member."""
         return not self.classes() and not any(self.closed(who) for who in self.summaries)
 
     def members(self) -> dict[int, list[str]]:
-        """Of each view, as the first says that tells."""
+        """Return of each view, as the first says that tells."""
         found: dict[int, list[str]] = {}
         for _, summary in sorted(self.summaries.items()):
             for view in summary.views:

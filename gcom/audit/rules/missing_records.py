@@ -11,7 +11,7 @@ from gcom.audit.summary.tally import Tally
 
 
 def missing_records(group: InstanceLogs, expected: Container[str], tallies: Mapping[str, Tally]) -> str:
-    """What the definition demands and the logs do not have (DELIVERY_LOG.md, Verdict); empty if they have it."""
+    """Return what the definition demands and the logs do not have (DELIVERY_LOG.md, Verdict); empty if they have it."""
     if "SERIAL_UNIQUE" in expected and any(each.deliveries_without_serial for each in group.summaries.values()):
         return "the order is total, and deliveries have no serial"
     if message := _with_one_digest(group):

@@ -1,6 +1,6 @@
 """What a rule is: one value that says when it is promised, how it is judged, and how a violation is told.
 
-Each rule is one file, which makes one `Rule`; table.py lists them. `judge_batch` finds what a process violates by
+Each rule is one file, which makes one `AuditRule`; table.py lists them. `judge_batch` finds what a process violates by
 itself, during the scan; `judge` compares the summaries of all processes; `ask` says whether the messages themselves are
 needed, which then come in pieces (summary/pieces.py), and `judge_bucket` or `judge_stream` decides over these.
 """
@@ -33,7 +33,7 @@ class Case:
 
     group: InstanceLogs
     tallies: dict[str, Tally]
-    rules: Mapping[str, Rule]
+    rules: Mapping[str, AuditRule]
     _requests: dict[str, MessageRequest | None] = field(default_factory=dict)
 
     def request(self, name: str) -> MessageRequest | None:
@@ -57,19 +57,25 @@ class Projection:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AuditRule:
     """One rule of docs/DELIVERY_LOG.md. `means` says it in a sentence, as the report does."""
 
     name: str
     means: str
-    promised: Callable[[Definition], bool]
-    sentence: Callable[[Example], str]
+    promised: Callable[[Definition], bool]  # by which groups
+    sentence: Callable[[Example], str]  # what happened, for people
+    # What a process violates by itself, as its log is scanned: rows between two events that change more than counts.
     judge_batch: Callable[[Batch], None] | None = None
+    # What the summaries of all processes show together.
     judge: Callable[[Case, Tally], None] | None = None
+    # The messages that it takes to decide, None where the summaries do; by `judge_bucket`, which is given the request,
+    # what the bucket is of, all pieces of it, and whose logs are complete; or by `judge_stream`, which is given all
+    # pieces of the group, with their buckets, in order. `join` adds up tallies of buckets that are not independent.
     ask: Callable[[Case, Tally], MessageRequest | None] | None = None
     judge_bucket: Callable[[MessageRequest, str, list[Piece], frozenset[str]], Tally] | None = None
     judge_stream: Callable[[MessageRequest, Iterable[tuple[int, Piece]]], Tally] | None = None
     join: Callable[[Iterable[Tally]], Tally] | None = None
+    # What a violation is about beside the messages that it names, so that those with one cause make one incident.
     marks: Callable[[Example], set[Mark]] | None = None
     other_is_sender: bool = False  # `other` in an example is no process that is compared
     more_messages: Callable[[Example], list[tuple[str, int]]] | None = None

@@ -1,4 +1,4 @@
-"""All rules. One more is a file with its `Rule`, a line in RULES and one in ROOT_FIRST."""
+"""All rules. One more is a file with its `AuditRule`, a line in RULES and one in ROOT_FIRST."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gcom.audit.rules.ordering import (
     total,
     total_gap_free,
 )
-from gcom.audit.rules.rule import Rule
+from gcom.audit.rules.rule import AuditRule
 from gcom.audit.rules.views import continuity, one_leader, sending_view, view_agreement, virtual_synchrony
 
 # As reports list them.
-RULES: dict[str, Rule] = {
+RULES: dict[str, AuditRule] = {
     rule.name: rule
     for rule in (
         no_creation.RULE,

@@ -120,7 +120,7 @@ class BatchScan:
         section.settled = {who: settled.copy() for who, settled in self.position.settled.items()}
 
     def _section(self) -> SectionSummary | None:
-        """The section that is open."""
+        """Return the section that is open."""
         sections = self.summary.sections
         return sections[-1] if sections and sections[-1].next == "open" else None
 

@@ -211,7 +211,7 @@ class Scanner:
 
 
 def _by_key(rows: Rows) -> dict[Key, Ints]:
-    """The rows of each (group, instance), in order."""
+    """Return the rows of each (group, instance), in order."""
     counted = np.flatnonzero((rows.key >= 0) & ((rows.kind <= ELECT) | (rows.kind > BAD)))
     if not len(counted):
         return {}

@@ -95,7 +95,7 @@ def run(
 
 
 def _scan(spark: Any, chains: list[Chain], which: Sequence[int], seeds: tuple[int, int]) -> Any:
-    """The summaries of the chains `which`, an index each."""
+    """Return the summaries of the chains whose indexes are in `which`."""
 
     def scanned(place: int) -> Iterator[pa.RecordBatch]:
         index = which[place]
@@ -106,7 +106,7 @@ def _scan(spark: Any, chains: list[Chain], which: Sequence[int], seeds: tuple[in
 
 
 def _spread(spark: Any, count: int, rows_of: Callable[[int], Iterator[pa.RecordBatch]], schema: str) -> Any:
-    """The rows of each index below `count`, in so many tasks if they are not too many."""
+    """Return the rows of each index below `count`, in so many tasks if they are not too many."""
 
     def of_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -133,7 +133,7 @@ def _scan_new(spark: Any, chains: list[Chain], catalogue: Catalogue, cache: Incr
 
 
 def _collected(summaries: Any) -> Iterator[tuple[int, list[Row]]]:
-    """The rows of each chain, without its index."""
+    """Return the rows of each chain, without its index."""
     by_chain: dict[int, list[Row]] = defaultdict(list)
     for row in summaries.collect() if summaries is not None else ():
         by_chain[row.chain].append((row.group, row.instance, row.process, bytes(row.payload)))
@@ -172,7 +172,7 @@ def _judge(summaries: Any, coverage: dict[str, str], *, all_rules: bool) -> list
 
 
 def _key_of(table: pa.Table) -> Key:
-    """The group that all rows of a table are of."""
+    """Return the group that all rows of a table are of."""
     return table["group"][0].as_py(), table["instance"][0].as_py()
 
 

@@ -67,7 +67,7 @@ def _opened(builder: Any, what: str) -> Any:
 
 
 def _reach(remote: str) -> None:
-    """Raises AuditUnavailable where nobody listens: Connect's own client would try again and again."""
+    """Raise AuditUnavailable where nobody listens: Connect's own client would try again and again."""
     if remote.startswith("local"):  # PySpark starts a server of its own
         return
     place = urlsplit(remote)
@@ -85,7 +85,7 @@ def _reach(remote: str) -> None:
 
 
 def errors_of_java() -> tuple[type[Exception], ...]:
-    """What asking Java raises when it is gone."""
+    """Return what asking Java raises when it is gone."""
     from py4j.protocol import Py4JError
 
     return Py4JError, ConnectionError
@@ -140,7 +140,7 @@ def _settings(memory: str, *, local: bool) -> dict[str, str]:
 
 
 def _find_java() -> None:
-    """Raises AuditUnavailable unless a Java that Spark can use is there."""
+    """Raise AuditUnavailable unless a Java that Spark can use is there."""
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")
     advice = (

@@ -45,7 +45,7 @@ def _mix(x: Words) -> Words:
 
 
 def contributions(words: Words, number: Ints, place: Ints, count: Ints, seed: int) -> Words:
-    """What each run adds to the fingerprint of its bucket; `words` are the senders' words."""
+    """Return what each run adds to the fingerprint of its bucket; `words` are the senders' words."""
     offset = (number - place).view(np.uint64)
     stream = _mix((words ^ np.uint64(seed)) + offset * _OFFSET)
     before = place.view(np.uint64) * _PLACE
@@ -69,7 +69,7 @@ def split_at_buckets(place: Ints, count: Ints) -> tuple[Ints, Ints, Ints]:
 def fingerprints(
     words: Words, number: Ints, place: Ints, count: Ints, seeds: tuple[int, int]
 ) -> dict[int, tuple[int, int, int]]:
-    """Of each bucket of places that the runs touch: how many messages, and two sums."""
+    """Return of each bucket of places that the runs touch: how many messages, and two sums."""
     if not len(place):
         return {}
     row, into, length = split_at_buckets(place, count)

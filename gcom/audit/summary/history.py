@@ -24,7 +24,7 @@ class History:
     views: list[tuple[int, list[str], str, int | None]] = field(default_factory=list)
 
     def violations(self, tally: Tally) -> dict[int, int]:
-        """How many of a rule's violations fell in each bin of `whole`."""
+        """Return how many of a rule's violations fell in each bin of `whole`."""
         found: dict[int, int] = {}
         for (process, block), messages in tally.spread.blocks.items():
             timeline = self.timelines.get(process)

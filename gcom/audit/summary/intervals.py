@@ -26,7 +26,7 @@ class Intervals:
         return zip(self._firsts, self._lasts, strict=True)
 
     def __len__(self) -> int:
-        """How many numbers, not ranges."""
+        """Count numbers, not ranges."""
         return sum(self._lasts) - sum(self._firsts) + len(self._firsts)
 
     def __bool__(self) -> bool:
@@ -65,7 +65,7 @@ class Intervals:
         return self._firsts[0] if self._firsts else 0
 
     def lowest_in(self, first: int, last: int) -> int:
-        """The lowest number from first to last that is in the set; 0 if there is none."""
+        """Return the lowest number from first to last that is in the set; 0 if there is none."""
         place = bisect_right(self._lasts, first - 1)  # the first range that does not end before
         found = max(first, self._firsts[place]) if place < len(self._firsts) else last + 1
         return found if found <= last else 0
@@ -95,7 +95,7 @@ class Intervals:
         return overlap
 
     def minus(self, other: Intervals) -> Intervals:
-        """The numbers that are here and not in `other`."""
+        """Return the numbers that are here and not in `other`."""
         left = Intervals()
         theirs = list(iter(other))
         place = 0
@@ -121,5 +121,5 @@ class Intervals:
         return both
 
     def above(self, number: int) -> Intervals:
-        """The numbers greater than `number`."""
+        """Return the numbers greater than `number`."""
         return Intervals((max(first, number + 1), last) for first, last in self if last > number)

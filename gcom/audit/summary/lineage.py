@@ -72,7 +72,7 @@ class SucceedsRecord:
 
 
 def successions_in(view: Record) -> list[SucceedsRecord]:
-    """The entries of a view's `succeeds`; none where it follows nothing."""
+    """Return the entries of a view's `succeeds`; none where it follows nothing."""
     return [_succession(entry) for entry in view.get("succeeds", ())]
 
 
@@ -118,7 +118,7 @@ def _ranked(who: str, pairs: list[list[int]], rank: Callable[[str, int], int]) -
 
 @dataclass(slots=True)
 class SessionSummary:
-    """One process's stay in one instance, as far as CONTINUITY asks.
+    """One process's session in one instance, as far as CONTINUITY asks.
 
     `views` are the numbers that it installed; `lowest` is its record of the lowest of them, `first` of view 1 (empty if
     it has none), `end` the record that ended its session (empty if none did). `settled` is as of the end; of BASIC
@@ -144,7 +144,7 @@ class SessionSummary:
         return into
 
     def outlives(self, closed: bool) -> bool:
-        """Whether it went on after the instance, as far as its log tells; `closed` is of that log."""
+        """Tell whether it went on after the instance, as far as its log tells; `closed` is of that log."""
         if not self.views:
             return False
         if not self.end:
@@ -154,7 +154,7 @@ class SessionSummary:
 
 
 def session_of(summary: ProcessSummary, *, has_gap: bool) -> SessionSummary:
-    """What the rule needs of a summary."""
+    """Return what the rule needs of a summary."""
     views = sorted(summary.views, key=lambda view: int(view["view"]))  # the first record of each number stays first
     settled = summary.left_with if summary.end else summary.sections[-1].settled if summary.sections else {}
     reliable = any(view["multicast"] == "RELIABLE" for view in views)  # else no cut is asked, and holes may be many

@@ -19,7 +19,7 @@ class Reached:
     members: tuple[str, ...] | None
 
     def leads_to(self, other: Reached) -> bool:
-        """Whether the other says the same; of clocks, of the members: older logs lack those who left."""
+        """Tell whether the other says the same; of clocks, of the members: older logs lack those who left."""
         named = {*self.clock, *other.clock} if self.members is None else {*self.members}
         clocks = ({who: n for who, n in each.clock.items() if who in named} for each in (self, other))
         return self.numbers == other.numbers and next(clocks) == next(clocks)
@@ -91,12 +91,12 @@ class LogPosition:
         return _reached(process, self.view, self.number, self.settled, self.heard, self.serial, self.members)
 
     def is_state(self, state: dict[str, Any], process: str) -> bool:
-        """Whether `state` says what precedes it."""
+        """Tell whether `state` says what precedes it."""
         return self.reached(process).leads_to(reached_by(state, process))
 
 
 def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
-    """What a `state` calls settled, by sender."""
+    """Return what a `state` calls settled, by sender."""
     settled = {who: Intervals([(1, last)] if last else []) for who, last in state["delivered"].items()}
     for who, ranges in state.get("beyond", {}).items():
         for first, count in ranges:
@@ -105,7 +105,7 @@ def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
 
 
 def reached_by(state: dict[str, Any], process: str) -> Reached:
-    """What a `state` says in the form of `Place.reached`."""
+    """Return what a `state` says in the form of `LogPosition.reached`."""
     numbers = (state["view"], state.get("number", 0), settled_in(state), state["clock"], state.get("serial", 0))
     return _reached(process, *numbers, None)
 

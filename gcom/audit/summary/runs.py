@@ -24,7 +24,7 @@ def runs_of(first: Ints, last: Ints, view: Ints) -> list[tuple[int, int, int]]:
 
 
 def merged(rows: Rows, delivers: Ints, *, by_view: bool = True) -> Iterable[tuple[str, int, list[tuple[int, int]]]]:
-    """The numbers of each sender (and view), as ranges."""
+    """Return the numbers of each sender (and view), as ranges."""
     codes = rows.sender[delivers]
     for code in np.unique(codes).tolist():
         mine = delivers[codes == code]

@@ -47,7 +47,7 @@ class Counts:
         return int(self.counts.sum())
 
     def percentile(self, share: float) -> float:
-        """The middle of the bucket (`bucket_of`) below whose end `share` of all lies."""
+        """Return the middle of the bucket (`bucket_of`) below whose end `share` of all lies."""
         if not len(self.counts):
             return 0.0
         place = int(np.searchsorted(np.cumsum(self.counts), share * self.total))
@@ -139,7 +139,7 @@ class Timeline:
                 self.anchors[each >> by] = min(at, self.anchors.get(each >> by, at))
 
     def by_bin(self) -> dict[int, Counts]:
-        """Of each bin the hold-back of its deliveries: 0 for none, else 1 + the doublings, rounded up."""
+        """Return of each bin the hold-back of its deliveries: 0 for none, else 1 + the doublings, rounded up."""
         bins = self.deliveries.codes >> _HALVES
         low = self.deliveries.codes & ((1 << _HALVES) - 1)
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from gcom.audit.rules.delivery.self_delivery import marks_of_missing
-from gcom.audit.rules.rule import Case, Example, Rule, named, some_ranges, where_reliable
+from gcom.audit.rules.rule import AuditRule, Case, Example, named, some_ranges, where_reliable
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.lineage import INTO
 from gcom.audit.summary.sections import SectionSummary
@@ -51,7 +51,7 @@ def _sentence(e: Example) -> str:
     )
 
 
-RULE = Rule(
+RULE = AuditRule(
     "AGREEMENT",
     "Those who go on together deliver the same messages.",
     where_reliable,

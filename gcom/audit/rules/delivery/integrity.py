@@ -14,7 +14,7 @@ import numpy as np
 
 from gcom.audit.input.records import DELIVER, Ints
 from gcom.audit.rules.certificates import has_duplicates, sends_once
-from gcom.audit.rules.rule import Case, Example, Rule, always, named
+from gcom.audit.rules.rule import AuditRule, Case, Example, always, named
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.fingerprints import fingerprints, word_of
 from gcom.audit.summary.intervals import Intervals
@@ -116,7 +116,7 @@ def _sentence(e: Example) -> str:
     return f"{e['process']} delivered {named(e)} with another payload than was sent."
 
 
-RULE = Rule(
+RULE = AuditRule(
     "INTEGRITY",
     "A message arrives with the payload that was sent.",
     always,  # where logs have digests at all (judging.py)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcom.audit.input.records import Ints
-from gcom.audit.rules.rule import Case, Example, Projection, Rule, always, named
+from gcom.audit.rules.rule import AuditRule, Case, Example, Projection, always, named
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.tally import Tally
@@ -92,7 +92,7 @@ def _sentence(e: Example) -> str:
             )
 
 
-RULE = Rule(
+RULE = AuditRule(
     "NO_CREATION",
     "What is delivered was sent.",
     always,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gcom.audit.rules.rule import Example, Rule, always, named
+from gcom.audit.rules.rule import AuditRule, Example, always, named
 
 
 def _sentence(e: Example) -> str:
     return f"{e['process']} delivered {named(e)} though it was settled there before."
 
 
-RULE = Rule("NO_DUPLICATION", "No process delivers a message twice.", always, _sentence)
+RULE = AuditRule("NO_DUPLICATION", "No process delivers a message twice.", always, _sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcom.audit.rules.rule import Case, Example, Mark, Rule, some_ranges, where_reliable
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, some_ranges, where_reliable
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.tally import Tally
 
@@ -33,7 +33,7 @@ def marks_of_missing(e: Example) -> set[Mark]:
     return found
 
 
-RULE = Rule(
+RULE = AuditRule(
     "SELF_DELIVERY",
     "Who goes on delivers what it sent.",
     where_reliable,

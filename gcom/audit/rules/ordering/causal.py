@@ -17,7 +17,7 @@ import numpy as np
 from gcom.audit.input.records import Ints
 from gcom.audit.rules.certificates import begin_known, deliver_their_own, pass_alike
 from gcom.audit.rules.groups import InstanceLogs
-from gcom.audit.rules.rule import Case, Example, Rule, in_order, named
+from gcom.audit.rules.rule import AuditRule, Case, Example, in_order, named
 from gcom.audit.summary.dependencies import PAST, PRESENT
 from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.runs import expanded
@@ -97,7 +97,7 @@ def _compare(tally: Tally, sender: str, piece: Piece, other: str, needed: Ints, 
 
 
 def _is_missing(piece: Piece, other: str, needed: Ints, run: Ints, step: Ints) -> Any:
-    """Whether each needed number of `other` was not settled before the message that needs it."""
+    """Tell whether each needed number of `other` was not settled before the message that needs it."""
     missing = needed > (piece[f"of {other}"][run] if f"of {other}" in piece else 0)
     if f"holes of {other}" in piece:
         first, last, since, until = piece[f"holes of {other}"].reshape(4, -1)
@@ -129,7 +129,7 @@ class _Sends:
             self.heard[name[3:]] = np.concatenate(heard)[once]
 
     def find(self, number: Ints) -> tuple[Ints, Any]:
-        """Where each number is in `heard`, and whether it is there and certain."""
+        """Return where each number is in `heard`, and whether it is there and certain."""
         if not len(self._numbers):
             return np.zeros(len(number), np.int64), np.zeros(len(number), np.bool_)
         place = np.minimum(np.searchsorted(self._numbers, number), len(self._numbers) - 1)
@@ -156,7 +156,7 @@ def _more_messages(e: Example) -> list[tuple[str, int]]:
     return [(e["other"], e["needed"])]
 
 
-RULE = Rule(
+RULE = AuditRule(
     "CAUSAL",
     "What a sender had delivered comes before what it sent then.",
     in_order("CAUSAL", "CAUSALTOTAL"),

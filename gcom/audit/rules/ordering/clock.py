@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gcom.audit.input.records import Ints
-from gcom.audit.rules.rule import Case, Example, Mark, Projection, Rule, always
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, Projection, always
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.tally import Tally
 
@@ -81,7 +81,7 @@ def _marks(e: Example) -> set[Mark]:
     return {("message", e["other"], max(e["said"], e["true"]))}
 
 
-RULE = Rule(
+RULE = AuditRule(
     "CLOCK",
     "The clock of a send says what had been delivered.",
     always,

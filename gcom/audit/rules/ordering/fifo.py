@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcom.audit.rules.rule import Example, Mark, Rule, in_order, named
+from gcom.audit.rules.rule import AuditRule, Example, Mark, in_order, named
 
 
 def _sentence(e: Example) -> str:
@@ -16,7 +16,7 @@ def _marks(e: Example) -> set[Mark]:
     return {("message", e["sender"], e["number"] - 1)}
 
 
-RULE = Rule(
+RULE = AuditRule(
     "FIFO",
     "Each sender's messages are delivered in the order sent.",
     in_order("FIFO", "CAUSAL", "CAUSALTOTAL"),

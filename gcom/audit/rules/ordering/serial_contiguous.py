@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcom.audit.rules.rule import Case, Example, Mark, Projection, Rule, in_order, processes_in
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, Projection, in_order, processes_in
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.tally import Tally
 
@@ -60,7 +60,7 @@ def _marks(e: Example) -> set[Mark]:
     return set()
 
 
-RULE = Rule(
+RULE = AuditRule(
     "SERIAL_CONTIGUOUS",
     "Serials go up by one at each process.",
     in_order("TOTAL", "CAUSALTOTAL"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from gcom.audit.input.records import DELIVER, SKIP, Ints
 from gcom.audit.rules.certificates import count_placed
-from gcom.audit.rules.rule import Case, Example, Mark, Rule, in_order, named, processes_in
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, in_order, named, processes_in
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.fingerprints import BUCKET, fingerprints
 from gcom.audit.summary.intervals import Intervals
@@ -93,7 +93,7 @@ def _marks(e: Example) -> set[Mark]:
     return {("serials", who, None) for who in processes_in(e)}
 
 
-RULE = Rule(
+RULE = AuditRule(
     "SERIAL_UNIQUE",
     "A serial is of one message, and a message has one serial.",
     in_order("TOTAL", "CAUSALTOTAL"),

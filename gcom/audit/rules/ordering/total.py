@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from gcom.audit.rules.certificates import begin_alike, in_one_view_each
 from gcom.audit.rules.ordering.order_merge import OrderMerge
-from gcom.audit.rules.rule import Case, Example, Rule, in_order, named
+from gcom.audit.rules.rule import AuditRule, Case, Example, in_order, named
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.tally import Tally
@@ -20,7 +20,7 @@ _AT_ONCE = 1 << 20  # messages that are fed between two merges, at most
 
 
 def _ask(case: Case, tally: Tally) -> MessageRequest | None:
-    """Where no two processes share two messages, three may still contradict one another."""
+    """Ask for all deliveries; where no two processes share two messages, three may still contradict one another."""
     summaries = case.group.summaries
     sets = [summary.delivered for summary in summaries.values()]
     tally.evaluated = sum(_share(sets, index, 2) for index in range(len(sets)))
@@ -85,7 +85,7 @@ def _sentence(e: Example) -> str:
     return f"{'; '.join(parts)}: no single order fits."
 
 
-RULE = Rule(
+RULE = AuditRule(
     "TOTAL",
     "One order fits what all processes delivered.",
     in_order("TOTAL", "CAUSALTOTAL"),

@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 
 from gcom.audit.rules.certificates import has_duplicates
-from gcom.audit.rules.rule import Case, Definition, Example, Mark, Rule, in_order, named, processes_in, where_reliable
+from gcom.audit.rules.rule import (
+    AuditRule,
+    Case,
+    Definition,
+    Example,
+    Mark,
+    in_order,
+    named,
+    processes_in,
+    where_reliable,
+)
 from gcom.audit.summary.fingerprints import BUCKET
 from gcom.audit.summary.messages import MessageTable, table_of
 from gcom.audit.summary.pieces import MessageRequest, Piece
@@ -90,7 +100,7 @@ def _marks(e: Example) -> set[Mark]:
     return {("hole", who, e.get("view") or 0) for who in processes_in(e)}
 
 
-RULE = Rule(
+RULE = AuditRule(
     "TOTAL_GAP_FREE",
     "Those who go on together deliver one sequence.",
     _promised,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gcom.audit.rules.judgement import Judgement
-from gcom.audit.rules.rule import Projection, Rule, always
+from gcom.audit.rules.rule import AuditRule, Projection, always
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.lineage import SessionSummary, SucceedsRecord, successions_in
 from gcom.values.names import name_of
@@ -44,7 +44,7 @@ class _Instance:
         return sorted({each.instance for each in self.succeeds})
 
     def outliving(self, given_up: frozenset[str]) -> list[SessionSummary]:
-        """Those who went on after it, by process."""
+        """Return those who went on after it, by process."""
         sessions = self.sessions.values()
         return [
             session
@@ -130,7 +130,7 @@ class _Lineage:
                 each.tally.doubt(1, f"{len(origins)} instances of the name do not say which they succeed")
 
     def _falls_apart(self) -> bool:
-        """Whether some instances have nothing to do with the others: nobody succeeds them, or goes over."""
+        """Tell whether some instances have nothing to do with the others: nobody succeeds them, or goes over."""
         beside: dict[str, set[str]] = {name: set() for name in self._instances}
         for name, each in self._instances.items():
             went = {session.into for session in each.sessions.values() if session.into is not None}
@@ -176,7 +176,7 @@ class _Lineage:
                 new.tally.violate(1, kind="serial", **_where(session.first), **more)
 
     def _ancestors(self, name: str) -> tuple[set[str], bool]:
-        """All that lie before `name`, and whether the logs tell of all of them."""
+        """Return all that lie before `name`, and whether the logs tell of all of them."""
         found: set[str] = set()
         whole, ends = True, [name]
         while ends:
@@ -362,7 +362,7 @@ def _judge_confirmed(link: _Link) -> list[str]:
 
 
 def _confirmed(link: _Link, outliving: list[SessionSummary]) -> Iterator[tuple[str, Intervals, Intervals]]:
-    """Of each sender what was confirmed, and of this what one of those who go on must have held."""
+    """Return of each sender what was confirmed, and of this what one of those who go on must have held."""
     old = link.old
     numbers: Numbers = {}
     held: Numbers = {}
@@ -381,14 +381,14 @@ def _confirmed(link: _Link, outliving: list[SessionSummary]) -> Iterator[tuple[s
 
 
 def _one_held(members: list[str], by: str, outliving: list[SessionSummary]) -> bool:
-    """Whether so many of the view go on that one of them is among those who held what was confirmed in it."""
+    """Tell whether so many of the view go on that one of them is among those who held what was confirmed in it."""
     view = set(members)
     left = sum(session.process in view for session in outliving)
     return left > 0 and left + (len(view) if by == "all" else len(view) // 2 + 1) > len(view)
 
 
 def _has_cut(link: _Link, process: str) -> bool:
-    """Whether it, or the same member before, went over with all that is in the cut; a gap may hide that."""
+    """Tell whether it, or the same member before, went over with all that is in the cut; a gap may hide that."""
     for session in link.old.sessions.values():
         over = session.into == link.new.name and name_of(session.process) == name_of(process)
         if session.views and (over or session.process == process):
@@ -420,14 +420,14 @@ def _judge_adoption(link: _Link, session: SessionSummary, *, returns: bool) -> N
 
 
 def _had_state(link: _Link, giver: str) -> bool:
-    """Whether it went over with the cut, or took over a state of the instance."""
+    """Tell whether it went over with the cut, or took over a state of the instance."""
     session = link.new.sessions.get(giver)
     adopts = session.adopts if session is not None else []
     return any(not _lacking(link, record["cut"]) for record in adopts) or _has_cut(link, giver)
 
 
 def _lacking(link: _Link, cut: dict[str, int]) -> list[tuple[str, int]]:
-    """Of each sender the first message of the succeeded cut that `cut` lacks.
+    """Return of each sender the first message of the succeeded cut that `cut` lacks.
 
     `cut` has the new instance's numbers. Where these begin anew its base lacks what was before, and the giver tells.
     """
@@ -465,7 +465,7 @@ _SENTENCES = {
     "poor": "{process} took over a state of instance {instance} without {what}, which {other_instance} had.",
 }
 
-RULE = Rule(
+RULE = AuditRule(
     NAME,
     "The next instance has what this one settled and confirmed.",
     always,

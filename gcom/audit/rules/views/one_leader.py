@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from gcom.audit.rules.rule import Case, Example, Projection, Rule, always
+from gcom.audit.rules.rule import AuditRule, Case, Example, Projection, always
 from gcom.audit.rules.views.view_agreement import marks_of_views
 from gcom.audit.summary.tally import Tally
 
@@ -28,7 +28,7 @@ def _sentence(e: Example) -> str:
     return f"View {e['view']} has more than one leader: {', '.join(e['leaders'])}."
 
 
-RULE = Rule(
+RULE = AuditRule(
     "ONE_LEADER",
     "A view has one leader.",
     always,

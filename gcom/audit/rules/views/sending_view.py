@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcom.audit.rules.rule import Case, Example, Mark, Rule, always, named
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, always, named
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.runs import merged
@@ -72,7 +72,7 @@ def _marks(e: Example) -> set[Mark]:
     return set() if e.get("kind") == "sent" else {("view", e.get("process", ""), e.get("view") or 0)}
 
 
-RULE = Rule(
+RULE = AuditRule(
     "SENDING_VIEW",
     "A message is delivered in the view that it was sent in.",
     always,

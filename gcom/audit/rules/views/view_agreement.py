@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gcom.audit.input.records import Record
-from gcom.audit.rules.rule import Case, Example, Mark, Projection, Rule, always, processes_in
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, Projection, always, processes_in
 from gcom.audit.summary.position import LogPosition
 from gcom.audit.summary.process import ProcessSummary
 from gcom.audit.summary.tally import Tally
@@ -64,7 +64,7 @@ def marks_of_views(e: Example) -> set[Mark]:
     return {("view", who, each) for who in processes_in(e) for each in (*passed, view)}
 
 
-RULE = Rule(
+RULE = AuditRule(
     "VIEW_AGREEMENT",
     "A view is the same at all who install it.",
     always,

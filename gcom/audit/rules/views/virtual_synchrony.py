@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from gcom.audit.rules.groups import InstanceLogs
-from gcom.audit.rules.rule import Case, Example, Mark, Rule, named, where_reliable
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, named, where_reliable
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.sections import SectionSummary
 from gcom.audit.summary.tally import Tally
@@ -69,7 +69,7 @@ def _marks(e: Example) -> set[Mark]:
     return {("message", e["sender"], min(e["mine"], e["theirs"]) + 1)}
 
 
-RULE = Rule(
+RULE = AuditRule(
     "VIRTUAL_SYNCHRONY",
     "Those who go on together from a view delivered the same set in it.",
     where_reliable,

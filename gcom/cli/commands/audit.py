@@ -86,7 +86,7 @@ def logs(
       gcom audit compact --help    write logs as Parquet, which it reads as well
       gcom audit import --help     judge the vector clocks of another system's log
     """
-    from gcom.cli.verdicts import Judging, Outputs, audit
+    from gcom.cli.commands.verdicts import Judging, Outputs, audit
 
     how = Judging(spark, master, remote, all_rules, incremental)
     outputs = Outputs(as_json, report, witness, junit, parquet)
@@ -108,7 +108,7 @@ def compact(
       gcom audit compact logs/ --into compact/
       gcom audit compact/
     """
-    from gcom.cli.verdicts import compact_logs
+    from gcom.cli.commands.verdicts import compact_logs
 
     return compact_logs(folders, into)
 
@@ -133,6 +133,6 @@ def import_logs(
       gcom audit import shiviz govector.log --into logs/
       gcom audit import shiviz app.log --regex "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})" --into logs/
     """
-    from gcom.cli.verdicts import import_log
+    from gcom.cli.commands.verdicts import import_log
 
     return import_log(form, file, into, regex)
