@@ -58,13 +58,13 @@ def logs(
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Exit with 0 where nothing is violated, though not all is known.")
     ] = False,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Judge message by message with Spark's own operators: several times slower.")
-    ] = False,
     all_rules: Annotated[bool, typer.Option("--all-rules", help="Judge what is not promised, too: slower.")] = False,
     incremental: Annotated[
         Path | None, typer.Option(metavar="STATE", help="Keep what is found of segments there, and read only new ones.")
     ] = None,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Judge by Spark; logs of 64 MB and more are judged so anyway.")
+    ] = False,
     master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master; local[*] if not given.")] = None,
     remote: Annotated[str | None, typer.Option(metavar="URL", help="A Spark Connect server, as sc://host.")] = None,
 ) -> int:
@@ -86,18 +86,11 @@ def logs(
       gcom audit compact --help    write logs as Parquet, which it reads as well
       gcom audit import --help     judge the vector clocks of another system's log
     """
-    from gcom.cli.auditing import Outputs, audit
+    from gcom.cli.verdicts import Judging, Outputs, audit
 
-    return audit(
-        folders,
-        master=master,
-        remote=remote,
-        outputs=Outputs(as_json, report, witness, junit, parquet),
-        allow_unknown=allow_unknown,
-        exact=exact,
-        all_rules=all_rules,
-        incremental=incremental,
-    )
+    how = Judging(spark, master, remote, all_rules, incremental)
+    outputs = Outputs(as_json, report, witness, junit, parquet)
+    return audit(folders, how, outputs, allow_unknown=allow_unknown)
 
 
 @app.command("compact")
@@ -115,7 +108,7 @@ def compact(
       gcom audit compact logs/ --into compact/
       gcom audit compact/
     """
-    from gcom.cli.auditing import compact_logs
+    from gcom.cli.verdicts import compact_logs
 
     return compact_logs(folders, into)
 
@@ -140,6 +133,6 @@ def import_logs(
       gcom audit import shiviz govector.log --into logs/
       gcom audit import shiviz app.log --regex "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})" --into logs/
     """
-    from gcom.cli.auditing import import_log
+    from gcom.cli.verdicts import import_log
 
     return import_log(form, file, into, regex)

@@ -16,14 +16,14 @@ from typing import Any
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from gcom.audit.advice import advice_of
-from gcom.audit.evidence import Evidence
-from gcom.audit.incidents import Incident
-from gcom.audit.judging import RULES
+from gcom.audit.explain.advice import advice_of
+from gcom.audit.explain.evidence import Evidence
+from gcom.audit.explain.incidents import Incident
+from gcom.audit.explain.result import AuditResult, GroupResult
 from gcom.audit.report.plots import over_time
 from gcom.audit.report.spacetime import diagram_of
-from gcom.audit.result import AuditResult, GroupResult
-from gcom.audit.timeline import Counts
+from gcom.audit.rules.table import RULES
+from gcom.audit.summary.timeline import Counts
 
 BYTES = 5_500_000  # of a page; where names from the logs make it larger, less is shown
 # What is shown at most; the totals are always said, and --json has the rest.
@@ -93,7 +93,7 @@ def _template() -> Template:
         "style": Markup((files / "report.css").read_text("utf-8")),
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "marks": _MARKS,
-        "rules": RULES,
+        "rules": list(RULES.values()),
         "EFFECTS": _EFFECTS,
     }
     return environment.get_template("report.html")

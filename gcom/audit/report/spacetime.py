@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gcom.audit.evidence import Evidence
-from gcom.audit.finder import LogEvent
+from gcom.audit.explain.evidence import Evidence
+from gcom.audit.explain.lookup import LogEvent
 
 LANE = 66
 _TOP, _LEFT, _RIGHT = 34, 18, 26
