@@ -18,7 +18,7 @@ from gcom.core.messages.effects import Effect
 from gcom.core.messages.frames import Ballot, Decision
 from gcom.core.messages.registry import Claim, Entry
 from gcom.core.streams import Streams
-from gcom.sim.plan import Fault
+from gcom.sim.plan.events import Fault
 from gcom.sim.world import World
 from gcom.values.names import Process
 from tests.sim.mutants import aims

@@ -13,7 +13,7 @@ from gcom.core.multicast.window import Flow, OwnStream, Peer, RunStore
 from gcom.core.ordering.fifo import Fifo
 from gcom.core.ordering.unordered import NonOrdered
 from gcom.core.streams import Streams
-from gcom.sim.plan import Fault
+from gcom.sim.plan.events import Fault
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Run

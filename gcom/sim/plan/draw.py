@@ -1,4 +1,4 @@
-"""What one simulated run is made of, all drawn from its seed before the run begins, so that it can be printed.
+"""Draw a plan from its seed, all of it before the run begins, so that it can be printed.
 
 A plan never leaves a run empty: it has at least three kinds of fault that are sure to happen and 500 messages to send,
 and the run itself fails if they did not (gcom/sim/world.py).
@@ -6,21 +6,31 @@ and the run itself fails if they did not (gcom/sim/world.py).
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
-from gcom.sim.faults.boundaries import Ambush, ambush
-from gcom.sim.faults.trouble import REGISTRY, Fault, Move, TroubleEvent
+from gcom.sim.plan.boundaries import Ambush, ambush
+from gcom.sim.plan.events import (
+    CHUNK,
+    HEIR,
+    LATE_RUNS,
+    LEAVER,
+    OCCASIONAL,
+    ORDER,
+    REGISTRY,
+    RUNS,
+    VOTE,
+    Fault,
+    Move,
+    TroubleEvent,
+)
+from gcom.sim.plan.plan import KINDS_MIN, MESSAGES_MIN, Plan
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
 
-__all__ = ["REGISTRY", "Fault", "Move", "Plan", "TroubleEvent", "draw"]  # and what the simulator's own modules use
-
 GROUP = "sim"
 MEMBERS = (2, 9)  # from, to
-MESSAGES_MIN = 500
-KINDS_MIN = 3
 REST_MS = 6_000  # before an ambush at the end: all are together again
 PIECES_LOAD_BYTES = 240  # of a frame in a run where a part of the messages travels in pieces
 # In turn, seed by seed: every ordering over BASIC, RELIABLE, and RELIABLE that is safe.
@@ -46,71 +56,16 @@ TIMED = (
     Fault.STALL,
     Fault.ECHO,
 )
-OCCASIONAL = {Fault.EFFECT, Fault.FRAME, Fault.STALL, Fault.ECHO}  # may find no occasion
 EFFECTS = ("Sent", "Deliver", "Installed", "Suspected")  # a step with one of these may be cut short
-RUNS = "runs"
-LATE_RUNS = "late runs"  # those who are told hear of it when the sender's end is long known
 OF_A_CHANGE = ("Prepare", "Promise", "Cut", "CutOk", "Install", "Install", "Install")
 ITEMS = (RUNS, LATE_RUNS, *OF_A_CHANGE)  # a frame with one of these may be a process's last
-CHUNK = "StateChunk"  # or one in the middle of a state
 STALLS = ("Prepare", "Promise", "Cut", "Cut", "CutOk", "Install")  # a process pauses over a frame with one of these
 # And runs again when a rival's change has come so far.
 ENDS = ("Prepare", "Promise", "Cut", "CutOk", "CutOk", "Install")
-LEAVER, HEIR = "leaver", "heir"
-ORDER, VOTE = "order", "vote"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Rates are probabilities a call; times are in true simulated milliseconds."""
-
-    seed: int
-    definition: Definition
-    members: int
-    late: int  # of them, how many come while faults happen
-    cold: bool  # faults begin before the group has formed
-    messages: int  # to send in all, while faults happen
-    window: int  # messages of a sender that may wait for its slowest reader
-    fault_ms: int  # faults happen until then; afterwards all is healed
-    delay_ms: int  # a call's usual one-way delay is 1…delay_ms
-    rates: dict[Fault, float]
-    drift: tuple[tuple[int, int], ...]  # of each member: thousandths of true time a unit, and an offset
-    crashed_max: int  # at a time
-    answering: float  # how often a delivery is answered from inside its callback
-    size: int  # the largest message, in words
-    keepers: tuple[str, ...]  # whose applications keep a state, give it and take it
-    refusing: float  # how often a get_state fails
-    silent: bool  # applications fall silent before the heal: what was lost last must come out without a later message
-    posting: float  # how often an application writes a letter, or calls, when it may write
-    load_bytes: int  # most of what a frame carries
-    forgets: bool  # the registry starts again at the heal
-    events: tuple[TroubleEvent, ...]
-    boundary: str = ""  # the ambush at its end, between two instances, if it has one
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(f"m{index}" for index in range(self.members))
-
-    @property
-    def kinds(self) -> set[str]:
-        """The kinds of fault that are drawn, one that may find no occasion left out."""
-        drawn = {event.kind for event in self.events if isinstance(event.kind, Fault)}
-        drawn |= {kind for kind, rate in self.rates.items() if rate}
-        drawn |= {Fault.DRIFT} if any(rate != 1000 for rate, _ in self.drift) else set()
-        return {str(kind) for kind in drawn - OCCASIONAL}
-
-    def describe(self) -> dict[str, object]:
-        """For people and for --json."""
-        fields = asdict(self)
-        fields["definition"] = {**fields["definition"], "static": bool(self.definition.static)}
-        fields["events"] = [
-            {name: value for name, value in event.items() if value} for event in map(asdict, self.events)
-        ]
-        return fields
 
 
 def draw(seed: int) -> Plan:
-    """The plan of a seed."""
+    """Draw the plan of a seed."""
     plan = _drawn(seed)
     found = ambush(seed, plan.names, plan.fault_ms + REST_MS, bool(plan.definition.static))
     return _lengthened(plan, found) if found else plan

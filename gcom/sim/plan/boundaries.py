@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from gcom.sim.faults.trouble import ACCEPTED, DISSOLVES, LISTENS, NOTED, STOPPED, Fault, Move, TroubleEvent
+from gcom.sim.plan.events import ACCEPTED, DISSOLVES, LISTENS, NOTED, STOPPED, Fault, Move, TroubleEvent
 
 SHARE = 0.2  # of the seeds
 LONG_MS = (15_000, 20_000)  # longer than every time-out

@@ -1,4 +1,4 @@
-"""What may happen to a simulated group: kinds of fault and of what members do, and one event of a plan."""
+"""Events of a plan: the kinds of fault, the moves that members make, and the words that say how each happens."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ ACCEPTED = "accepted"  # when the registry has accepted its succession, a propos
 NOTED = "noted"  # what has the registry out of reach: it has noted somebody for the next view
 LISTENS = "listens"  # who comes does so at the port of one that is dead
 NEVER = "never"  # what ends a pause over a call that only time ends
+RUNS = "runs"
+LATE_RUNS = "late runs"  # those who are told hear of it when the sender's end is long known
+CHUNK = "StateChunk"  # one in the middle of a state
+LEAVER, HEIR = "leaver", "heir"
+ORDER, VOTE = "order", "vote"
 
 
 class Fault(StrEnum):
-    """Everything that may go wrong, as it is counted when it happened."""
+    """Kind of fault, as it is counted when it has done something."""
 
     LOSS = "broken call"  # before it arrived, or after; the caller cannot tell
     DELAY = "delayed call"
@@ -40,12 +45,15 @@ class Fault(StrEnum):
 
 
 class Move(StrEnum):
-    """What members do of their own will."""
+    """Kind of thing that members do of their own will."""
 
     JOIN = "join"
     LEAVE = "leave"
     INTRUDE = "intrusion"  # a second process comes under a member's name
     GATHER = "gathering"  # all who crashed, or left, come back
+
+
+OCCASIONAL = {Fault.EFFECT, Fault.FRAME, Fault.STALL, Fault.ECHO}  # may find no occasion
 
 
 @dataclass(frozen=True, slots=True)
