@@ -1,4 +1,4 @@
-"""What is owed to each peer, and when it may be put to it: one call in flight a peer (DESIGN 3).
+"""What is owed to each peer, and when it may be put to it: one call in flight a peer (ARCHITECTURE 3).
 
 Control items go at least once: what a failed call carried is put again, before what came later. A call that fails is
 followed by one redial at once, then by one each heartbeat. A call and its reply carry both statuses, so one exchange a

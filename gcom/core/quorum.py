@@ -1,4 +1,4 @@
-"""What a quorum of a view is (DESIGN 10): a majority of its members, or exactly half with the view's one tie-breaker.
+"""What a quorum of a view is (ARCHITECTURE 10): a majority of its members, or exactly half with the view's one tie-breaker.
 
 Two quorums of one view meet: two majorities, or a majority and a half, in a member; two halves in the tie-breaker. That
 is the view's leader, or the group's home registry as a witness, an acceptor that stores no messages; the definition

@@ -45,7 +45,7 @@ class Streams:
         self._view = view
         self.unsent: list[Payload] = []  # messages that have no number yet
         # The vector clock: the highest number delivered from each other member; what of it changed since the last run;
-        # over BASIC, where a run may be lost with its changes, what the view's runs have told (DESIGN 6).
+        # over BASIC, where a run may be lost with its changes, what the view's runs have told (ARCHITECTURE 6).
         self._highest = {sender: entry.cut[sender] for sender in entry.cut if sender in view.members}
         self._clock = {sender: number for sender, number in self._highest.items() if number}
         self._told: dict[Process, int] = {}

@@ -1,7 +1,7 @@
 """Names of people's choosing, and the identities made from them.
 
 A *process* of a group is `name#incarnation` and never equal to another by its address: a member that comes back is a
-new process (DESIGN 4; JGroups met what comes of reusing them in JGRP-2286).
+new process (ARCHITECTURE 4; JGroups met what comes of reusing them in JGRP-2286).
 """
 
 from __future__ import annotations

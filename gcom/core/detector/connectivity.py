@@ -1,4 +1,4 @@
-"""Whom a group goes on without when some members cannot reach each other although others reach both (DESIGN 9).
+"""Whom a group goes on without when some members cannot reach each other although others reach both (ARCHITECTURE 9).
 
 Such a link is no failure that anybody else sees: no quorum suspects either end, and yet what one sends the other can
 never become stable. So who does not hear one whom others hear is in a *conflict* with it, and one that has lasted is

@@ -1,4 +1,4 @@
-"""The registry's table of groups: a pure machine (DESIGN 10, 11; GCom 2009 §4.1.10, §7.2, §7.5).
+"""The registry's table of groups: a pure machine (ARCHITECTURE 10, 11; GCom 2009 §4.1.10, §7.2, §7.5).
 
 The group is the truth and this table follows it: members register their instance and view, the leader every RENEW_MS,
 whoever is detached as well. Every write is a compare-and-set on (instance, view): a stale one is refused and told.

@@ -1,4 +1,4 @@
-"""The registry as a witness: one more acceptor of a view change, where exactly half of a view is left (DESIGN 10).
+"""The registry as a witness: one more acceptor of a view change, where exactly half of a view is left (ARCHITECTURE 10).
 
 An acceptor of single-decree Paxos (Lamport 2001) for each (instance, view), under the members' own ballots. It stores
 no message, so nobody can get a cut's payloads from it; therefore the proposer asks it to accept *last*, when all of its

@@ -1,4 +1,4 @@
-"""How a process gets into a group: look it up, then claim an empty one or ask its leader (GCom 2009 §2.3, §4.1.10).
+"""A process on its way into a group: it looks the group up, then claims it or asks its leader (GCom 2009 §2.3, §4.1.10).
 
     start ── Create or Lookup ──► entry ──┬─ nobody in it ──────────► Claim ──► first member of view 1
                                           └─ members ──► Join to each in turn, oldest first ──► Install
@@ -6,9 +6,9 @@
                                                            └ none answers: look again; Claim once all are dead, or vowed
 
 Every question is asked again until the caller gives up; the machine keeps the last reason why it is not in. A process
-that was in before and lost its group (`Former`) never gives up by itself: what ends another's entry makes it try again
-later, and without a registry it asks those whom it knew. In a PARTITIONABLE group it looks for any instance, and begins
-one if there is none (gcom/core/joining/discovery.py).
+that was in before and lost its group (`PreviousSession`) never gives up by itself: an error that ends a newcomer's
+attempt makes it try again later, and without a registry it asks the members that it knew. In a PARTITIONABLE group it
+looks for any instance, and begins one if there is none (gcom/core/joining/discovery.py).
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""On the look-out for companions in a PARTITIONABLE group: who lost its instance finds another, or begins one.
+"""Discovery in a PARTITIONABLE group: a process that lost its instance finds another, or begins one (JGroups MERGE3).
 
 It calls everybody whom it knew, at the address where that one was, by name: a companion may be another process by now.
-Who is in an instance says so (`Presence`); who looks for one, too, says what it was (`Hail`). After SEEK_MS of looking
+A leader answers which instance it is in (DiscoverReply); a process that looks, too, says what it was (DiscoverRequest).
+After SEEK_MS of looking:
 
 1. the instance that stands above all others that were found is entered;
-2. else, where nobody is still to be waited for, the first among those who look begins one. First is who was in the
-   latest view, of these the oldest: that one's state is likely to have the most, and all who hear each other agree.
+2. else, where nobody is still to be waited for, the first among those who look begins one. First is the one that was
+   in the latest view, of these the oldest: its state is likely to have the most, and all who hear each other agree.
 
-Who is in an instance and does not hear a quorum of it says nothing: it will look for one soon, and is waited for.
+A member of an instance that does not hear a quorum of it says nothing: it will look for one soon, and is waited for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two living instances of one group become one (DESIGN 10; docs/protocols/netsplit.md).
+"""Two living instances of one group become one (ARCHITECTURE 10; docs/protocols/netsplit.md).
 
 Of two the one that stands lower gives way: its leader tells its members, and each of them leaves, as a leave is (the
 cut is delivered), to enter the other one. A leader learns of another instance from the registry, and in a PARTITIONABLE

@@ -1,4 +1,4 @@
-"""One member's part in the order of a view: the log, who holds how much of it, and whence it comes (DESIGN 6, 7).
+"""One member's part in the order of a view: the log, who holds how much of it, and whence it comes (ARCHITECTURE 6, 7).
 
 The order comes from one sequencer a view. In the registry it is asked: a member that sends says WANT and is answered
 with the order, which it puts to its peers. At the leader it orders what the leader receives. Either way the log goes

@@ -40,7 +40,7 @@ class Fifo(NonOrdered):
         return self._release(sender)
 
     def close(self) -> list[Delivery]:
-        """What is left waits for a message that nobody holds: the same at everyone (DESIGN 8, over RELIABLE)."""
+        """What is left waits for a message that nobody holds: the same at everyone (ARCHITECTURE 8, over RELIABLE)."""
         given_up: list[Delivery] = []
         for sender, held in self._held.items():
             ranges = {**{first: run.last for first, run in held.items()}, **self._lost[sender]}

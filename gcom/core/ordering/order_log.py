@@ -1,4 +1,4 @@
-"""The order of one view as a log: which messages have which serials (DESIGN 6, 7; Kaashoek and Tanenbaum 1991, BB).
+"""The order of one view as a log: which messages have which serials (ARCHITECTURE 6, 7; Kaashoek and Tanenbaum 1991, BB).
 
 One sequencer orders a view, so the logs that its members hold are prefixes of one another. A span is a range of one
 sender; ranges of a sender follow one another without gaps, so a span needs no serial of its own.

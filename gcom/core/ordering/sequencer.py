@@ -1,4 +1,4 @@
-"""The giver of serials, hosted by the registry: a pure machine, its state is soft (DESIGN 7; CORFU, Balakrishnan 2012).
+"""The giver of serials, hosted by the registry: a pure machine, its state is soft (ARCHITECTURE 7; CORFU, Balakrishnan 2012).
 
 It serves only the view that a leader opened in its present life, so a registry that starts again cannot give a serial
 twice: it knows no view, says so, and the group goes on in another one. It calls nobody: a member's WANT is answered

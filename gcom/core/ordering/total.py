@@ -1,4 +1,4 @@
-"""Total order: messages go to the application by their serials, through all views (DESIGN 6; Défago 2004, §4.1).
+"""Total order: messages go to the application by their serials, through all views (ARCHITECTURE 6; Défago 2004, §4.1).
 
 It is told the order (only what a majority of the view holds, `serials`), the payloads, and what is lost. A serial whose
 message is lost here is skipped in its place. With `causal`, a message whose past nobody holds is given up too, at its
