@@ -68,7 +68,7 @@ def process(name: str, incarnation: str) -> Process:
 
 
 def is_process(text: object) -> bool:
-    """Whether something from a peer is a well-formed process id."""
+    """Return whether something from a peer is a well-formed process id."""
     return isinstance(text, str) and PROCESS.fullmatch(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""Whether both sides speak one protocol: every call and every answer begins with the number of its own."""
+"""Protocol versions: every call and every answer begins with the number that its side speaks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gcom.values import limits
 
 
 def check_version(theirs: int) -> None:
-    """Raises VersionMismatch, which says whose GCom is to be replaced."""
+    """Raise VersionMismatch, which says which side is to be replaced, unless both speak one protocol."""
     ours = limits.PROTOCOL_VERSION
     if theirs != ours:
         older = "the other side's" if theirs < ours else "this process's"

@@ -115,7 +115,7 @@ class Triggers:
 
     @property
     def has_quorum(self) -> bool:
-        """Whether the live members are a quorum, or may be one with the witness."""
+        """Return whether the live members are a quorum, or may be one with the witness."""
         return self._is_quorum(self.live)
 
     @property
@@ -139,7 +139,7 @@ class Triggers:
 
     @property
     def may_decide(self) -> bool:
-        """Whether the members that can be expected to answer suffice to decide on the next view, or on a successor."""
+        """Return whether the members that may be expected to answer can decide on the next view, or on a successor."""
         survivors = self.survivors
         return self.has_quorum if survivors is None else survivors <= self.live
 
@@ -154,7 +154,7 @@ class Triggers:
 
     @property
     def _may_return(self) -> bool:
-        """Whether the sequencer is at the leader, and could go back to the registry."""
+        """Return whether the sequencer is at the leader, and could go back to the registry."""
         # All live members must reach it: one that does not would report `cut_off` at once, and the view would change
         # back.
         return not self.at_registry and self.live <= set(self.reaching)

@@ -138,7 +138,7 @@ class MulticastProtocol(ABC):
         return
 
     def open_to(self, peer: Process) -> bool:
-        """Return whether a peer may be sent data now: it is in the view, and neither side is wedged where that matters."""
+        """Return whether a peer may be sent data now: it is in the view, and no wedge forbids it."""
         known = self.out.peers.get(peer)
         if known is None or known.view != self.view:
             return False
