@@ -1,4 +1,4 @@
-"""What waits for one application, in the order in which it is to be handed over; pure, and the same in every driver.
+"""The queue of effects for one application, in the order in which they are handed over; pure, the same in every driver.
 
 It is closed while the application's state is on its way: what the core delivers in the meantime is held.
 """
@@ -43,7 +43,7 @@ Own = TypeVar("Own")  # what a driver adds
 
 
 class DeliveryQueue(Generic[Own]):
-    """The application reads `arrivals` from the left. What is new goes to `tail`, the same while it is open.
+    """The application reads `arrivals` from the left. New effects go to `tail`, the same while the queue is open.
 
     It has no bound of its own: credit bounds the deliveries, the driver counts the rest.
     """
@@ -57,13 +57,15 @@ class DeliveryQueue(Generic[Own]):
         return self.tail is self.arrivals
 
     def put(self, effect: Handed | AwaitState) -> list[Deliver | Skip]:
-        """Take what is to be handed over; returns what will not be, for the state covers it: it counts as read."""
+        """Take what is to be handed over; return what will not be, for the state covers it: it counts as read."""
         covered: list[Deliver | Skip] = []
         match effect:
             case AwaitState():
                 self.tail = deque()
             case SetState(view) | StateUnavailable(view):
                 held = list(self.tail) if not self.is_open else []
+                # The state is a donor's at the barrier of `view`, so it has all messages before that
+                # (docs/protocols/state.md). What the joiner held back of them was handed to nobody, and is dropped.
                 covered, kept = _since(held, view)
                 self._open()
                 self.arrivals.append(effect)
@@ -73,11 +75,12 @@ class DeliveryQueue(Generic[Own]):
         return covered
 
     def tell(self, own: Own) -> None:
-        """The driver's own, which waits for no state."""
+        """Append the driver's own, which waits for no state."""
         self.arrivals.append(own)
 
     def end(self, own: Own) -> None:
-        """The last of a session: without its state the application could make nothing of what is held."""
+        """Append the last of a session."""
+        # Opened without its state: the application could make nothing of what is held, and must learn of the end.
         self._open()
         self.arrivals.append(own)
 
@@ -91,9 +94,10 @@ class DeliveryQueue(Generic[Own]):
 
 
 def _since(held: list[Handed | Own], view: int) -> tuple[list[Deliver | Skip], list[Handed | Own]]:
-    """What comes before the barrier of a view, and all else: unicasts are no part of the state."""
+    """Split what is held: before the barrier of a view, and all else."""
     barriers = [place for place, it in enumerate(held) if isinstance(it, Installed) and it.view.number >= view]
     barrier = barriers[0] if barriers else len(held)
     covered = [it for it in held[:barrier] if isinstance(it, Deliver | Skip)]
+    # Unicasts are said to this process, not to the group, and are part of no state.
     kept = [it for it in held[:barrier] if not isinstance(it, _COVERED)]
     return covered, [*held[barrier : barrier + 1], *kept, *held[barrier + 1 :]]

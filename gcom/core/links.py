@@ -1,7 +1,7 @@
-"""What is owed to each peer, and when it may be put to it: one call in flight a peer (DESIGN 3).
+"""The links to peers: what is owed to each, and when it may be put to it; one call in flight per peer (ARCHITECTURE 3).
 
 Control items go at least once: what a failed call carried is put again, before what came later. A call that fails is
-followed by one redial at once, then by one each heartbeat. A call and its reply carry both statuses, so one exchange a
+followed by one redial at once, then by one per heartbeat. A call and its reply carry both statuses, so one exchange per
 heartbeat serves both sides of an idle link: a frame that comes puts this side's own heartbeat off.
 """
 
@@ -24,7 +24,7 @@ ANSWERS = (Promise, Nack, CutOk)
 
 
 class Readiness(Enum):
-    """Where the calls to a peer stand."""
+    """The readiness of a peer for the next call."""
 
     FREE = "free"  # the last call was answered: the next may begin
     IN_FLIGHT = "in flight"  # until it is answered, or fails
@@ -41,7 +41,7 @@ READINESS: dict[Readiness, tuple[Readiness, ...]] = {
 
 @dataclass(slots=True)
 class Relay:
-    """What a peer asked for of a sender: after `after` and `at_byte` bytes of the next run, up to `last`."""
+    """A peer's question for a sender's stream: after `after` and `at_byte` bytes of the next run, up to `last`."""
 
     view: int
     after: int
@@ -69,16 +69,16 @@ class PeerLink:
         self.readiness = readiness
 
     def callable(self, now_ms: int) -> bool:
-        """Whether a call to the peer may begin."""
+        """Return whether a call to the peer may begin."""
         return self.readiness is Readiness.FREE or (self.readiness is Readiness.WAITING and now_ms >= self.due_ms)
 
     def due(self, now_ms: int) -> bool:
-        """Whether something other than data is to be said now."""
+        """Return whether something other than data is to be said now."""
         return bool(self.control or self.relays or self.owed or now_ms >= self.due_ms)
 
     @property
     def fills_frame(self) -> bool:
-        """Whether an item is owed that in a full group leaves no room for runs, which then go with the next frame."""
+        """Return whether an item is owed that in a full group leaves no room for runs; these then go with the next frame."""
         return any(isinstance(item, Cut | Promise) for item in self.control)
 
 
@@ -95,7 +95,7 @@ class Links(dict[Process, PeerLink]):
         return list(self)
 
     def woken(self) -> list[Process]:
-        """Peers with something due since the last time this was asked."""
+        """Return the peers with something due since the last time this was asked."""
         woken = list(self._woken)
         self._woken.clear()
         return woken
@@ -123,16 +123,17 @@ class Links(dict[Process, PeerLink]):
             self.wake(peer)
 
     def answers(self, peer: Process) -> tuple[Control, ...]:
-        """What the reply to a peer's call carries; it is not owed any more."""
+        """Return the items that the reply to a peer's call carries; they are not owed any more."""
         link = self.get(peer)
         if link is None or not link.control:
             return ()
+        # Only answers, whose question is put again: the callee never learns whether its reply arrived.
         found = tuple(item for item in link.control if isinstance(item, ANSWERS))
         link.control = [item for item in link.control if item not in found]
         return found
 
     def rewire(self, members: dict[Process, Address], kept: Collection[Process], now_ms: int) -> None:
-        """A view begins: call its members and those that are kept, nobody else; what its change was about is over."""
+        """Begin a view: call its members and those that are kept, nobody else; what its change was about is over."""
         for peer in [peer for peer in self if peer not in members and peer not in kept]:
             self.close(peer)
         for peer, address in members.items():
@@ -167,13 +168,14 @@ class Links(dict[Process, PeerLink]):
             self.wake(peer)
 
     def begin(self, peer: Process) -> tuple[Control, ...]:
-        """A call begins; returns the control items that it carries."""
+        """Begin a call; return the control items that it carries."""
         link = self[peer]
         link.become(Readiness.IN_FLIGHT)
         link.owed = False
         if link.later and not any(_replaces(item, link.later) for item in link.control):
             link.control.append(link.later)
         link.later = None
+        # 16 per frame, so that a status and the items always fit beside the data.
         link.carried = link.control[: limits.CONTROL_ITEMS_TAKEN]
         del link.control[: limits.CONTROL_ITEMS_TAKEN]
         return tuple(link.carried)
@@ -183,37 +185,38 @@ class Links(dict[Process, PeerLink]):
         if link:
             link.become(Readiness.FREE)
             link.carried, link.failures = [], 0
+            # Of two idle ones the greater id calls, 25 ms before the other would: else both would call, and pay twice.
             link.due_ms = now_ms + limits.HEARTBEAT_MS - (limits.HEARTBEAT_LEAD_MS if self._process > peer else 0)
             self._woken[peer] = None
 
     def heard(self, peer: Process, now_ms: int) -> None:
-        """A call of the peer came, and its reply says what a heartbeat would.
-
-        Not where calls to the peer fail: redials go on, or what is owed to it later would find a broken link.
-        """
+        """Put the own heartbeat off: a call of the peer came, and its reply says what a heartbeat would."""
         link = self.get(peer)
+        # Not where calls to the peer fail: redials go on, or what is owed to it later would find a broken link.
         if link and link.readiness is Readiness.FREE and not link.later:
             link.due_ms = now_ms + limits.HEARTBEAT_MS
 
     def failed(self, peer: Process, now_ms: int) -> None:
         link = self.get(peer)
         if link:
+            # A newer item of a kind has been owed meanwhile; the old one would contradict it.
             stale = [old for old in link.carried if any(_replaces(new, old) for new in link.control)]
             link.control[:0] = [item for item in link.carried if item not in stale]
             link.become(Readiness.WAITING)
             link.carried, link.relays = [], {}
             link.failures += 1
+            # One redial at once: a refusal may be a restart, and a second refusal is what makes a suspicion.
             link.due_ms = now_ms if link.failures == 1 else now_ms + limits.HEARTBEAT_MS
             self.wake(peer)
 
     def is_other_life(self, peer: Process, life: str) -> bool:
-        """Whether another life than the peer's answers at the peer's address, which no two have at a time."""
+        """Return whether another life than the peer's answers at the peer's address, which no two have at a time."""
         expected = life_of(self[peer].address) if peer in self else ""
         return bool(life and expected) and life != expected
 
     @property
     def idle(self) -> bool:
-        """Whether no control item is owed or under way."""
+        """Return whether no control item is owed or under way."""
         return not any(link.control or link.carried for link in self.values())
 
 

@@ -31,7 +31,7 @@ from gcom.values.view import View
 
 
 class Stage(Enum):
-    """Where a process stands with a group."""
+    """The stage of a process in a group."""
 
     ENTERING = "entering"  # asks the registry and members to be let in
     MEMBER = "member"  # in the view, by a claim that was granted or by an INSTALL that names it
@@ -53,7 +53,7 @@ TELLS = (*LEAVES_FOR, "succession")  # ends whose decision the others may not ha
 
 
 class GroupMachine:
-    """From the first question to the registry until the end."""
+    """One process's session in one group, from the first question to the registry until the end."""
 
     def __init__(
         self,
@@ -85,9 +85,9 @@ class GroupMachine:
         self._leaves_for = ""  # why it leaves as soon as it is in
 
     def again(self, process: Process) -> GroupMachine:
-        """The machine of this process's next incarnation, which enters the group anew and does not give up.
+        """Return the machine of this process's next incarnation, which enters the group anew and does not give up.
 
-        For one whose session ended for a reason in RETURNS, or that could not get in again.
+        For a process whose session ended for a reason in RETURNS, or that could not get in again.
         """
         if self.succeeded:
             return self._successor(self.succeeded)
@@ -103,11 +103,12 @@ class GroupMachine:
 
     @property
     def succeeded(self) -> frames.Install | None:
-        """How this process's instance ended, if another one succeeds it and this process goes on there."""
+        """The decision that ended this process's instance, if another one succeeds it and this process is in that."""
         return self._member.succeeded if self._member else None
 
     def _successor(self, decided: frames.Install) -> GroupMachine:
-        """The machine of this process in the instance that succeeds its own: in view 1 from the start."""
+        """Return the machine of this process in the instance that succeeds its own."""
+        # The same process, unlike a return: all who go on enter view 1 together, so no number of it can be given twice.
         member = self._member
         assert member is not None, "only a member is succeeded"
         gives, takes = self._state_callbacks
@@ -131,18 +132,18 @@ class GroupMachine:
 
     @property
     def detached(self) -> bool:
-        """Whether this process is a member that hears no quorum of its view."""
+        """Return whether this process is a member that hears no quorum of its view."""
         return self._member is not None and self.stage is Stage.MEMBER and self._member.detached
 
     @property
     def returns(self) -> bool:
-        """Whether this process was in the group before."""
+        """Return whether this process was in the group before."""
         return self._former is not None
 
     # the driver's side
 
     def handle(self, event: events.Event, now_ms: int) -> list[Effect]:
-        """Take one event; returns the effects in the order in which they must be carried out."""
+        """Take one event; return the effects in the order in which they must be carried out."""
         if self.stage is Stage.ENTERING:
             self._handle_entering(event, now_ms)
         elif self._member is not None and self.stage is Stage.MEMBER:
@@ -154,24 +155,26 @@ class GroupMachine:
         return self._settle(now_ms)
 
     def receive(self, frame: Frame, now_ms: int) -> tuple[Reply, list[Effect]]:
-        """Take a frame that a peer put to this process; returns the reply to it."""
+        """Take a frame that a peer put to this process; return the reply to it."""
         reply = self._on_frame(frame, now_ms)
         return reply, self._settle(now_ms)
 
     def take(self, peer: Process, now_ms: int) -> tuple[Frame | None, list[Effect]]:
-        """The next frame for a peer; None: nothing is due, or a call is in flight.
+        """Return the next frame for a peer; None: nothing is due, or a call is in flight.
 
         A frame must be put to the peer and its end reported as Replied or CallFailed.
         """
         link = self._links.get(peer)
         if link is None or not link.callable(now_ms):
             return None, []
+        # A CUT or PROMISE of a full group takes up to 40 KiB of the frame: no data goes with it, or it might not fit.
         member = self._member if self.stage is Stage.MEMBER and not (link.control and link.fills_frame) else None
         state = member.outgoing.state_for(peer, now_ms) if member and self.transfer.owes else None
         due = bool(state or (link.control if self.stage is Stage.LINGERING else link.due(now_ms)))
         load, letters = member.outgoing.load_for(peer, due, state) if member else (NOTHING, [])
         if not (due or load.size or letters):
             return None, self._settle(now_ms)
+        # What a failed call carried is put again as it was, so control is taken only when the frame is sure to go.
         control = (*self._links.begin(peer), *([state] if state else []))
         orders = member.outgoing.orders_for(peer) if member else None
         status = member.status(peer) if member else self._status(peer)
@@ -180,7 +183,7 @@ class GroupMachine:
         return frame, self._settle(now_ms)
 
     def due_ms(self, peer: Process) -> int | None:
-        """When to `take` for a peer at the latest; None: it is a peer no more."""
+        """Return the time to `take` for a peer at the latest; None: it is a peer no more."""
         link = self._links.get(peer)
         if link is None:
             return None
@@ -196,14 +199,15 @@ class GroupMachine:
 
     @property
     def alone(self) -> bool:
-        """Whether there is no peer, whose link would hand over what waits."""
+        """Return whether there is no peer, whose link would hand over what waits."""
         return not len(self._links)
 
     @property
     def deadline_ms(self) -> int | None:
-        """When to handle a Tick; None: never again."""
+        """The time of the next Tick; None: never again."""
         if self.stage is Stage.ENDED:
             return None
+        # 125 ms while nothing is wanted, half of a heartbeat; 15 ms while something is, the time that joins gather.
         idle = self._member is not None and self.stage is Stage.MEMBER and not self._member.busy
         return self._ticked_ms + (limits.HEARTBEAT_MS // 2 if idle else limits.JOIN_GATHER_MS)
 
@@ -214,7 +218,7 @@ class GroupMachine:
 
     @property
     def pending(self) -> int:
-        """Submitted messages that have no number yet."""
+        """The number of submitted messages that have no number yet."""
         return len(self._member.streams.unsent) if self._member else 0
 
     @property
@@ -223,55 +227,57 @@ class GroupMachine:
         return self._member.streams.multicast.out.number if self._member else 0
 
     def lacking(self, number: int) -> list[Process]:
-        """Members that are not known to hold this process's messages up to `number`."""
+        """Return the members that are not known to hold this process's messages up to `number`."""
         return self._member.streams.multicast.lacking(number) if self._member else [self.process]
 
     def placed(self, number: int) -> bool:
-        """Whether this process's messages up to `number` have their place in the group's order, if it has a total one.
-
-        A majority holds it then, as `lacking` says of the messages: without it they would have none in a successor.
+        """Return whether this process's messages up to `number` have their place in a total order, if the group has
+        one.
         """
+        # A majority holds the order then, as `lacking` says of the messages. Without a place a message would get none
+        # in a successor, so `held_by` waits for both (docs/protocols/continuity.md, story 9).
         member = self._member
         return member is None or not member.definition.total or member.streams.delivered >= number
 
     @property
     def unsent(self) -> list[Payload]:
-        """Submitted messages that have no number yet."""
+        """The submitted messages that have no number yet."""
         return list(self._member.streams.unsent) if self._member else []
 
     @property
     def flushed(self) -> bool:
-        """Whether every member holds all that has a number, and what was sent to it alone."""
+        """Return whether every member holds all that has a number, and what was sent to it alone."""
         return self._member is None or (self._member.streams.unconfirmed is None and self.mail_settled)
 
     @property
     def mail_settled(self) -> bool:
-        """Whether every member holds the unicasts and answers sent to it."""
+        """Return whether every member holds the unicasts and answers sent to it."""
         return self._member is None or self._member.mail.letters.settled
 
     @property
     def undelivered(self) -> int:
-        """Unicasts that their receivers are not known to hold."""
+        """The number of unicasts that their receivers are not known to hold."""
         return self._member.mail.letters.undelivered if self._member else 0
 
     def has_room_for(self, peer: Process) -> bool:
-        """Whether one more unicast to a member of the view may wait."""
+        """Return whether one more unicast to a member of the view may wait."""
         return self._member is not None and self._member.mail.letters.outboxes[peer].room
 
     @property
     def waits_for(self) -> str:
-        """Whose answer an entering process awaits, or which member holds up a full window; in words."""
+        """The answer that an entering process awaits, or the member that holds up a full window; in words."""
         if self._member is None:
             return self._arrival.waits_for
         return self._member.streams.waits_for
 
     def _settle(self, now_ms: int) -> list[Effect]:
-        """What follows from the end of a session; returns the effects of the step."""
+        """Draw the consequences of a step; return its effects."""
         if self._member:
             self._member.settle(now_ms)
             if self._member.effects:
                 self._effects += self._member.effects
                 self._member.effects.clear()
+
                 if self._member.ended and self.stage is Stage.MEMBER:  # the end is an effect, too
                     self._become_lingering(self._member.ended, now_ms)
         if self.stage is Stage.LINGERING and (self._links.idle or now_ms >= self._linger_until_ms):
@@ -287,6 +293,7 @@ class GroupMachine:
         self._become(Stage.LINGERING)
         self._links.keep_only(frames.Install)
         self.transfer.end()
+        # 5 s for ends whose decision this process alone may know, as a leader that decided its own leave does.
         self._linger_until_ms = now_ms + limits.LINGER_MS if ended.reason in TELLS else now_ms
 
     def _become_ended(self) -> None:
@@ -300,12 +307,13 @@ class GroupMachine:
         if isinstance(event, events.Leave | events.Exit):
             self._become_ended()
             return
+
         if not self._arrival.entered:  # in the successor of its instance it is from the start
             self._arrival.handle(event, now_ms)
         self._arrive(now_ms)
 
     def _arrive(self, now_ms: int) -> None:
-        """What came of a step on the way in."""
+        """Take what came of a step on the way in."""
         arrival = self._arrival
         self.instance = arrival.instance
         self._effects += arrival.effects
@@ -322,6 +330,7 @@ class GroupMachine:
         away = self._former.seats if self._former else ()
         parts = (self._links, self.transfer, install, now_ms, away, self._arrival.succeeds)
         self._member = Member(entry, self.process, *parts)
+
         if self._leaves_for:  # it went on in the successor, since nobody else was left to
             self._member.leave(now_ms, self._leaves_for)
 
@@ -368,35 +377,42 @@ class GroupMachine:
                     self._links.close(peer)
             case events.CallFailed(peer, refused, dead):
                 self._links.failed(peer, now_ms)
+
                 if refused or dead:  # it is gone, and needs to be told nothing
                     self._links.close(peer)
             case events.Exit():
                 self._become_ended()
             case _:
-                pass  # the application's stay is over
+                pass  # the application's session is over
 
     def _on_frame(self, frame: Frame, now_ms: int) -> Reply:
+        # Before the target is compared: a hail is for the name, whatever process has it now.
         hail = frame.hail if frame.control else None
         if hail and frame.group == self.group and name_of(frame.target) == name_of(self.process):
             return self._on_hail(frame, hail, now_ms)
+        # A frame from oneself is a peer's mistake: it would be this process's own stream, coming back.
         mine = frame.target == self.process != frame.source and frame.group == self.group
         if not mine:
             return Refused("unknown", f"{frame.target} is not in group {frame.group!r} here")
         if self._member and self.stage is Stage.MEMBER and frame.instance == self.instance:
             return self._member.receive(frame, now_ms)
+        # It was in that instance and has gone on: whoever asks is told where, for as long as the node lives.
         if self.succeeded and frame.instance == self.instance:
             return told_of_successor(frame, self.succeeded)
         if self.stage is Stage.ENDED:
             return Refused("ended", f"{frame.target} is no more in group {frame.group!r}, and will not be")
+        # Before the instances are compared: a noted process is asked by survivors of an instance that it never was in.
         prepare = next((item for item in frame.control if isinstance(item, frames.Prepare)), None)
         if prepare and self.stage is Stage.ENTERING:
             return self._on_prepare(frame, prepare)
         if frame.instance != self.instance:
+            # `elsewhere` only from a member: a process that is still entering may yet enter the asker's instance.
             code = "elsewhere" if self.stage is Stage.MEMBER else "unknown"
             return Refused(code, f"{self.process} is in another instance of group {self.group!r}")
         if self.stage is Stage.ENTERING:
             installs = [item for item in frame.control if isinstance(item, frames.Install)]
             for install in [item for item in installs if self.process in item.decision.view.members][:1]:
+                # It promised survivors not to enter this view. `ended`, so that its members count it as dead there.
                 if not self._arrival.on_install(install):
                     number = install.decision.view.number
                     return Refused("ended", f"{self.process} gave its word not to enter view {number}")
@@ -410,7 +426,7 @@ class GroupMachine:
         return Frame(self.group, frame.instance, self.process, frame.source, Status(0), (answer,))
 
     def _on_hail(self, frame: Frame, hail: frames.OfHail, now_ms: int) -> Reply:
-        """Somebody of the group, in another instance or in none, calls whoever has this process's name now."""
+        """Answer a process of the group, in another instance or in none, that calls this process by its name."""
         answer: frames.OfHail | None = None
         if self._member and self.stage is Stage.MEMBER:
             answer = self._member.on_hail(frame, hail, now_ms)

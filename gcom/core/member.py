@@ -1,7 +1,6 @@
-"""Being a member: routes between the data, the letters, the links, the joiners and the passage to the next view.
+"""A member of a group: routes between data, letters, links, joiners and view changes.
 
-The parts do not know each other: `Streams` (data), `Mail` (unicast and calls), `Passage` (the next view), `Links` (what
-is owed to whom).
+The parts do not know each other: `Streams` (data), `UnicastEndpoint` (unicast and calls), `ViewChanger`, `Links`.
 """
 
 from __future__ import annotations
@@ -69,21 +68,19 @@ class Member:
 
     @property
     def detached(self) -> bool:
-        """Whether this process hears no quorum of its view."""
         return self._view_change.detached
 
     @property
     def succeeded(self) -> Install | None:
-        """How this instance ended, if another one succeeds it."""
         return self._view_change.succeeded
 
     @property
     def busy(self) -> bool:
-        """Whether a change is under way or wanted, or the sequencer is to be asked again soon."""
+        """Return whether a change is under way or wanted, or the sequencer is to be asked again soon."""
         return self._view_change.busy or bool(self.streams.serials and self.streams.serials.waiting)
 
     def _proceed(self, now_ms: int) -> None:
-        """What follows from a step: this process's part as a proposer, then what a new view asks for."""
+        """Do what follows from a step: this process's part as a proposer, then what a new view asks for."""
         if self._triggers.admission.waiting and not self.ended:
             self._note(now_ms)
         self._view_change.advance(now_ms)
@@ -100,15 +97,13 @@ class Member:
             self._register(now_ms)
             self._form_alone()
 
-    # data
-
     def submit(self, payloads: list[bytes | str]) -> None:
         self.streams.submit(payloads)
         self._links.wake_all()
         self._form_alone()
 
     def _form_alone(self) -> None:
-        """Without a peer there is no frame to wait for."""
+        """Form runs without a peer: there is no frame to wait for."""
         while not self._view_change.others and (formed := self.streams.form(limits.RUN_BYTES_MAX)):
             self.effects += formed
 
@@ -122,7 +117,6 @@ class Member:
     def on_sequencer(
         self, request: SequencerRequest, answer: SequencerAnswer | None, refused: bool, now_ms: int
     ) -> None:
-        """The registry's sequencer answered, or did not."""
         serials = self.streams.serials
         orders = serials.on_answer(request, answer, now_ms, refused) if serials else None
         if orders:
@@ -133,7 +127,7 @@ class Member:
         self._proceed(now_ms)
 
     def settle(self, now_ms: int) -> None:
-        """What a step leaves to be told: news for the peers, and what the sequencer is to be asked."""
+        """Tell what a step leaves to be told: news for the peers, and what the sequencer is to be asked."""
         if self._view_change.ended:
             return
         if self._view_change.doubt.span:
@@ -150,7 +144,6 @@ class Member:
                 self.effects += map(AskSequencer, serials.due(self.streams.multicast.out.number, now_ms))
 
     def on_state_taken(self, view: int, data: bytes | None, error: str) -> None:
-        """The application answered TakeState."""
         self.transfer.on_taken(view, data, error)
         self._links.wake_all()
 
@@ -185,7 +178,6 @@ class Member:
         return Frame(self.group, self.instance, self.process, peer, self.status(peer), control)
 
     def receive(self, frame: Frame, now_ms: int) -> Reply:
-        """Take a frame of this group; returns the reply."""
         if frame.source in self._view_change.view.members:
             self._on_member_frame(frame, now_ms)
             # Who suspects this process may not hear the replies.
@@ -193,16 +185,15 @@ class Member:
                 self._links.heard(frame.source, now_ms)
             return self._reply(frame.source, self._links.answers(frame.source))
         for item in frame.control:
-            if isinstance(item, frames.Join) and not frame.status.view:  # who has a view does not enter
+            if isinstance(item, frames.Join) and not frame.status.view:  # a process that has a view does not enter
                 return self._on_join(frame.source, item, now_ms)
             if isinstance(item, frames.Install) and self._view_change.asks(frame.source):
-                # Noted for the next view, it is in it already: who told it is dead, and nobody else knows of that view.
+                # Noted for the next view, it is in it already; its proposer is dead, and nobody else knows of that view.
                 self._on_control(frame.source, item, now_ms)
                 self._proceed(now_ms)
                 return self._reply(frame.source)
-        if told := self._view_change.tombstones.decision(
-            frame.source
-        ):  # it has not seen the view that goes on without it
+        # A leaver that has not seen the view which goes on without it.
+        if told := self._view_change.tombstones.decision(frame.source):
             self._links.say(frame.source, frames.Install(told))
             self._relay_fetches(frame)
         elif 0 < frame.status.view <= self.view.number:
@@ -240,6 +231,7 @@ class Member:
                 self._links.relay(frame.source, item)
 
     def _on_join(self, source: Process, join: frames.Join, now_ms: int) -> Reply:
+        # A process enters once: its numbers would be given again.
         if self._view_change.tombstones.is_gone(source):
             return Refused("expelled", f"{source} was in group {self.group!r}: it enters again as a new process only")
         leader = next(member for member in self.view.members if not self._triggers.detector.suspected(member))
@@ -272,7 +264,7 @@ class Member:
                 self._view_change.seek(peer)
 
     def _of_members(self, misses: Misses) -> Misses:
-        """Who does not hear whom, of the view; a liar's ranks may be nobody's."""
+        """Return the misses within the view; a liar's ranks may be nobody's."""
         count = len(self.view.members)
         return {one: others & ((1 << count) - 1) for one, others in misses.items() if one < count}
 
@@ -294,20 +286,19 @@ class Member:
             case frames.GiveWay():
                 self._give_way(self._merge.on_told(source, item, self.view, now_ms), now_ms)
             case frames.DiscoverRequest() | frames.DiscoverReply():
-                pass  # for whoever has a name: answered before it is looked whose instance the frame is of
+                pass  # for a name: answered before the frame's instance is compared
             case frames.Fetch() | frames.Join() | frames.Redirect() | frames.JoinRefused() | frames.Reach():
                 pass  # a fetch is relayed for the whole frame; the others are late: that process is in already
             case _:
                 self._view_change.on_item(source, item, now_ms)
 
     def on_replied(self, peer: Process, reply: Reply, now_ms: int) -> None:
-        """A call to a peer was answered."""
         members = self._view_change.view.members
         if peer not in members and self._view_change.asks(peer):
             self._on_noted(peer, reply, now_ms)
             return
         if isinstance(reply, Refused) and self._view_change.tombstones.end(peer):
-            self._links.close(peer)  # it was told, and is no more: where its process is now, a hail will tell
+            self._links.close(peer)  # it was told, and is no more: a hail will tell where its process is now
             return
         if peer not in members:
             self._give_way(self._merge.on_reply(peer, reply, self.view, now_ms), now_ms)
@@ -330,18 +321,18 @@ class Member:
             self._proceed(now_ms)
 
     def _on_refused(self, peer: Process, reply: Refused) -> None:
-        """A member does not take a frame. One that is `elsewhere` has gone on to a successor, and will tell of it."""
+        """Handle a refusal. A member that is `elsewhere` will tell of the successor that it is in."""
         if reply.code == "expelled":
             self._view_change.expel(reply.settled)
         elif reply.code in ("ended", "returning"):
             self._view_change.proven(peer, frames.ENDED)
         elif reply.code == "unknown" and self._links.is_other_life(peer, reply.life):
-            self._view_change.proven(peer, frames.DEAD)
+            self._view_change.proven(peer, frames.DEAD)  # no two lives are at one address at a time
         elif reply.code == "unknown":
-            self._view_change.gone(peer)
+            self._view_change.gone(peer)  # no proof: the same life may have forgotten it
 
     def _on_noted(self, peer: Process, reply: Reply, now_ms: int) -> None:
-        """One that may be in a later view than this one answered: it promises, or is in that view, or in none."""
+        """Take the answer of a process that may be in a later view: it promises, or is in that view, or in none."""
         if isinstance(reply, Frame):
             for item in reply.control:
                 if isinstance(item, frames.Promise):
@@ -353,7 +344,7 @@ class Member:
             self._proceed(now_ms)
 
     def on_failed(self, peer: Process, refused: bool, dead: bool, now_ms: int) -> None:
-        """A call to a peer failed; `dead`: its own kernel says that its life is over."""
+        """Note that a call to a peer failed; `dead`: its own kernel says that its life is over."""
         if dead:
             self._view_change.proven(peer, frames.DEAD)
         if peer in self.view.members:
@@ -362,6 +353,7 @@ class Member:
             self.transfer.on_failed(peer)
             self._view_change.on_failed(peer, refused, now_ms)
         else:
+            # An operator gave the silent up; a noted process that fails twice is silent, too.
             if self._triggers.given_up and peer in self._links and self._links[peer].failures > 1:
                 self._view_change.give_up_noted(peer)
             self._merge.on_failed(peer, refused)
@@ -371,7 +363,7 @@ class Member:
 
     @property
     def leaves_for(self) -> str:
-        """What it has asked to go for; empty: it has not."""
+        """The reason for which it has asked to go; empty: it has not."""
         return self._view_change.leaves_for
 
     def leave(self, now_ms: int, reason: str = "request") -> None:
@@ -385,7 +377,7 @@ class Member:
         self._proceed(now_ms)
 
     def _leave_alone(self) -> None:
-        """The last member takes the group along, unless all go over to another instance of it."""
+        """Leave as the last member: take the group along, unless all go over to another instance of it."""
         if self.leaves_for != "merge":
             self.effects.append(AskRegistry(Unregister(self.group, self.instance, self.view.number)))
         if self.definition.total:
@@ -393,7 +385,6 @@ class Member:
         self._view_change.finish(Ended(self.view.number, self._view_change.leaves_for))
 
     def on_registry(self, request: Request, answer: Answer | None, now_ms: int) -> None:
-        """The registry answered, or did not."""
         match request:
             case WitnessPrepare() | WitnessAccept():
                 self._view_change.on_witness(answer, now_ms)
@@ -407,7 +398,7 @@ class Member:
             self._proceed(now_ms)
 
     def _on_registered(self, request: Register, answer: Answer | None, now_ms: int) -> None:
-        """A member that hears a quorum learns of its own instance from the others; else the registry's word counts."""
+        # A member that hears a quorum learns of its own instance from the others; else the registry's word counts.
         verdict = self._registration.on_answer(request, answer, self.view, self._view_change.detached)
         if isinstance(answer, WitnessDecided):
             self._view_change.on_witness(answer, now_ms)  # the instance that succeeds this one
@@ -419,17 +410,15 @@ class Member:
             self.end(verdict.value)
 
     def _on_rival(self, rival: Entry, now_ms: int) -> None:
-        """Another instance has the name, and stands above.
-
-        A detached member yields only once no quorum of its view can be again: until then its instance may go on.
-        """
+        """Handle that another instance has the name, and stands above."""
         if not self._view_change.detached:
             self._give_way(self._merge.on_registered(rival, self.view, now_ms), now_ms)
+        # A detached member yields only once no quorum of its view can be again: until then its instance may go on.
         elif self._triggers.survivors is not None:
             self.end("merge")
 
     def on_hail(self, frame: Frame, hail: frames.OfHail, now_ms: int) -> frames.OfHail | None:
-        """Somebody of the group that is elsewhere calls; what to say, nothing where this instance may be over soon."""
+        """Answer a call from elsewhere in the group; None where this instance may be over soon."""
         if isinstance(hail, frames.DiscoverReply):
             self._give_way(self._merge.on_presence(frame.instance, hail, self.view, now_ms), now_ms)
         hears = self._triggers.partitionable and self._triggers.detector.hears_quorum(now_ms)
@@ -437,7 +426,6 @@ class Member:
 
     @property
     def away(self) -> tuple[tuple[Process, Address], ...]:
-        """Who is not in the view, and may be in another instance."""
         return tuple(self._merge.away)
 
     def _give_way(self, now: bool, now_ms: int) -> None:
@@ -446,7 +434,6 @@ class Member:
             self.leave(now_ms, "merge")
 
     def end(self, reason: str) -> None:
-        """The session is over without a cut."""
         self._view_change.end(reason)
 
     def _register(self, now_ms: int) -> None:
@@ -454,7 +441,6 @@ class Member:
         self.effects += [AskRegistry(request) for request in asked]
 
     def _note(self, now_ms: int) -> None:
-        """Have the registry note who may be in the next view."""
         joiners = self._triggers.admission.to_note(now_ms)
         if joiners:
             self.effects.append(AskRegistry(Note(self.group, self.instance, self.view.number, joiners)))

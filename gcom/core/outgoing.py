@@ -1,4 +1,4 @@
-"""What the next frame to a peer carries of a member's streams, letters, order and state, within the frame's budget."""
+"""The load of the next frame to a peer: of a member's streams, letters, order and state, within the frame's budget."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gcom.values.names import Process
 
 
 class Outgoing:
-    """Reads what the parts have for a peer. Forming a run has `effects`, which are put to those of the step."""
+    """Reader of what the parts have for a peer. Forming a run has `effects`, which are put to those of the step."""
 
     def __init__(
         self, links: Links, streams: Streams, letters: Channels, transfer: Transfer, effects: list[Effect]
@@ -30,9 +30,11 @@ class Outgoing:
         self._effects = effects
 
     def state_for(self, peer: Process, now_ms: int) -> OfState | None:
-        """What to put to a peer now of the state that it is given; before its install it could make nothing of it."""
+        """Return what to put to a peer now of the state that it is given."""
         multicast = self._streams.multicast
         known = multicast.out.peers.get(peer)
+        # Before its install it could make nothing of a chunk; and what it fetches goes first, since a view change waits
+        # for that.
         if known is None or known.view != multicast.view or self._links[peer].relays:
             return None
         data_waits = multicast.open_to(peer) and (self._streams.may_form or multicast.has_for(peer))
@@ -44,20 +46,18 @@ class Outgoing:
         return bool(formable) or self._streams.multicast.has_for(peer) or self._outboxes[peer].has_more
 
     def load_for(self, peer: Process, due: bool, beside: OfState | None) -> tuple[Load, list[Letter]]:
-        """What to put to a peer now; `due`: a frame goes anyway.
-
-        Streams and letters take turns at being first, so that neither starves the other.
-        """
+        """Return what to put to a peer now; `due`: a frame goes anyway."""
         link = self._links[peer]
         budget = limits.LOAD_BYTES_MAX
         if isinstance(beside, frames.StateChunk):
             budget -= len(beside.data)
         outbox = self._outboxes.get(peer)
         letters_wait = outbox is not None and outbox.has_more
+        # Streams and letters take turns at being first: else a link that is full of one would starve the other.
         if outbox and letters_wait and link.letters_first and not link.relays:
             letters = outbox.take(min(budget, limits.LETTERS_BYTES_TAKEN))
             budget -= sum(letter.taken for letter in letters)
-            load = self._streams.multicast.take(peer, budget, whole=True)  # what of the stream fits beside letters
+            load = self._streams.multicast.take(peer, budget, whole=True)  # beside letters whole runs only
             link.letters_first = False
             return load, letters
         load, letters = self._load_for(peer, budget), []
@@ -68,7 +68,7 @@ class Outgoing:
         return load, letters
 
     def _load_for(self, peer: Process, budget: int) -> Load:
-        """What a peer asked for, else what follows in this process's stream."""
+        """Return what a peer asked for, else what follows in this process's stream."""
         multicast = self._streams.multicast
         relays = self._links[peer].relays
         if relays and (relayed := relay(relays, multicast, budget)).size:
@@ -80,9 +80,10 @@ class Outgoing:
         return multicast.take(peer, budget)
 
     def is_owed(self, peer: Process) -> bool:
-        """Whether the next heartbeat brings a peer more than a reply does.
+        """Return whether the next heartbeat brings a peer more than a reply does.
 
-        That is a piece of the order; letters that it did not take when they came, or a piece of state.
+        That is a piece of the order, letters that it did not take when they came, or a piece of state: only a call
+        carries these, so its heartbeat is not put off.
         """
         serials, outbox = self._streams.serials, self._outboxes.get(peer)
         ordered = serials is not None and serials.lacks(peer) and self._streams.multicast.open_to(peer)
@@ -93,7 +94,7 @@ class Outgoing:
         )
 
     def orders_for(self, peer: Process) -> Orders | None:
-        """The piece of the order to put to a peer with a frame: what it asked for, else what it lacks."""
+        """Return the piece of the order to put to a peer with a frame: what it asked for, else what it lacks."""
         serials = self._streams.serials
         asked = self._links[peer].relays.get(frames.ORDER)
         if serials is None:

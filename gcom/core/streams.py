@@ -37,15 +37,16 @@ class Streams:
         self.serials = OrderAgreement(process, group, instance) if definition.total else None
         self.brought: list[tuple[Process, int, Brought]] = []  # delivered in this view: by whom, its number
         self.delivered = 0  # of this process's own messages
-        self.news = False  # something that the others wait for is to be told them
+        self.news = False  # news that the others wait for
         self._merges = definition.netsplit is Netsplit.PARTITIONABLE
         self._safe = definition.safe
         self._basic = definition.multicast is Multicast.BASIC
         self._ordering = orderer(definition.ordering)
         self._view = view
         self.unsent: list[Payload] = []  # messages that have no number yet
-        # The vector clock: the highest number delivered from each other member; what of it changed since the last run;
-        # over BASIC, where a run may be lost with its changes, what the view's runs have told (DESIGN 6).
+        # The vector clock (BSS §5.1): the highest number delivered from each other member; what of it changed since the
+        # last run; over BASIC, where a run may be lost with its changes, what the view's runs have told (ARCHITECTURE
+        # 6).
         self._highest = {sender: entry.cut[sender] for sender in entry.cut if sender in view.members}
         self._clock = {sender: number for sender, number in self._highest.items() if number}
         self._told: dict[Process, int] = {}
@@ -53,7 +54,7 @@ class Streams:
         self._begin(entry, serial)
 
     def _begin(self, decision: Decision, serial: int) -> None:
-        """Every stream stands at the cut."""
+        """Begin a view: every stream stands at the cut."""
         view = self._view = decision.view
         self._told = {}
         self._ordering.install(view.number, view.members, decision.cut, serial)
@@ -66,23 +67,25 @@ class Streams:
 
     @property
     def may_form(self) -> bool:
-        """Whether a run can be formed now."""
+        """Return whether a run can be formed now."""
         flows = self._view.started and not self.multicast.wedged
         return bool(self.unsent) and flows and self.multicast.out.flow.room > 0
 
     def form(self, bytes_max: int) -> list[Effect]:
-        """Give numbers to what is pending, as much as fits one run and the window; delivers it here."""
+        """Give numbers to what is pending, as much as fits one run and the window; deliver it here."""
         if not self.may_form:
             return []
         run = self._form_run(bytes_max)
         if self._basic:
             self._told |= self._clock
+        # The next run tells only what is delivered from now on: runs of a sender are released in order, so nobody needs
+        # more.
         self._clock = {}
         effects = [Sent(run), *self._pass_up(self.multicast.submit(run))]
         return effects + self._sequence(self.process) if self.serials and self.serials.sequences else effects
 
     def _form_run(self, bytes_max: int) -> Run:
-        """The next run, at most `bytes_max` encoded; a message that alone is larger is a run of its own."""
+        """Return the next run, at most `bytes_max` encoded; a message that alone is larger is a run of its own."""
         count = self._count(bytes_max)
         first = self.multicast.out.number + 1
         clock = {**self._told, **self._clock} if self._told else self._clock
@@ -92,11 +95,13 @@ class Streams:
             if len(encoded) <= bytes_max or count == 1:
                 del self.unsent[:count]
                 return Run(self.process, self._view.number, first, clock, payloads, encoded)
+
             count //= 2  # text beyond ASCII is longer than it has characters
 
     def _count(self, bytes_max: int) -> int:
-        """How many pending messages to try: bounded by run, window, and bytes with their msgpack headers."""
+        """Return how many pending messages to try: bounded by run, window, and bytes with their msgpack headers."""
         count = min(len(self.unsent), limits.RUN_MESSAGES_MAX, self.multicast.out.flow.room)
+        # A brought state is alone in its run: the barrier merges it by its sender and number.
         if Brought in set(map(type, self.unsent[:count])):  # it is alone in its run
             count = max(1, next(at for at, it in enumerate(self.unsent) if type(it) is Brought))
         lengths = list(accumulate(map(len, self.unsent[:count])))
@@ -104,7 +109,7 @@ class Streams:
         return max(1, bisect_right(lengths, budget))
 
     def receive(self, run: Run, now_ms: int) -> list[Effect]:
-        """A run of another member."""
+        """Take a run of another member."""
         effects = self._pass_up(self.multicast.receive(run, now_ms))
         return effects + self._sequence(run.sender) if self.serials and self.serials.sequences else effects
 
@@ -116,12 +121,12 @@ class Streams:
         return effects
 
     def receive_piece(self, piece: Piece, now_ms: int) -> list[Effect]:
-        """A piece of another member's run."""
+        """Take a piece of another member's run."""
         run = self.multicast.assemble(piece, now_ms)
         return self.receive(run, now_ms) if run else []
 
     def on_status(self, peer: Process, status: Status) -> list[Effect]:
-        """What a peer holds, and knows of the view."""
+        """Take a peer's word of what it holds, and knows of the view."""
         self.multicast.on_status(peer, status)
         if status.view != self._view.number:
             return []
@@ -134,7 +139,7 @@ class Streams:
         return effects
 
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> list[Effect]:
-        """A sender says what it put to this process; what of it is lost here has serials all the same."""
+        """Take a sender's word of what it put to this process."""
         self.multicast.on_sent(sender, sent, now_ms)
         return self._sequence(sender) if self.serials and self.serials.sequences else []
 
@@ -170,60 +175,64 @@ class Streams:
         return self._advance()
 
     def on_orders(self, orders: Orders, fresh: bool) -> list[Effect]:
-        """A piece of the order came; `fresh`: from the sequencer, so that the others may lack it."""
+        """Take a piece of the order; `fresh`: from the sequencer, so that the others may lack it."""
         if self.serials is None or not self.serials.extend(orders):
             return []
         self.news |= fresh
         return self._advance()
 
     def _advance(self) -> list[Effect]:
-        """Hand over what a majority now holds the order of."""
+        """Hand over the messages whose order a majority now holds."""
         spans = self.serials.advance() if self.serials else []
         if self.serials is None or not spans:
             return []
-        # Whoever counted says so; told on by all who are told, a message would cost N² frames. Of three, each counts.
+        # The member that counted a majority says so. If all who are told told on, a message would cost N² frames; of
+        # three members, each counts by itself.
         self.news |= len(self._view.members) > 3 and self.serials.counted
         return self._hand_over(self._ordering.order(spans))
 
     # the change of the view
 
     def wedge(self) -> None:
-        """A promise to a view change was made."""
+        """Take nothing new: a promise to a view change was made."""
         self.multicast.wedge()
         if self.serials:
             self.serials.wedge()
 
     def holdings(self) -> dict[Process, int]:
-        """How far each stream counts here, the order's log among them."""
+        """Return how far each stream counts here, the order's log among them."""
         held = self.multicast.holdings()
         return {**held, ORDER: self.serials.log.end} if self.serials else held
 
     @property
     def agreed(self) -> int:
-        """Up to which serial a majority was known to hold the order."""
+        """The serial up to which a majority was known to hold the order."""
         return self.serials.agreed if self.serials else 0
 
     def missing(self, cut: dict[Process, int], now_ms: int) -> list[Range]:
-        """What of the cut is not yet here."""
+        """Return what of the cut is not yet here."""
         gaps = self.multicast.missing(cut, now_ms)
         lacking = self.serials.missing(cut.get(ORDER, 0)) if self.serials else None
         return [*gaps, Range(ORDER, *lacking)] if lacking else gaps
 
     def within(self, cut: dict[Process, int]) -> bool:
-        """Whether nothing went up here that the cut leaves out, and the cut has all of this process's own stream."""
+        """Return whether nothing went up here that the cut leaves out, and the cut has all of this process's own
+        stream.
+        """
         agreed = self.serials is None or self.serials.within(cut.get(ORDER, 0))
         return agreed and self.multicast.within(cut)
 
     def can_end(self, decision: Decision) -> bool:
-        """Whether the view can end with a decision of whose cut nothing is missing; a peer's mistake, if not."""
+        """Return whether the view can end with a decision of whose cut nothing is missing; a peer's mistake, if not."""
         return self.multicast.can_end(decision.cut) and self.serial_after(decision) <= limits.NUMBER_MAX
 
     def serial_after(self, decision: Decision) -> int:
-        """The last serial of this view if it ends with a decision, all of whose cut is here."""
+        """Return the last serial of this view if it ends with a decision, all of whose cut is here."""
         return self.serials.serial_after(decision) if self.serials else 0
 
     def close(self, decision: Decision) -> list[Effect]:
-        """End the view at its cut: what remains of it is delivered or given up."""
+        """End the view at its cut: deliver what remains of it, or give it up."""
+        # Payloads first, then the order: a serial whose payload is still missing after both is a no-op at every member.
         runs, lost = self.multicast.close(decision.cut)
         effects = self._pass_up(runs) + self._lose(lost)
         if self.serials:
@@ -232,8 +241,9 @@ class Streams:
         return effects + self._hand_over(self._ordering.abandon()) if decision.succession else effects
 
     def take_brought(self) -> list[tuple[Process, Brought]]:
-        """The states that were brought in the view that is closed, in an order that all share; none twice."""
+        """Return the states that were brought in the view that is closed, in an order that all share; none twice."""
         first: dict[Brought, Process] = {}
+        # By sender and number: arrival differs from member to member, and merge_states need not be commutative.
         for sender, _, state in sorted(self.brought):
             first.setdefault(state, sender)
         self.brought = []
@@ -242,24 +252,26 @@ class Streams:
     def install(self, decision: Decision, serial: int) -> None:
         """Go on in the next view, after `serial`."""
         members = decision.view.members
+        # A departed sender's stream ended at the cut, which all have: no clock needs to name it again.
         self._clock = {sender: number for sender, number in self._clock.items() if sender in members}
         self._highest = {sender: number for sender, number in self._highest.items() if sender in members}
         self._untold = {sender: told for sender, told in self._untold.items() if sender in members}
         self._begin(decision, serial)
 
     def release_previous(self) -> None:
-        """Everybody who stays has installed: what the last view left is not needed any more."""
+        """Forget what the last view left: all who stay have installed."""
         self.multicast.release_previous()
         if self.serials:
             self.serials.release_previous()
 
     def on_consumed(self, sender: Process, number: int, size: int) -> bool:
-        """Credit; whether so much of it is untold that the sender should hear at once."""
+        """Give credit; return whether so much of it is untold that the sender should hear at once."""
         self.multicast.on_consumed(sender, number)
         if sender not in self.multicast.consumed:
             return False
         told, waiting = self._untold.get(sender, (number, 0))
         self._untold[sender] = (told, waiting + size)
+        # A quarter of the window: later, a sender at full speed would stop; sooner, each read would cost a frame.
         return number - told >= limits.WINDOW_MESSAGES_MAX // 4 or waiting + size >= limits.WINDOW_BYTES_MAX // 4
 
     def status(
@@ -273,7 +285,7 @@ class Streams:
         state: int = 0,
         seeking: bool = False,
     ) -> Status:
-        """What a frame or reply to a peer says."""
+        """Return the status that a frame or reply to a peer carries."""
         known = self.multicast.out.peers.get(peer)
         consumed = self.multicast.consumed.get(peer, 0)
         serials = self.serials
@@ -302,13 +314,13 @@ class Streams:
 
     @property
     def unconfirmed(self) -> tuple[int, int] | None:
-        """First and last of this process's messages that some member may not hold."""
+        """The first and last of this process's messages that some member may not hold."""
         out = self.multicast.out
         return (out.stable + 1, out.number) if out.stable < out.number else None
 
     @property
     def waits_for(self) -> str:
-        """Why nothing can be numbered now, in words; empty if it can."""
+        """The reason why nothing can be numbered now, in words; empty if it can."""
         if not self._view.started:
             return "the static group to have all its members"
         if self.multicast.wedged:

@@ -25,7 +25,7 @@ class Wait(StrEnum):
 
 
 def enough(wait: Wait, outcomes: Collection[Outcome]) -> bool:
-    """Whether a call that waits so is over, because it has what it waits for or can never have it."""
+    """Return whether a call that waits so is over, because it has what it waits for or can never have it."""
     found = list(outcomes)
     pending = found.count(Outcome.PENDING)
     values = found.count(Outcome.VALUE)

@@ -86,7 +86,7 @@ class Definition:
 
     @property
     def total(self) -> bool:
-        """Whether the group has one order of all messages."""
+        """Return whether the group has one order of all messages."""
         return self.ordering in (Ordering.TOTAL, Ordering.CAUSALTOTAL)
 
     @classmethod

@@ -1,7 +1,7 @@
 """Names of people's choosing, and the identities made from them.
 
 A *process* of a group is `name#incarnation` and never equal to another by its address: a member that comes back is a
-new process (DESIGN 4; JGroups met what comes of reusing them in JGRP-2286).
+new process (ARCHITECTURE 4; JGroups met what comes of reusing them in JGRP-2286).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def process(name: str, incarnation: str) -> Process:
 
 
 def is_process(text: object) -> bool:
-    """Whether something from a peer is a well-formed process id."""
+    """Return whether something from a peer is a well-formed process id."""
     return isinstance(text, str) and PROCESS.fullmatch(text) is not None
 
 

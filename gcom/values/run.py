@@ -1,4 +1,4 @@
-"""A run: consecutive messages of one sender, the unit of protocol work (DESIGN 2); and a piece of its bytes."""
+"""A run: consecutive messages of one sender, the unit of protocol work (ARCHITECTURE 2); and a piece of its bytes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Bytes to frames and back: the only place where something from a peer becomes a value, so all of it is checked here.
+"""Codec of frames: the only place where something from a peer becomes a value, so all of it is checked here.
 
-A frame is a msgpack array `[version, group, instance, source, target, status, control, runs, pieces, orders,
-letters]`; a run is encoded once, by its sender, and travels as a blob, or in pieces of it, to all peers and through
-relays. Payload checks go through C loops (`map`, `set`): this is the one place that touches each message on the way in.
+A frame is a msgpack array `[version, group, instance, source, target, status, control, runs, pieces, orders, letters]`;
+a run is encoded once, by its sender, and travels as a blob, or in pieces of it, to all peers and through relays.
+Payload checks go through C loops (`map`, `set`): this is the one place that touches each message on the way in.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gcom.values.run import Brought, Payload, Piece, Run
 _pack: Callable[[tuple[Any, ...]], bytes] = msgpack.packb
 _CODES = ("unknown", "ended", "returning", "elsewhere", "expelled", "version")
 _REFUSAL_FIELDS = 5
-# What travels of these, in the order of the wire; a status is in two rows, so that each is checked at once.
+# The fields that travel, in the order of the wire; a status is in two rows, so that each is checked at once.
 _COUNTS = attrgetter("view", "held", "consumed", "stable", "sent", "safe", "ordered", "agreed", "partial", "state")
 _FLAGS = attrgetter("cut_off", "reaches", "wedged", "seeking")
 _RECEIPT = attrgetter("held", "read", "served")
@@ -45,6 +45,7 @@ _BOUNDS = {
     "max_ext_len": limits.MESSAGE_BYTES_MAX,
 }
 _BROUGHT = 1  # the extension type of a state that a member brings
+# Whatever bytes can raise below; a decoder must never end the thread that reads from a peer.
 _NOT_OURS = (
     ValueError,
     TypeError,
@@ -63,7 +64,7 @@ def encode_run(sender: Process, view: int, first: int, clock: dict[Process, int]
 
 
 def encode(frame: Reply) -> bytes:
-    """The bytes of a frame or of a refusal."""
+    """Return the bytes of a frame or of a refusal."""
     if isinstance(frame, Refused):
         return _pack((limits.PROTOCOL_VERSION, frame.code, frame.text, frame.settled, frame.life))
     said = frame.status
@@ -82,7 +83,7 @@ def _encode_missed(row: tuple[int, int]) -> bytes:
 
 
 def decode(data: bytes) -> Frame:
-    """The frame of `data`; raises MalformedFrame or VersionMismatch."""
+    """Return the frame of `data`; raise MalformedFrame or VersionMismatch."""
     reply = decode_reply(data)
     if isinstance(reply, Refused):
         raise MalformedFrame("a refusal is no frame")
@@ -90,7 +91,8 @@ def decode(data: bytes) -> Frame:
 
 
 def decode_reply(data: bytes) -> Reply:
-    """The frame or refusal of `data`; raises MalformedFrame or VersionMismatch."""
+    """Return the frame or refusal of `data`; raise MalformedFrame or VersionMismatch."""
+    # Before unpacking: a peer must not make this process build more than a frame's worth of objects.
     if len(data) > limits.FRAME_BYTES_MAX:
         raise MalformedFrame(f"{len(data)} bytes are more than a frame of {limits.FRAME_BYTES_MAX}")
     try:
@@ -105,11 +107,12 @@ def decode_reply(data: bytes) -> Reply:
 
 
 def decode_run(encoded: bytes) -> Run:
-    """The run of one message that came in pieces; raises MalformedFrame."""
+    """Return the run of one message that came in pieces; raise MalformedFrame."""
     try:
         run = _run(encoded)
     except _NOT_OURS as error:
         raise MalformedFrame(f"not a run: {error}") from error
+    # Only a single message can be too large for a frame; several would hide from the bound on whole runs.
     if len(run.payloads) > 1:
         raise MalformedFrame("a run of several messages does not travel in pieces")
     return run
@@ -120,6 +123,7 @@ def _refused(fields: list[Any]) -> Refused:
     if code not in _CODES or not isinstance(text, str):
         raise MalformedFrame(f"refusal {code!r}")
     upto = None if settled is None else checked.number(settled)
+
     return Refused(code, text[:1000], upto, checked.text(life, 80))
 
 
@@ -127,6 +131,7 @@ def _frame(fields: list[Any]) -> Frame:
     _, group, instance, source, target, status, control, runs, pieces, orders, letters = fields
     if {type(control), type(runs), type(pieces), type(letters)} != {list}:
         raise MalformedFrame("control items, runs, pieces or letters are no lists of them")
+    # 512 letters and 256 items: more in one frame is an attempt to occupy this process.
     if len(control) > limits.CONTROL_ITEMS_MAX or len(letters) > limits.LETTERS_TAKEN:
         raise MalformedFrame("control items or letters are too many")
     _check_head(group, instance, source, target)
@@ -159,6 +164,7 @@ def _status(fields: list[Any]) -> Status:
     checked.numbers(*counts, *receipt)
     cut_off, reaches, wedged, seeking = checked.flags(*flags)
     marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
+    # Nearly every status has these three at their defaults; the check of each would cost more than all the rest.
     if (leaving, suspects, unheard) != _USUAL:
         leaving, suspects, unheard = checked.leaving(leaving), checked.processes(suspects), checked.unheard(unheard)
     told = (tuple(suspects), partial, Receipt(got, read, served), state, seeking, unheard or {})
@@ -166,7 +172,7 @@ def _status(fields: list[Any]) -> Status:
 
 
 def decode_orders(fields: Any) -> Orders:
-    """A piece of an order in a sequencer's answer; raises MalformedFrame."""
+    """Return the piece of an order in a sequencer's answer; raise MalformedFrame."""
     try:
         return _orders(fields)
     except _NOT_OURS as error:
@@ -177,6 +183,7 @@ def _orders(fields: Any) -> Orders:
     view, after, spans = fields
     if type(spans) is not list or len(spans) > limits.ORDERS_MAX:
         raise MalformedFrame("spans of an order are too many, or no list of them")
+    # In columns, so that the checks run in C: an order may have 512 spans.
     senders, firsts, lasts = zip(*spans, strict=True) if spans else ((), (), ())
     checked.numbers(view, after, *firsts, *lasts)
     checked.processes([*set(senders)])
@@ -195,6 +202,7 @@ def _piece(fields: list[Any]) -> Piece:
     sender, view, first, at_byte, total, data = fields
     if type(data) is not bytes or not data:
         raise MalformedFrame("a piece without bytes")
+    # Beyond its end it would overwrite nothing, but `partial` would then claim bytes that do not exist.
     if checked.number(total) > limits.LARGE_RUN_BYTES_MAX or checked.number(at_byte) + len(data) > total:
         raise MalformedFrame("a piece of more than a run may be, or beyond its end")
     if checked.number(first) < 1:
@@ -206,11 +214,13 @@ def _run(encoded: bytes) -> Run:
     sender, view, first, clock, payloads = msgpack.unpackb(encoded, **_BOUNDS)
     if type(payloads) is msgpack.ExtType and payloads.code == _BROUGHT:
         payloads = [Brought(payloads.data)]
+    # Exactly bytes or str: msgpack gives lists and maps too, and an application must never be handed one.
     elif not payloads or type(payloads) is not list or not set(map(type, payloads)) <= {bytes, str}:
         raise MalformedFrame("a run's payloads are not bytes or text")
     if max(map(len, payloads)) > limits.MESSAGE_BYTES_MAX:
         raise MalformedFrame("a message over the limit")
     checked.numbers(view, first)
+    # The audit and every store rely on numbers from 1, dense, below 2^53 (exact in JSON).
     if first < 1 or first + len(payloads) - 1 > limits.NUMBER_MAX:
         raise MalformedFrame("message numbers begin with 1 and end with the largest number")
     return Run(checked.process(sender), view, first, checked.counts(clock), payloads, encoded)
@@ -241,12 +251,12 @@ def _chunk(f: list[Any]) -> Control:
 
 
 def encode_decision(decision: Decision) -> bytes:
-    """A decision by itself, as the witness keeps it."""
+    """Return the bytes of a decision by itself, as the witness keeps it."""
     return _pack(plain_decision(decision) or ())
 
 
 def decode_decision(data: bytes) -> Decision:
-    """Raises MalformedFrame."""
+    """Return the decision of `data`; raise MalformedFrame."""
     try:
         return decision_of(msgpack.unpackb(data, **_BOUNDS))
     except _NOT_OURS as error:
@@ -254,6 +264,7 @@ def decode_decision(data: bytes) -> Decision:
 
 
 def _holders(fields: Any) -> dict[Process, tuple[Process, ...]]:
+
     if type(fields) is not dict or len(fields) > limits.MEMBERS_MAX + 1:  # a full group's senders, and the order
         raise MalformedFrame("holders")
     return {checked.stream(sender): checked.processes(who) for sender, who in fields.items()}
@@ -261,6 +272,7 @@ def _holders(fields: Any) -> dict[Process, tuple[Process, ...]]:
 
 def _ballot(fields: Any) -> Ballot:
     attempt, rank = fields
+    # A ballot above every honest one would stop all later proposers of the view.
     if checked.number(attempt) > limits.ATTEMPT_MAX or checked.number(rank) >= limits.MEMBERS_MAX:
         raise MalformedFrame(f"{fields!r} is no ballot")
     return attempt, rank
@@ -296,7 +308,7 @@ def _reach(f: list[Any]) -> Control:
     return frames.Reach(checked.processes(list(seats)), tuple(map(names.address, seats.values())))
 
 
-# The wire's number of each control item; a number is never given to another.
+# The wire's number of each control item. A number is never given to another item: an old peer would misread it.
 _DECODERS: dict[int, Callable[[list[Any]], Control]] = {
     1: lambda f: frames.Join(names.address(f[0]), checked.flag(f[1]), checked.processes(f[2])),
     2: lambda f: frames.Redirect(checked.process(f[0]), names.address(f[1])),

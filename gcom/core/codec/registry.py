@@ -1,8 +1,8 @@
-"""Requests and answers of the directory as bytes.
+"""Codec of requests to the directory and of its answers.
 
 A message is a msgpack list: protocol version, kind, then that kind's fields in the order of its class. The version is
-first and judged first, so that two versions can always tell each other so. Everything else is checked here, once:
-what `decode_*` returns is as good as a value made by us.
+first and judged first, so that two versions can always tell each other so. Everything else is checked here, once: what
+`decode_*` returns is as good as a value made by us.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from gcom.values import limits, names
 from gcom.values.definition import Definition
 from gcom.values.view import View
 
-_TEXT_MAX = 4096  # of a refusal, in characters; longer ones are cut
+_TEXT_MAX = 4096  # characters of a refusal; longer ones are cut
 _CODE = re.compile(r"[A-Za-z]{1,32}")
 
 
@@ -82,11 +82,12 @@ def encode_request(request: Request) -> bytes:
 
 
 def decode_request(data: bytes) -> Request:
-    """Raises MalformedFrame or VersionMismatch."""
+    """Return the request of `data`; raise MalformedFrame or VersionMismatch."""
     match _unpack(data):
         case ["create", definition]:
             return Create(_definition(definition))
         case ["lookup", group, former]:
+            # Empty only, where no name is given: a text of length 0, not just anything false.
             return Lookup(_group(group), checked.instance(former) if former else _text(former, 0))
         case ["list", after]:
             return ListGroups(_group(after) if after else _text(after, 0))
@@ -104,6 +105,7 @@ def decode_request(data: bytes) -> Request:
         case ["fork", group, instance]:
             return Fork(_group(group), checked.instance(instance))
         case ["prepare", instance, view, ballot, group]:
+            # With a group it is a vote on a succession, without one on a tie.
             for_group = _group(group) if group else _text(group, 0)
             return WitnessPrepare(checked.instance(instance), checked.number(view), _ballot(ballot), for_group)
         case ["accept", instance, view, ballot, decision, group]:
@@ -138,7 +140,7 @@ def encode_answer(answer: Answer) -> bytes:
 
 
 def decode_answer(data: bytes) -> Answer:
-    """Raises MalformedFrame or VersionMismatch."""
+    """Return the answer of `data`; raise MalformedFrame or VersionMismatch."""
     match _unpack(data):
         case ["entry", entry]:
             return _entry(entry)
@@ -146,6 +148,7 @@ def decode_answer(data: bytes) -> Answer:
             return Entries(tuple(map(_entry, groups)), checked.flag(more))
         case ["done"]:
             return Done()
+        # Its name selects an exception class: letters only, so that nothing else of that module can be named.
         case ["refusal", str() as code, text] if _CODE.fullmatch(code):
             return Refusal(code, _text(text, _TEXT_MAX))
         case ["promised", view, ballot, [*noted]]:
@@ -168,7 +171,8 @@ def _pack(kind: str, *fields: object) -> bytes:
 
 
 def _unpack(data: bytes) -> list[Any]:
-    """The kind and its fields; maps and extensions are nothing of ours, and the only bytes are a decision's."""
+    """Return the kind and its fields."""
+    # Maps and extensions are nothing of ours, and the only bytes are a decision's.
     bounds = {"max_array_len": limits.DIRECTORY_GROUPS_MAX, "max_map_len": 0, "max_ext_len": 0}
     try:
         parts = msgpack.unpackb(data, max_bin_len=limits.FRAME_HEADER_BYTES, **bounds)
@@ -196,14 +200,15 @@ def _plain_view(view: View) -> list[object]:
 
 
 def encode_row(row: Row) -> bytes:
-    """A row as a registry keeps it on its disk; leases are not kept."""
+    """Return a row as a registry keeps it on its disk."""
+    # No leases: a registry that starts again knows nothing of who lives, and waits for members to register.
     view = row.view and _plain_view(row.view)
     notes = [row.noted, row.noted_view, row.older]
     return _pack("row", _plain_definition(row.definition), row.instance, view, row.after, *notes, row.forgot)
 
 
 def decode_row(data: bytes) -> Row:
-    """Raises MalformedFrame."""
+    """Return the row of `data`; raise MalformedFrame."""
     match _unpack(data):
         case ["row", definition, instance, view, after, [*noted], noted_view, [*older], bool() as forgot]:
             return Row(
@@ -230,7 +235,8 @@ def _after(value: Any) -> tuple[str, int]:
 
 
 def _register(definition: Any, instance: Any, view: Any, process: Any, detached: Any, away: list[Any]) -> Register:
-    """Only a member registers a view."""
+    """Return a registration whose process is in the view that it registers."""
+    # Only a member registers a view: else a stranger could renew a lease, or name members that are none.
     seen, who = _view(view), checked.process(process)
     if who not in seen.members:
         raise _malformed("member of the view", process)
@@ -239,7 +245,7 @@ def _register(definition: Any, instance: Any, view: Any, process: Any, detached:
 
 
 def _known(seats: list[Any]) -> tuple[tuple[str, str], ...]:
-    """Processes, and where each is."""
+    """Return processes and their addresses."""
     if len(seats) > 2 * limits.SEATS_MAX + limits.MEMBERS_MAX:
         raise _malformed("list of processes: it is too long", len(seats))
     return tuple((checked.process(who), _address(at)) for who, at in map(_pair, seats))
@@ -268,10 +274,11 @@ def _ballot(value: Any) -> tuple[int, int]:
 
 
 def _decision(view: Any, value: Any) -> Decision:
-    """The decision that leads out of a view."""
+    """Return the decision that leads out of a view."""
     if not isinstance(value, bytes):
         raise _malformed("decision", value)
     decision = decode_decision(value)
+    # An answer for another view would be installed as the next one.
     if decision.view.number != checked.number(view) + 1:
         raise _malformed("decision out of that view", view)
     return decision
@@ -294,6 +301,7 @@ def _entry(value: Any) -> Entry:
     match value:
         case [definition, instance, view, [*members], [*addresses], [*others], alive, forked, detached, after]:
             number = checked.number(view)
+            # Without a view nobody is in it, and with one somebody is: machines tell an empty group by either.
             if bool(number) == bool(members):
                 seats = _seats(members, addresses)
                 return Entry(

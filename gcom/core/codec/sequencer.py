@@ -1,4 +1,4 @@
-"""Requests to the registry's sequencer and its answers as bytes; checked here, once, like the directory's."""
+"""Codec of requests to the registry's sequencer and of its answers; checked here, once, like the directory's."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from gcom.values import limits, names
 _BOUNDS = {
     "max_str_len": 128,
     "max_bin_len": 0,
+    # As many as an answer may have spans: msgpack allocates an announced array before it reads it.
     "max_array_len": limits.ORDERS_MAX,
     "max_map_len": limits.MEMBERS_MAX,
     "max_ext_len": 0,
@@ -36,7 +37,7 @@ def encode_request(request: SequencerRequest) -> bytes:
 
 
 def decode_request(data: bytes) -> SequencerRequest:
-    """Raises MalformedFrame or VersionMismatch."""
+    """Return the request of `data`; raise MalformedFrame or VersionMismatch."""
     match _unpack(data):
         case ["open", group, instance, view, serial, dict() as settled]:
             numbers = {checked.process(who): checked.number(number) for who, number in settled.items()}
@@ -63,7 +64,7 @@ def encode_answer(answer: SequencerAnswer) -> bytes:
 
 
 def decode_answer(data: bytes) -> SequencerAnswer:
-    """Raises MalformedFrame or VersionMismatch."""
+    """Return the answer of `data`; raise MalformedFrame or VersionMismatch."""
     match _unpack(data):
         case ["orders", [_, _, _] as orders]:
             return decode_orders(orders)

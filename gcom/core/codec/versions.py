@@ -1,4 +1,4 @@
-"""Whether both sides speak one protocol: every call and every answer begins with the number of its own."""
+"""Protocol versions: every call and every answer begins with the number that its side speaks."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
-"""How long one peer may say nothing before that is evidence (docs/protocols/detector.md).
+"""Adaptive timeout: how long one peer may say nothing before that is evidence (docs/protocols/detector.md).
 
 The limit follows what was seen: mean and mean deviation of the gaps between signs of life, kept as TCP keeps its round
 trips (Jacobson 1988; Bertier, Marin and Sens 2002 for failure detectors), with four deviations on top of the mean and
-twice this process's own lag (Lifeguard 2018), between SILENCE_MIN_MS and SILENCE_MAX_MS. A busy link has many short
-gaps and must not forget the long one among them, so a sample is the longest gap of a heartbeat's time.
+twice this process's own lag (Lifeguard 2018), between SILENCE_MIN_MS and SILENCE_MAX_MS.
 
-At the limit others are asked whether they hear the peer (SWIM 2002): it may be this process's own link. Who is vouched
-for is not silent yet, but at SILENCE_MAX_MS it is, since what it cannot be told it cannot acknowledge.
+At the limit others are asked whether they hear the peer (SWIM 2002): it may be this process's own link. A peer that
+they vouch for is not silent yet, but at SILENCE_MAX_MS it is, since what it cannot be told it cannot acknowledge.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from gcom.values import limits
 
 
 class Meaning(Enum):
-    """What a peer's silence means now."""
+    """The meaning of a peer's silence now."""
 
     FINE = "fine"
     ASK = "ask"  # others, whether they hear it
@@ -33,61 +32,69 @@ class AdaptiveTimeout:
         self.heard_ms = now_ms
         self._longest_ms = 0  # gap that ended in the present window
         self._window_ms = now_ms
-        # Eight times the mean and four times the deviation, as Jacobson has it: integers lose nothing that way. What
-        # nothing is known of begins at SILENCE_MS.
+        # Eight times the mean and four times the deviation, as Jacobson has it: integers lose nothing that way. A peer
+        # of which nothing is known begins at SILENCE_MS.
         self._mean_8 = 8 * limits.HEARTBEAT_MS
         self._deviation_4 = limits.SILENCE_MS - limits.HEARTBEAT_MS
         self._asked_ms: int | None = None  # the others, last
         self._vouched_ms: int | None = None
 
     def heard(self, now_ms: int) -> None:
-        """A sign of life."""
+        """Note a sign of life."""
         self._longest_ms = max(self._longest_ms, now_ms - self.heard_ms)
         self.heard_ms = now_ms
         self._asked_ms = self._vouched_ms = None
+        # One sample per heartbeat's time, the longest gap in it: a busy link has many short gaps, and must not forget
+        # the long one among them.
         if now_ms - self._window_ms >= limits.HEARTBEAT_MS:
+            # At most 4 s: one pause of a minute would raise the limit for as long again.
             self._sample(min(self._longest_ms, limits.SILENCE_MAX_MS))
             self._longest_ms, self._window_ms = 0, now_ms
 
     def _sample(self, gap_ms: int) -> None:
+        # Gain 1/8 for the mean, 1/4 for the deviation: the limit falls again within seconds after gaps end.
         error_ms = gap_ms - self._mean_8 // 8
         self._mean_8 += error_ms
         self._deviation_4 += abs(error_ms) - self._deviation_4 // 4
 
     def forgive(self, lag_ms: int, now_ms: int) -> None:
-        """This process did not run for so long: that is nobody's silence."""
+        """Forgive a gap in which this process itself did not run."""
         self.heard_ms = min(now_ms, self.heard_ms + lag_ms)
         if self._asked_ms is not None:
             self._asked_ms = min(now_ms, self._asked_ms + lag_ms)
 
     def vouched(self, now_ms: int) -> None:
-        """Somebody hears the peer."""
+        """Note that some member hears the peer."""
         self._vouched_ms = now_ms
 
     def is_vouched(self, now_ms: int) -> bool:
-        """Whether somebody said lately that it hears the peer."""
+        """Return whether some member said lately that it hears the peer."""
         return self._vouched_ms is not None and now_ms - self._vouched_ms < 3 * limits.PROBE_MS
 
     def limit_ms(self, own_lag_ms: int) -> int:
-        """How long it may say nothing now."""
+        """Return how long the peer may say nothing now, in ms."""
         usual_ms = max(limits.HEARTBEAT_MS, self._mean_8 // 8) + self._deviation_4
+        # Not below 1.5 s, however regular the peer: a false suspicion costs a view change and a member's state. Own lag
+        # counts twice, since a process that runs late also hears late.
         return min(limits.SILENCE_MAX_MS, max(limits.SILENCE_MIN_MS, usual_ms) + 2 * own_lag_ms)
 
     def is_long(self, now_ms: int, own_lag_ms: int) -> bool:
-        """Whether it has said nothing for longer than it may."""
+        """Return whether the peer has said nothing for longer than it may."""
         return now_ms - self.heard_ms >= self.limit_ms(own_lag_ms)
 
     def meaning(self, now_ms: int, can_ask: bool) -> Meaning:
-        """What a long silence means now; ASK begins a wait for an answer."""
+        """Return what a long silence means now; ASK begins a wait for an answer."""
         if now_ms - self.heard_ms >= limits.SILENCE_MAX_MS or not can_ask:
             return Meaning.SILENT
         if self._asked_ms is None:
             self._asked_ms = now_ms
             return Meaning.ASK
         answered = self._vouched_ms is not None and self._vouched_ms >= self._asked_ms
+        # Helpers have 300 ms to answer; they know already, since each pair of members has a call per 250 ms.
         if now_ms - self._asked_ms < limits.PROBE_MS:
             return Meaning.FINE
         if not answered:
             return Meaning.SILENT
+        # Vouched for: asked again and again, until 4 s of silence.
         self._asked_ms = now_ms
         return Meaning.ASK

@@ -1,10 +1,10 @@
-"""Whom a group goes on without when some members cannot reach each other although others reach both (DESIGN 9).
+"""Connectivity: which members a group goes on without when some cannot reach each other although others reach both.
 
-Such a link is no failure that anybody else sees: no quorum suspects either end, and yet what one sends the other can
-never become stable. So who does not hear one whom others hear is in a *conflict* with it, and one that has lasted is
-resolved: the largest set without a conflict goes on, of several the one without the younger members (Pekko's split
-brain resolver calls such members indirectly connected). All of that set compute it alike, since each status says what
-its source knows at first hand (docs/protocols/mesh.md).
+ARCHITECTURE 9. Such a link is no failure that others see: no quorum suspects either end, and yet what one sends the
+other can never become stable. So a member that does not hear one whom others hear is in a *conflict* with it, and one
+that has lasted is resolved: the largest set without a conflict goes on, of several the one without the younger members
+(Pekko's split brain resolver calls such members indirectly connected). All of that set compute it alike, since each
+status says what its source knows at first hand (docs/protocols/mesh.md).
 """
 
 from __future__ import annotations
@@ -15,30 +15,33 @@ from itertools import combinations
 from gcom.core.messages.frames import Misses
 from gcom.values import limits
 
-Pair = tuple[int, int]  # two who are in a conflict, by rank
+Pair = tuple[int, int]  # two members in a conflict, by rank
 EXACT_MAX = 8  # members in conflicts, of which every set is tried; of more the worst go one by one
 
 
 def as_bits(ranks: Iterable[int]) -> int:
-    """Ranks as one number."""
+    """Return ranks as bits of one number."""
     return sum(1 << rank for rank in set(ranks))
 
 
 def as_ranks(bits: int) -> Iterator[int]:
-    """The ranks of a number, from the oldest."""
+    """Return the ranks of a number, from the oldest."""
     return (rank for rank in range(bits.bit_length()) if bits >> rank & 1)
 
 
 def to_drop(conflicts: Set[Pair], suffice: Callable[[Set[int]], bool], gone: int = 0) -> tuple[int, ...]:
-    """The fewest members without whom no conflict is left; the younger ones where there is a choice. All by rank.
+    """Return the fewest members without whom no conflict is left; the younger ones where there is a choice. All by
+    rank.
 
-    Beside them go those who are `gone` in any case. Nobody, unless it may `suffice` to go on without them. Of the
-    largest sets, one that is half of the view may be a quorum with its leader, and another not without it.
+    `gone` members go in any case, and are not returned. Nobody is, unless it may `suffice` to go on without them.
     """
     foes: dict[int, int] = {}
     for one, other in conflicts:
         foes[one] = foes.get(one, 0) | 1 << other
         foes[other] = foes.get(other, 0) | 1 << one
+    # Twice, since of the largest sets one that is half of the view may be a quorum with its leader, and another not
+    # without it. 1. A to B and C, and B and C to D, are cut. 2. B and C are the half of the older, and no quorum; A and
+    # D are one. 3. With the first choice alone all four stood still.
     for beyond_leader in dict.fromkeys((0, foes.get(0, 0))):
         found = beyond_leader | _cover(foes, gone | beyond_leader)
         dropped = tuple(as_ranks(found & ~gone))
@@ -48,8 +51,9 @@ def to_drop(conflicts: Set[Pair], suffice: Callable[[Set[int]], bool], gone: int
 
 
 def _cover(foes: Misses, gone: int) -> int:
-    """Of each conflict that is left when some are gone one member, as few in all as can be found."""
+    """Return one member of each conflict that is left without `gone`, as few in all as can be found."""
     rest = {who: foes[who] & ~gone for who in sorted(foes, reverse=True) if not gone >> who & 1 and foes[who] & ~gone}
+    # 2^8 sets are tried in no time; of more members the one with the most conflicts goes, and again.
     if len(rest) > EXACT_MAX:
         worst = 1 << max(rest, key=lambda who: rest[who].bit_count())
         return worst | _cover(rest, worst)
@@ -64,34 +68,33 @@ class Connectivity:
         self._since: dict[Pair, int] = {}
 
     def look(self, misses: Misses, now_ms: int) -> None:
-        """Who does not hear whom now; a conflict that is seen no more is forgotten."""
+        """Note which member misses which now; forget a conflict that is seen no more."""
         pairs = {(min(one, other), max(one, other)) for one, others in misses.items() for other in as_ranks(others)}
         self._since = {pair: self._since.get(pair, now_ms) for pair in pairs}
 
     @property
     def any(self) -> bool:
-        """Whether there is a conflict, be it new."""
+        """Return whether there is a conflict, be it new."""
         return bool(self._since)
 
     def conflicts(self, for_ms: int, now_ms: int) -> set[Pair]:
-        """Those that have lasted so long, once none is newer.
-
-        1. B does not reach A, nor A F. 2. A misses B a heartbeat before F misses A. 3. Did A act at once, B would go,
-        then F; together they cost A alone. What comes and goes all the time is waited for no longer than
-        CUTS_GATHER_MS.
-        """
+        """Return the conflicts that have lasted so long, once none is newer."""
         lasted_ms = {pair: now_ms - since_ms for pair, since_ms in self._since.items()}
+        # 1. B does not reach A, nor A F. 2. A misses B a heartbeat before F misses A. 3. If A acted at once B would go,
+        # then F; together they cost A alone. A conflict that comes and goes all the time holds this up for 3 s at most.
         if min(lasted_ms.values(), default=0) < for_ms and max(lasted_ms.values(), default=0) < limits.CUTS_GATHER_MS:
             return set()
         return {pair for pair, pair_ms in lasted_ms.items() if pair_ms >= for_ms}
 
     def beyond(self, rank: int, now_ms: int) -> set[int]:
-        """With whom a member is in a conflict that has lasted."""
+        """Return the members with which one is in a conflict that has lasted."""
         pairs = self.conflicts(limits.CUT_MS, now_ms)
         return {who for pair in pairs if rank in pair for who in pair if who != rank}
 
     def dropped(
         self, suffice: Callable[[Set[int]], bool], now_ms: int, patient: bool = False, gone: int = 0
     ) -> tuple[int, ...]:
-        """Whom to go on without, beside who is `gone`; `patient`: as one who only acts where the leader does not."""
+        """Return the members to go on without, beside those `gone`; `patient`: for one that acts where the leader does
+        not.
+        """
         return to_drop(self.conflicts(limits.CUT_MS * (3 if patient else 2) // 2, now_ms), suffice, gone)

@@ -1,12 +1,10 @@
-"""Who is suspected, and why (Chandra and Toueg 1996: an eventually accurate detector; memberlist's Lifeguard).
+"""Suspicion: which members this process suspects, and why (Chandra and Toueg 1996; memberlist's Lifeguard).
 
 Evidence is a refused connection after one redial, a node that says it does not know the process, or silence. None of
 these is *proof*, which only a member's own kernel or node gives (docs/protocols/continuity.md). A suspicion is never an
 expulsion by itself: it makes the oldest member that is not suspected propose a view change, which needs a quorum. A
 suspicion is taken back when the process is heard again; once this process has promised to a change, only if too few for
 a quorum are left unsuspected.
-
-The time that this process itself did not run counts against nobody: a timer that fires late moves every deadline.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ VOUCH_MS = 3 * limits.HEARTBEAT_MS  # who was heard within this time is vouched 
 
 
 class Trust(Enum):
-    """How this process stands with a peer."""
+    """The state of this process's trust in a peer."""
 
     HEARD = "heard"  # it says something often enough
     ASKED = "asked"  # silent for longer than it may: others were asked whether they hear it
@@ -54,11 +52,11 @@ class _Watch:
     failures: int = 0  # refused connections in a row
     unanswered_ms: int | None = None  # since when it is heard, but answers no call
     deaf: bool = False  # suspected for that
-    suspects: frozenset[Process] = frozenset()  # whom it suspects, by its last status
-    unheard: Misses = field(default_factory=dict)  # who does not hear whom, by its last status
+    suspects: frozenset[Process] = frozenset()  # the peers that it suspects, by its last status
+    unheard: Misses = field(default_factory=dict)  # which member misses which, by its last status
     reason: str = ""  # why it is suspected; empty while it is not
-    mended: bool = False  # why it is suspected is over, and only a promise keeps the suspicion
-    absent: bool = False  # nobody listens at its address, or whoever does knows nothing of it: no proof
+    mended: bool = False  # its cause is over, and only a promise keeps the suspicion
+    absent: bool = False  # nobody listens at its address, or a node that does not know it: no proof
     proof: str = ""  # that it will never vote again, once there is one
 
     def become(self, trust: Trust, reason: str = "") -> None:
@@ -68,21 +66,21 @@ class _Watch:
 
     @property
     def missed(self) -> bool:
-        """Whether it is suspected, and still for cause."""
+        """Return whether it is suspected, and still for cause."""
         return self.trust is Trust.SUSPECTED and not self.mended
 
 
 class Detector:
-    """Watches the other members of the view."""
+    """The watch over the other members of the view."""
 
     def __init__(self, process: Process, tie_breaker: TieBreaker = TieBreaker.LEADER) -> None:
         self._process = process
         self._tie_breaker = tie_breaker
         self._view: View | None = None
         self._watched: dict[Process, _Watch] = {}
-        self.suspects: dict[Process, str] = {}  # whom this process suspects, and why
-        self.dead: dict[Process, str] = {}  # who will never vote again, and the proof; silence or a mute port is none
-        self.named: frozenset[Process] = frozenset()  # whom somebody suspects, this process or another
+        self.suspects: dict[Process, str] = {}  # by this process, and why
+        self.dead: dict[Process, str] = {}  # never vote again, and the proof; silence or a mute port is none
+        self.named: frozenset[Process] = frozenset()  # suspected by somebody, this process or another
         self._ticked_ms: int | None = None
         self._lag_ms = 0  # how late this process ran lately
         self.sticky = False  # promised to a change: a suspicion stays until the next view
@@ -98,7 +96,7 @@ class Detector:
             self._ticked_ms = now_ms
 
     def heard(self, peer: Process, now_ms: int, suspects: Iterable[Process], unheard: Misses | None = None) -> None:
-        """Something came from a peer."""
+        """Note that something came from a peer."""
         watch = self._watched.get(peer)
         if watch:
             watch.silence.heard(now_ms)
@@ -107,13 +105,15 @@ class Detector:
             if watch.suspects != (named := frozenset(suspects)):
                 watch.suspects = named
                 self._review()
+            # A call that was made before the death came late.
             if watch.proof:
-                return  # a call of before its death came late
+                return
+            # Being heard mends neither: a stuck peer must install, and a deaf one must answer a call.
             if watch.trust is not Trust.HEARD and watch.reason != "stuck" and not watch.deaf:
                 self._forgive(watch)
 
     def caught_up(self, peer: Process) -> None:
-        """A peer has installed the view: hearing it alone would not end that suspicion."""
+        """Note that a peer has installed the view: hearing it alone would not end that suspicion."""
         watch = self._watched.get(peer)
         if watch and watch.reason == "stuck":
             self._forgive(watch)
@@ -129,22 +129,20 @@ class Detector:
 
     @property
     def _may_forgive(self) -> bool:
-        """Whether a suspicion may be taken back: after a promise, only where too few for a quorum are left.
-
-        1. Of A, B and C, C dies and B is paused; A has promised and suspects both. 2. B runs again and answers, or
-        installs the view at last. 3. If A's suspicion stayed, A would wait for a quorum that it does not count, and B
-        for A's change: for ever.
-        """
+        """Return whether a suspicion may be taken back."""
+        # After a promise only where too few for a quorum are left, so that a peer which flaps does not start the change
+        # over. 1. Of A, B and C, C dies and B is paused; A has promised and suspects both. 2. B runs again and answers.
+        # 3. If A's suspicion stayed, A would wait for a quorum that it does not count, and B for A's change: for ever.
         return not self.sticky or not self._leaves_quorum
 
     @property
     def _leaves_quorum(self) -> bool:
-        """Whether those whom this process does not suspect are a quorum."""
+        """Return whether the members that this process does not suspect are a quorum."""
         assert self._view is not None, "only a member watches"
         return self._is_quorum(set(self._view.members) - set(self.suspects))
 
     def answered(self, peer: Process) -> None:
-        """A call to a peer was answered."""
+        """Note that a call to a peer was answered."""
         watch = self._watched.get(peer)
         if watch:
             watch.unanswered_ms = None
@@ -153,10 +151,11 @@ class Detector:
                 self._forgive(watch)
 
     def failed(self, peer: Process, refused: bool, now_ms: int) -> bool:
-        """A call failed; whether the peer became suspected. One refusal is redialled, since it may be a restart."""
+        """Note that a call failed; return whether the peer became suspected."""
         watch = self._watched.get(peer)
         if watch is None:
             return False
+        # Not heard either: silence decides, and the time in which only calls fail begins anew.
         if not self._hears(peer, now_ms, VOUCH_MS):
             watch.unanswered_ms = None
         elif watch.unanswered_ms is None:
@@ -164,17 +163,20 @@ class Detector:
         if not refused:
             return False
         watch.failures += 1
+        # One refusal is redialled at once, since it may be a restart.
         return watch.failures > 1 and self.gone(peer, "refused")
 
     def gone(self, peer: Process, reason: str) -> bool:
-        """Nobody listens where a peer was, or whoever does knows nothing of it; whether it became suspected."""
+        """Note that nobody listens where a peer was, or a node that does not know it; return whether it became
+        suspected.
+        """
         watch = self._watched.get(peer)
         if watch:
             watch.absent, watch.mended = True, False
         return self.suspect(peer, reason)
 
     def proven(self, peer: Process, proof: str) -> bool:
-        """There is proof that a peer will never vote again; whether it became suspected."""
+        """Note proof that a peer will never vote again; return whether it became suspected."""
         watch = self._watched.get(peer)
         if watch:
             watch.proof = watch.proof or proof
@@ -182,7 +184,7 @@ class Detector:
         return self.gone(peer, proof)
 
     def suspect(self, peer: Process, reason: str) -> bool:
-        """Suspect a peer; whether that is new."""
+        """Suspect a peer; return whether that is new."""
         watch = self._watched.get(peer)
         if watch is None or watch.trust is Trust.SUSPECTED:
             return False
@@ -191,14 +193,14 @@ class Detector:
         return True
 
     def _review(self) -> None:
-        """Keep who is suspected and who is dead: every step asks; only a suspicion, a proof or a view changes it."""
+        """Keep the suspected and the dead: every step asks; only a suspicion, a proof or a view changes them."""
         watched = self._watched.items()
         self.suspects = {peer: watch.reason for peer, watch in watched if watch.trust is Trust.SUSPECTED}
         self.dead = {peer: watch.proof for peer, watch in watched if watch.proof}
         self.named = frozenset(self.suspects).union(*(watch.suspects for _, watch in watched))
 
     def tick(self, now_ms: int) -> tuple[list[Process], dict[Process, tuple[Process, ...]]]:
-        """Whom silence makes suspected now; and who is to be asked whether it hears which others."""
+        """Return the peers that silence makes suspected now, and which helpers to ask about which others."""
         self._forgive_own_lag(now_ms)
         suspected: list[Process] = []
         quiet: list[Process] = []
@@ -212,6 +214,8 @@ class Detector:
                 watch.mended = watch.mended and watch.reason == "stuck"  # its link fails again
                 continue
             meaning = watch.silence.meaning(now_ms, can_ask=bool(self._helpers(peer, now_ms)))
+            # Somebody hears it: the link is bad, not the peer. Such a suspicion changes no view before a quorum shares
+            # it.
             reason = CUT_OFF if watch.silence.is_vouched(now_ms) else "silence"
             if meaning is Meaning.SILENT and self.suspect(peer, reason):
                 suspected.append(peer)
@@ -225,15 +229,20 @@ class Detector:
         return suspected, asked
 
     def _is_deaf(self, watch: _Watch, now_ms: int) -> bool:
-        """Whether no call reaches a peer that is heard, and that does not know it: it alone can open a connection."""
+        """Return whether no call reaches a peer that is heard, and that does not know it."""
+        # Only its side can open a connection (a firewall, say): it would hear replies for ever, and never a call of
+        # this process.
         since_ms = watch.unanswered_ms
         late = since_ms is not None and now_ms - since_ms >= limits.SILENCE_MAX_MS
         return late and self._process not in watch.suspects
 
     def _helpers(self, quiet: Process, now_ms: int) -> list[Process]:
-        """Who can be asked about a peer: those who are well heard, the next in rank after this process first."""
+        """Return the helpers to ask about a peer: members that are well heard, the next in rank after this process
+        first.
+        """
         assert self._view is not None, "only a member watches"
         rank = self._view.rank(self._process)
+        # By rank from here, so that not all members ask the oldest ones at once.
         order = (*self._view.members[rank + 1 :], *self._view.members[:rank])
         return [peer for peer in order if peer != quiet and self._hears(peer, now_ms, 2 * limits.HEARTBEAT_MS)]
 
@@ -242,32 +251,33 @@ class Detector:
         return watch is not None and watch.trust is not Trust.SUSPECTED and now_ms - watch.silence.heard_ms < within_ms
 
     def vouches_for(self, peers: tuple[Process, ...], now_ms: int) -> tuple[Process, ...]:
-        """Of these, whom this process hears."""
+        """Return those of these peers that this process hears."""
         return tuple(peer for peer in peers if self._hears(peer, now_ms, VOUCH_MS))
 
     def vouched(self, peers: tuple[Process, ...], now_ms: int) -> None:
-        """A member hears these."""
+        """Note that a member hears these peers."""
         for peer in peers:
             if peer in self._watched:
                 self._watched[peer].silence.vouched(now_ms)
 
     def _forgive_own_lag(self, now_ms: int) -> None:
-        """Ticks are due every half a heartbeat; one that is much too late says that this process did not run."""
+        """Count own lag: ticks are due every half a heartbeat, and a late one says that this process did not run."""
         since_ms = now_ms - self._ticked_ms if self._ticked_ms is not None else 0
         self._ticked_ms = now_ms
         late_ms = min(since_ms - limits.HEARTBEAT_MS // 2, limits.SILENCE_MS)
+        # Fades by an eighth per tick: one late tick is forgotten after some two seconds.
         self._lag_ms = max(late_ms, self._lag_ms * 7 // 8)
+        # Without this a process that wakes from a pause of 5 s would suspect everybody at once.
         if since_ms > limits.HEARTBEAT_MS + limits.LAG_MS:
             for watch in self._watched.values():
                 watch.silence.forgive(since_ms - limits.HEARTBEAT_MS, now_ms)
                 watch.unanswered_ms = None
 
     def contested(self, peer: Process) -> bool:
-        """Whether this process suspects a peer that others heard and that some member does not suspect.
-
-        1. A, B and C suspect D, each while another vouches for it. 2. D dies. 3. Did each go on to believe that others
-        hear D, each would take itself for the one with the bad link, and nobody would propose a view without D.
-        """
+        """Return whether this process suspects a peer that others heard and that some member does not suspect."""
+        # 1. A, B and C suspect D, each while another vouches for it. 2. D dies. 3. If each went on to believe that
+        # others hear D, each would take itself for the one with the bad link, and nobody would propose a view without
+        # D.
         if self._watched[peer].reason != CUT_OFF or self.by_quorum(peer):
             return False
         return any(not watch.reason and peer not in watch.suspects for watch in self._watched.values())
@@ -278,11 +288,9 @@ class Detector:
         return not self.suspects and not any(map(_UNHEARD, self._watched.values()))
 
     def unheard(self, now_ms: int) -> dict[int, int]:
-        """Who does not hear whom now: this process at all; and others, though it hears both, or is the second.
-
-        Not whom they suspect: who has promised to a change keeps its suspicions, and they may be of a split that is
-        over.
-        """
+        """Return which member misses which now: this process at all; and others, if it hears both, or is the second."""
+        # Not the suspicions: a process that has promised keeps its own. Two sides that met in the middle of a change
+        # took each other for badly linked, and waited for ever (simulation).
         present = self._present(now_ms)
         near = self._as_bits([self._process, *present])
         found = {self._rank(peer): self._watched[peer].unheard.get(self._rank(peer), 0) & near for peer in present}
@@ -290,18 +298,20 @@ class Detector:
         return {one: others for one, others in found.items() if others}
 
     def contradicted(self, now_ms: int) -> dict[int, int]:
-        """Who does not hear whom now, though this process hears both, or is one of the two, or such a one says so.
-
-        What others know at first hand counts, since this process may not hear who misses somebody. What they know from
-        others does not, or it would go round for ever. Whom a quorum suspects is in no conflict: it goes anyway.
+        """Return which member misses which now, though this process hears both, is one of the two, or such a one says
+        so.
         """
+        # What others know at first hand counts, since this process may not hear the one that misses somebody. What they
+        # know from others does not, or it would go round for ever.
         missed = self._as_bits(peer for peer, watch in self._watched.items() if watch.missed and self.contested(peer))
         found = self.unheard(now_ms) | {self._rank(self._process): missed}
         for peer in self._present(now_ms):
             for one, others in self._watched[peer].unheard.items():
                 if one == self._rank(peer):
+                    # neither of the two.
                     others &= missed  # whom others hear, and neither of the two
                 found[one] = found.get(one, 0) | others
+        # A member that a quorum suspects is in no conflict: it goes anyway.
         out = self._as_bits(self.accused)
         return {one: others & ~out for one, others in found.items() if others & ~out and not out >> one & 1}
 
@@ -313,7 +323,7 @@ class Detector:
         return as_bits(map(self._rank, members))
 
     def _present(self, now_ms: int) -> list[Process]:
-        """Whom this process hears now, be it suspected by a promise."""
+        """Return the peers that this process hears now, be they suspected by a promise."""
         return [
             peer
             for peer, watch in self._watched.items()
@@ -322,7 +332,7 @@ class Detector:
 
     @property
     def alone(self) -> bool:
-        """Whether too few for a quorum are left, and nobody listens where the others were."""
+        """Return whether too few for a quorum are left, and nobody listens where the others were."""
         assert self._view is not None, "only a member asks"
         absent = {peer for peer, watch in self._watched.items() if watch.absent}
         present = set(self._view.members) - absent
@@ -330,12 +340,12 @@ class Detector:
 
     @property
     def accused(self) -> list[Process]:
-        """Whom a quorum suspects, though this process may not; by rank."""
+        """The members that a quorum suspects, though this process may not; by rank."""
         assert self._view is not None, "only a member asks"
         return [member for member in self._view.members if member in self.named and self.by_quorum(member)]
 
     def by_quorum(self, who: Process, witness: bool = False) -> bool:
-        """Whether a quorum of the view suspects `who`; with the `witness`, if that may vote with them."""
+        """Return whether a quorum of the view suspects `who`; with the `witness`, if that may vote with them."""
         accusers = {peer for peer, watch in self._watched.items() if who in watch.suspects}
         if self.suspected(who):
             accusers.add(self._process)
@@ -350,25 +360,23 @@ class Detector:
         return watch is not None and watch.trust is Trust.SUSPECTED
 
     def spoke_ms(self, peer: Process) -> int:
-        """When the peer was last heard."""
+        """Return the time when the peer was last heard, in ms."""
         return self._watched[peer].spoke_ms
 
     def hears_quorum(self, now_ms: int) -> bool:
-        """Whether a quorum of the view, this process included, was heard just now."""
+        """Return whether a quorum of the view, this process included, was heard just now."""
         heard = {peer for peer in self._watched if self._hears(peer, now_ms, VOUCH_MS)}
         return self._is_quorum(heard | {self._process})
 
     def heard_quorum(self, now_ms: int, patient: bool = False) -> bool:
-        """Whether a quorum of the view, this process included, was heard within DETACH_MS.
-
-        Half of the view is one if the registry votes with it: who is `patient` has until TIE_MS to find out whom it
-        goes on without, and to ask. Where more silence than that is usual, nobody is given up for it before it is
-        suspected.
-        """
+        """Return whether a quorum of the view, this process included, was heard within DETACH_MS."""
+        # Half of the view is a quorum if the registry votes with it. A `patient` process has until TIE_MS to find out
+        # which members it goes on without, and to ask.
         near, lately = (self._heard_within(ms, now_ms) for ms in (limits.DETACH_MS, limits.TIE_MS))
         return self._is_quorum(near) or (patient and self._is_quorum(near, witness=True) and self._is_quorum(lately))
 
     def _heard_within(self, within_ms: int, now_ms: int) -> set[Process]:
+        # Where more silence than 3 s is usual, a peer is not given up for it before it is suspected.
         grace_ms = limits.DETACH_MS - limits.SILENCE_MS
         return {self._process} | {
             peer

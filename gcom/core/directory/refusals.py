@@ -1,4 +1,4 @@
-"""Why the registry's table refuses a request, in words that say what to do next."""
+"""Refusals of the registry's table: the reason, and words that say what to do next."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def stale(row: Row, advice: str) -> Refusal:
 
 
 def members(row: Row) -> str:
-    """In words, shortened: a refusal is read by people."""
+    """Return the members in words, shortened: a refusal is read by people."""
     members = row.view.names if row.view else ()
     shown = ", ".join(members[:5]) + (", ..." if len(members) > 5 else "")
     return f"{len(members)} member{'' if len(members) == 1 else 's'} ({shown})" if members else "no members"

@@ -38,39 +38,39 @@ class Row:
 
     @property
     def known(self) -> dict[Process, Address]:
-        """All who may have the name, and where."""
+        """All processes that may have the name, and their addresses."""
         members = dict(zip(self.view.members, self.view.addresses, strict=True)) if self.view else {}
         return dict(self.older) | dict(self.noted) | members
 
     def later(self, view: int) -> dict[Process, Address]:
-        """All who may be in a later view than this one."""
+        """All processes that may be in a later view than this one."""
         members = zip(self.view.members, self.view.addresses, strict=True) if self.view and self.number > view else ()
         return (dict(self.noted) if self.noted_view > view else {}) | dict(members)
 
     @property
     def durable(self) -> tuple[object, ...]:
-        """What is worth a write: a lease is not."""
+        """The part that is worth a write: a lease is not, it would cost a disk write per group and second."""
         seats = (self.noted, self.noted_view, self.older)
         return (self.definition, self.instance, self.view, self.after, *seats, self.forgot)
 
     def alive(self, running_ms: int) -> bool:
-        """Whether its lease runs."""
+        """Return whether its lease runs."""
         return self.renewed_ms is not None and self.view is not None and running_ms - self.renewed_ms < limits.LEASE_MS
 
     def heard(self, running_ms: int) -> bool:
-        """Whether some member registers, be it detached."""
+        """Return whether some member registers, be it detached."""
         return self.heard_ms is not None and self.view is not None and running_ms - self.heard_ms < limits.LEASE_MS
 
     def forked(self, running_ms: int) -> bool:
-        """Whether an operator's order is in force."""
+        """Return whether an operator's order is in force."""
         return self.forked_ms is not None and running_ms - self.forked_ms < limits.FORK_MS
 
     def freed(self, running_ms: int) -> bool:
-        """Whether an operator's order has been in force for so long that nobody is left to go on by it."""
+        """Return whether an operator's order has been in force for so long that no member is left to go on by it."""
         return self.forked(running_ms) and running_ms - (self.forked_ms or 0) >= limits.FREE_MS
 
     def with_seats(self, seats: Iterable[tuple[Process, Address]]) -> Row:
-        """Remember these, too, but for who is back under its name; the oldest give way at the bound."""
+        """Remember these processes, too, but for one that is back under its name; the oldest give way at the bound."""
         names = self.view.names if self.view else ()
         older = {who: at for who, at in (*self.older, *seats) if name_of(who) not in names}
         return replace(self, older=tuple(older.items())[-limits.SEATS_MAX :])
@@ -78,7 +78,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class DissolvedInstance:
-    """All members of an instance have left it, the last one out of this view."""
+    """An instance that all members have left, the last one out of this view."""
 
     group: str
     instance: str
@@ -86,7 +86,7 @@ class DissolvedInstance:
 
 
 class Store:
-    """Where rows outlive the registry; this one keeps nothing. A write is durable when the method returns."""
+    """The place where rows outlive the registry; this one keeps nothing. A write is durable when the method returns."""
 
     def rows(self) -> Iterable[Row]:
         return ()

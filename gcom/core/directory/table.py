@@ -1,15 +1,12 @@
-"""The registry's table of groups: a pure machine (DESIGN 10, 11; GCom 2009 §4.1.10, §7.2, §7.5).
+"""The registry's table of groups: a pure machine (ARCHITECTURE 10, 11; GCom 2009 §4.1.10, §7.2, §7.5).
 
 The group is the truth and this table follows it: members register their instance and view, the leader every RENEW_MS,
-whoever is detached as well. Every write is a compare-and-set on (instance, view): a stale one is refused and told.
+each detached member as well. Every write is a compare-and-set on (instance, view): a stale one is refused and told.
 
 An entry is *empty* (view 0: nobody in it), *alive* (a member that hears a quorum has renewed its lease) or *doubted*.
 Doubted is not dead: its members may be detached, or the registry may be what was cut off. So a name is given away only
-where nobody is known to have it: no member of the latest view, nobody noted for the next, nobody registered in an
-older one, that is not proven dead (docs/protocols/continuity.md). A registry that starts, or was itself paused, knows
-too little for that, and waits until all had the time to register.
-
-Of two instances of one name the one that stands above is the group, and the other's members are told.
+where nobody is known to have it: no member of the latest view, nobody noted for the next, nobody registered in an older
+one, that is not proven dead (docs/protocols/continuity.md).
 """
 
 from __future__ import annotations
@@ -76,25 +73,23 @@ class Directory:
     # time
 
     def tick(self, now_ms: int) -> None:
-        """Let time pass; a driver calls this every TICK_MS. A longer step is a pause of the registry's own.
-
-        1. The registry is stopped, and a group's leader cannot renew. 2. It runs on, and a claim is the first thing
-        that it reads. If the pause counted, the lease would be over, and a living group's name given away.
-        """
+        """Let time pass; a driver calls this every TICK_MS. A longer step is a pause of the registry's own."""
         passed_ms = 0 if self._heard_ms is None else max(0, now_ms - self._heard_ms)
         self._heard_ms = now_ms
+        # 1. The registry is stopped, and a group's leader cannot renew. 2. It runs on, and a claim is the first thing
+        # that it reads. If the pause counted, the lease would be over, and a living group's name given away.
         self._running_ms += min(passed_ms, 2 * limits.TICK_MS)
         if passed_ms > 2 * limits.TICK_MS + limits.LAG_MS:
             self._grace_until_ms = max(self._grace_until_ms, self._running_ms + 2 * limits.RENEW_MS)
 
     @property
     def grace_ms(self) -> int:
-        """For how much longer it gives no name away."""
+        """The time, in ms, for which it still gives no name away."""
         return max(0, self._grace_until_ms - self._running_ms)
 
     @property
     def starting(self) -> bool:
-        """Whether it gives no name away yet."""
+        """Return whether it gives no name away yet."""
         return self.grace_ms > 0
 
     # requests
@@ -129,6 +124,7 @@ class Directory:
     def _on_create(self, request: Create) -> Answer:
         wanted = request.definition
         row = self._rows.get(wanted.group)
+        # A vote that does not outlive the registry could be given twice, to two halves.
         if row is None and wanted.tie_breaker is TieBreaker.REGISTRY and self._ties is None:
             return NO_WITNESS
         if row is None:
@@ -138,10 +134,12 @@ class Directory:
         return self._entry(row)
 
     def _found(self, wanted: Definition) -> Entry:
-        """An empty group; of a name that all have left it says so: it follows that instance, though nothing of it."""
+        """Return a new entry, with nobody in it."""
         before, minted = self._dissolved.get(wanted.group), self._mint()
         if before is None:
             return self._put(Row(wanted, minted))
+        # The name follows the instance that all have left, though nothing of it: a member that was cut off meanwhile
+        # and comes back must find that its own is over.
         instance = lineage.successor(before.instance, minted[-8:])
         return self._put(Row(wanted, instance, after=(before.instance, before.view)))
 
@@ -168,6 +166,7 @@ class Directory:
         row = self._rows.get(request.group)
         if row is None:
             return unknown(request.group)
+
         if row.view and row.number == 1 and row.view.members == (request.process,):
             return self._entry(row)  # asked again, because our answer was lost; a process id has one owner
         refusal = self._unclaimable(row, request)
@@ -176,6 +175,8 @@ class Directory:
         view = View(1, (request.process,), (request.address,))
         if row.view is None:
             return self._put(replace(row, view=view, renewed_ms=self._running_ms))
+        # Its members are dead, or have vowed. The id carries its lineage, so that none of them, if the proof was wrong,
+        # takes it for a stranger founded later.
         instance = lineage.successor(row.instance, request.process.partition("#")[2])
         after = (row.instance, row.number)
         return self._put(Row(row.definition, instance, view, self._running_ms, after=after))
@@ -189,8 +190,11 @@ class Directory:
             return stale(row, f"not instance {request.instance} in view {request.view}: look it up again")
         if row.view is None:
             return self._unready(group)
+        # Leases only delay a claim. They never free a name: a member that cannot renew may be detached, with all that
+        # the group had.
         if row.alive(self._running_ms):
             return stale(row, "and its lease runs: ask its members, or look it up again later")
+
         if row.freed(self._running_ms):  # what is left of it had its time to go on
             return None
         if not row.known.keys() <= set(request.gone):
@@ -199,16 +203,18 @@ class Directory:
         return self._unready(group)
 
     def _on_register(self, request: Register) -> Answer:
-        """The group is the truth: what a member says stands, unless the entry proves it stale."""
+        """Take a member's registration. The group is the truth: it stands, unless the entry proves it stale."""
         group = request.definition.group
         row = self._rows.get(group)
         elsewhere = row is None or row.instance != request.instance
-        # Before the definitions are compared: who founds the name anew may pick another definition.
+        # Before the definitions are compared: the name may have been founded anew with another definition.
         over = self._over(request) if elsewhere else None
         if over:
             return over
         if row is None:
             return self._full(group) or self._put(self._learned(request))
+        # Nobody in service says otherwise, so the definition of a living member counts for more than a forgotten
+        # creator's.
         in_doubt = row.view is None or not (row.alive(self._running_ms) or request.detached)
         if row.definition != request.definition and in_doubt:
             return self._put(self._learned(request).with_seats(row.known.items()))
@@ -216,43 +222,46 @@ class Directory:
             return other_definition(row, request.definition)
         if row.instance != request.instance:
             return self._on_rival(row, request)
+        # This registry ended between its vote and its table: the vote is the decision, and heals the table.
         decided = self._witness.decided(request.instance, request.view.number)
-        if decided and decided.decision.succession:  # this registry ended between its vote and its table
+        if decided and decided.decision.succession:
             self._succeed(row, decided)
         return decided or self._on_renewal(row, request)
 
     def _over(self, request: Register) -> WitnessDecided | Refusal | None:
-        """What became of the instance that a member registers, if it is known to be over."""
+        """Return what became of the instance that a member registers, if it is known to be over."""
         decided = self._witness.decided(request.instance, request.view.number)
         return decided or self._ended(request.definition.group, request.instance)
 
     def _learned(self, request: Register, forgot: bool = True) -> Row:
-        """A row for an instance of which this registry knows no more than what it is told now."""
+        """Return a row for an instance of which this registry knows no more than what it is told now."""
         renewed_ms = None if request.detached else self._running_ms
         where = (request.definition, request.instance, request.view)
         return Row(*where, renewed_ms, self._running_ms, forgot=forgot).with_seats(request.away)
 
     def _on_renewal(self, row: Row, request: Register) -> Answer:
         number = request.view.number
+        # Two member lists of one view number cannot both be decided: somebody lies, or two registries share a folder.
         if row.view and number == row.number and row.view.members != request.view.members:
             return stale(row, "and a view is decided once: look it up again")
         row = replace(row, heard_ms=self._running_ms)
+        # Not refused silently: this member missed a view, and may be all that is left with what the group had.
         if number < row.number:
             return self._put(row.with_seats([(request.process, request.view.address(request.process))]))
+        # Notes are of one view. This one is registered, so each noted process is a member, or will never be.
         noted = row.noted if number < row.noted_view else ()
         renewed = row if request.detached else replace(row, renewed_ms=self._running_ms, forked_ms=None)
         return self._put(replace(renewed, view=request.view, noted=noted).with_seats(request.away))
 
     def _on_rival(self, row: Row, request: Register) -> Answer:
-        """Another instance of the name registers.
-
-        A group and a registry that forgot it meet again so: 1. the registry starts, empty. 2. Somebody creates the
-        name. 3. The group's leader registers. Nobody is in the entry, so nobody is cut off. Of two that are alive one
-        stands above, whichever came first. A detached one displaces none that is in service, and is remembered.
-        """
+        """Take the registration of another instance of the name."""
+        # A group meets a registry that forgot it. 1. The registry starts, empty. 2. Somebody creates the name. 3. The
+        # group's leader registers. Nobody is in the entry, so nobody is cut off.
         if row.view is None:
             return self._put(self._learned(request))
         alive = row.alive(self._running_ms)
+        # Of two that are alive one stands above, whichever came first. A detached one displaces none that is in
+        # service, but is remembered: it may have what the other lacks.
         if self._stands_above(request, row) and not (request.detached and alive):
             others = row.known if request.definition.netsplit is Netsplit.PRIMARY else {}
             return self._put(self._learned(request).with_seats(others.items()))
@@ -263,7 +272,10 @@ class Directory:
         return self._put(row if descends else row.with_seats(here))
 
     def _stands_above(self, request: Register, row: Row) -> bool:
-        """Of two instances of one name: by lineage; where sides merge, by size, as their leaders compare."""
+        """Return whether the instance that registers stands above the entry's.
+
+        By lineage; where sides merge, by size, as their leaders compare: both must come to the same answer.
+        """
         if request.definition.netsplit is Netsplit.PRIMARY:
             return lineage.precedence(request.instance) < lineage.precedence(row.instance)
         mine = by_size(len(request.view.members), request.view.number, request.instance)
@@ -275,6 +287,7 @@ class Directory:
             return unknown(request.group)
         if (row.instance, row.number) != (request.instance, request.view):
             return stale(row, f"not instance {request.instance} in view {request.view}: register it first")
+        # Notes of an older view are over; within one view they only grow, since the leader may change under it.
         noted = dict(row.noted) if row.noted_view == request.view + 1 else {}
         noted |= dict(request.joiners)
         if len(noted) > limits.SEATS_MAX:
@@ -285,6 +298,7 @@ class Directory:
     def _on_unregister(self, request: Unregister) -> Answer:
         row = self._rows.get(request.group)
         if row and (row.instance != request.instance or row.number > request.view):
+            # A late Unregister of an older view must not take a living group's name.
             return stale(row, f"not instance {request.instance} in view {request.view}: it is its members' to forget")
         self._drop(request.group)
         gone = DissolvedInstance(request.group, request.instance, request.view)
@@ -309,6 +323,7 @@ class Directory:
         self._drop(request.group)
         return Done()
 
+    # An order is of one instance: what the operator looked at may have been succeeded meanwhile.
     def _on_fork(self, request: Fork) -> Answer:
         row = self._rows.get(request.group)
         if row is None:
@@ -320,7 +335,8 @@ class Directory:
         return self._put(replace(row, forked_ms=self._running_ms))
 
     def _on_vote(self, request: WitnessRequest) -> Answer:
-        """As an acceptor: of a tie, or the last one of a succession."""
+        """Vote as an acceptor: of a tie, or the last one of a succession."""
+        # Ties need a durable vote; a succession does not, since its value is in the entry as well.
         if not request.group:
             return self._ties.ask(request) if self._ties else NO_WITNESS
         decided = self._witness.decided(request.instance, request.view)
@@ -329,18 +345,21 @@ class Directory:
             return decided
         if row is None or row.instance != request.instance:
             return Refusal("Unavailable", f"this registry does not have instance {request.instance} of the group")
+        # It cannot say who was noted, so its promise would be worth nothing until an operator vouches for the rest.
         if row.forgot and not row.forked(self._running_ms):
             text = f"this registry forgot group {request.group!r}: gcom fork {request.group} lets what is left go on"
             return Refusal("Unavailable", text)
         answer = self._witness.ask(request)
         if isinstance(answer, WitnessPromised):
+            # The promise names all who may be in a later view, so that the proposer asks them
+            # (docs/protocols/continuity.md, story 6).
             return replace(answer, noted=tuple(row.later(request.view).items()))
         if isinstance(answer, WitnessDecided) and answer.decision.succession:
             self._succeed(row, answer)
         return answer
 
     def _succeed(self, row: Row, decided: WitnessDecided) -> None:
-        """What was accepted last of all is the group now."""
+        """Put the successor in the entry's place: what was accepted last of all is the group now."""
         made, view = decided.decision.succession, decided.decision.view
         assert made is not None, "of a succession"
         first = View(1, view.members, view.addresses, view.started)
@@ -361,7 +380,7 @@ class Directory:
             self._store.drop(group)
 
     def bury(self, group: str, instance: str, view: int, dead: Iterable[str]) -> bool:
-        """Forget a group of which all that are known are `dead`, as their kernel says; whether it was forgotten."""
+        """Forget a group all of whose processes are `dead`, as their kernel says; return whether it was forgotten."""
         row = self._rows.get(group)
         if row is None or (row.instance, row.number) != (instance, view) or not row.known.keys() <= set(dead):
             return False
@@ -369,7 +388,7 @@ class Directory:
 
     @property
     def doubted(self) -> list[Entry]:
-        """The groups that nobody who hears a quorum registers."""
+        """The groups that no member that hears a quorum registers."""
         return [self._entry(row) for row in self._rows.values() if row.view and not row.alive(self._running_ms)]
 
     def _entry(self, row: Row) -> Entry:
@@ -380,7 +399,7 @@ class Directory:
         return Entry(*where, alive, forked, others, not alive and row.heard(self._running_ms), row.after)
 
     def _ended(self, group: str, instance: str) -> Refusal | None:
-        """What to tell one that was in an instance which all others have left."""
+        """Return the answer for a process of an instance that all others have left."""
         gone = self._dissolved.get(group)
         if gone is None or not (gone.instance == instance or (instance and lineage.descends(gone.instance, instance))):
             return None

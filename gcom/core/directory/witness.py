@@ -1,11 +1,8 @@
-"""The registry as a witness: one more acceptor of a view change, where exactly half of a view is left (DESIGN 10).
+"""The registry as a witness: one more acceptor of a view change, where exactly half is left (ARCHITECTURE 10).
 
 An acceptor of single-decree Paxos (Lamport 2001) for each (instance, view), under the members' own ballots. It stores
 no message, so nobody can get a cut's payloads from it; therefore the proposer asks it to accept *last*, when all of its
-half hold the cut and have accepted. So what it has accepted is decided, and whoever asks again is told so.
-
-Its word must outlive it: a record is saved, durably, before the answer that it gives leaves. What is forgotten could be
-promised twice, so nothing is: a record is kept when its instance is over, and only the latest view of one counts.
+half hold the cut and have accepted. So what it has accepted is decided, and each process that asks again is told so.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from gcom.values import limits
 
 
 class Vote(Enum):
-    """What the witness has said about one view of an instance."""
+    """The word of the witness about one view of an instance."""
 
     NONE = "none"  # it was not asked
     PROMISED = "promised"  # will accept nothing below the ballot
@@ -48,7 +45,7 @@ VOTES: dict[Vote, tuple[Vote, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class WitnessRecord:
-    """What the witness has said about the latest view of an instance that it was asked about."""
+    """The word of the witness about the latest view of an instance that it was asked about."""
 
     instance: str
     view: int
@@ -61,14 +58,17 @@ class WitnessRecord:
 
 
 class Witness:
-    """`save` makes a record durable in place of the instance's earlier one, or raises; then nothing was answered."""
+    """The votes of one registry.
+
+    `save` makes a record durable in place of the instance's earlier one, or raises; then nothing was answered.
+    """
 
     def __init__(self, records: Iterable[WitnessRecord], save: Callable[[WitnessRecord], None]) -> None:
         self._records = {record.instance: record for record in records}
         self._save = save
 
     def decided(self, instance: str, view: int) -> WitnessDecided | None:
-        """What followed a view of an instance, if this witness decided it, and nothing after it."""
+        """Return what followed a view of an instance, if this witness decided it, and nothing after it."""
         record = self._records.get(instance)
         if record is None or record.view != view or record.decided is None:
             return None
@@ -76,8 +76,10 @@ class Witness:
 
     def ask(self, request: WitnessRequest) -> WitnessAnswer:
         record = self._records.get(request.instance)
+        # No place is made by forgetting: a forgotten promise could be given twice. A new instance's ties are nobody's.
         if record is None and len(self._records) >= limits.WITNESS_RECORDS_MAX:
             return WitnessFull()
+        # A question about an older view: another half has gone on, and to vote again would let two go on.
         if record and record.view > request.view:
             return WitnessPassed(record.view)
         if record and record.view == request.view and record.decided:
@@ -97,7 +99,7 @@ class Witness:
         return WitnessPromised(request.view, request.ballot)
 
     def _on_accept(self, record: WitnessRecord | None, request: WitnessAccept) -> WitnessAnswer:
-        """As a member, it accepts only the very ballot that it promised."""
+        """Accept only the very ballot that was promised, as a member does."""
         if record is None or record.view != request.view or record.promised != request.ballot:
             promised = record.promised if record and record.view == request.view else request.ballot
             return WitnessNack(request.view, promised)
@@ -105,11 +107,12 @@ class Witness:
         return WitnessDecided(request.view, request.decision, request.ballot)
 
     def _become(self, vote: Vote, record: WitnessRecord) -> None:
-        """Make a word durable before it is said; said again, it is there already."""
+        """Make a word durable before it is said."""
         known = self._records.get(record.instance)
         before = known.vote if known and known.view == record.view else Vote.NONE
         assert vote is record.vote, "a record says what was said"
         assert vote in VOTES[before], f"{before} to {vote}"
+        # Asked again, because the answer was lost: the record is on the disk already.
         if known != record:
             self._save(record)
             self._records[record.instance] = record

@@ -1,4 +1,4 @@
-"""How a process gets into a group: look it up, then claim an empty one or ask its leader (GCom 2009 §2.3, §4.1.10).
+"""A process on its way into a group: it looks it up, then claims it or asks its leader (GCom 2009 §2.3, §4.1.10).
 
     start ── Create or Lookup ──► entry ──┬─ nobody in it ──────────► Claim ──► first member of view 1
                                           └─ members ──► Join to each in turn, oldest first ──► Install
@@ -6,9 +6,9 @@
                                                            └ none answers: look again; Claim once all are dead, or vowed
 
 Every question is asked again until the caller gives up; the machine keeps the last reason why it is not in. A process
-that was in before and lost its group (`Former`) never gives up by itself: what ends another's entry makes it try again
-later, and without a registry it asks those whom it knew. In a PARTITIONABLE group it looks for any instance, and begins
-one if there is none (gcom/core/joining/discovery.py).
+that was in before and lost its group (`PreviousSession`) never gives up by itself: an error that ends a newcomer's
+attempt makes it try again later, and without a registry it asks the members that it knew. In a PARTITIONABLE group it
+looks for any instance, and begins one if there is none (gcom/core/joining/discovery.py).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FINAL = (Dissolved, NameTaken)  # what ends the way back for good
 
 
 class JoinAttempt:
-    """One process on its way in. `targets` are whom it asks now, and whether each has answered."""
+    """One process on its way in. `targets` are the members that it asks now, and whether each has answered."""
 
     def __init__(
         self,
@@ -57,10 +57,10 @@ class JoinAttempt:
         self.waits_for = "the registry"
         self._candidates: list[tuple[Process, Address]] = []
         self._unreached: set[Process] = set()
-        self._proven: set[Process] = set()  # who will never be a member again, by proof; kept from round to round
-        self._vowing: set[Process] = set()  # are asked whether they are in, or will be, as far as anybody can say
-        self._vowed: set[Process] = set()  # of these, who are not
-        self._absent: set[Process] = set()  # who answered in this round, and is no member
+        self._proven: set[Process] = set()  # never a member again, by proof; kept from round to round
+        self._vowing: set[Process] = set()  # asked whether they are in, or will be, as far as anybody can say
+        self._vowed: set[Process] = set()  # those of them that are not
+        self._absent: set[Process] = set()  # answered in this round, and are no members
         self._approached_ms = 0
         self._again_ms: int | None = None
         self._rounds = 0  # without success
@@ -77,16 +77,16 @@ class JoinAttempt:
 
     @property
     def called(self) -> set[Process]:
-        """Whom this process calls now."""
+        """The processes that this one calls now."""
         return {*self.targets, *self._vowing, *(self._discovery.called if self._discovery else ())}
 
     @property
     def hail(self) -> DiscoverRequest | None:
-        """What it says to others who look for an instance; None: it does not look."""
+        """The word for others that look for an instance; None: this process does not look."""
         return self._discovery.hail if self._discovery else None
 
     def hail_for(self, peer: Process) -> DiscoverRequest | None:
-        """What to say to one that is called, unless it is asked to admit this process."""
+        """Return the word for one that is called, unless it is asked to admit this process."""
         return self.hail if peer not in self.targets else None
 
     def _seek(self, now_ms: int) -> list[Out]:
@@ -102,7 +102,7 @@ class JoinAttempt:
         return [ProbePeers(*seat, seeking.hail) for seat in seats if seeking and seeking.know(*seat)]
 
     def on_found(self, source: Process, instance: str, item: DiscoverRequest | DiscoverReply, now_ms: int) -> list[Out]:
-        """Somebody says which instance it is in, or that it looks, too."""
+        """Take a process's word of the instance that it is in, or that it looks, too."""
         if self._discovery is None:
             return []
         outs = self._look((source, item.address)) if isinstance(item, DiscoverRequest) else []
@@ -126,7 +126,8 @@ class JoinAttempt:
     # the registry
 
     def on_answer(self, request: Request, answer: Answer | None, now_ms: int) -> list[Out]:
-        """The registry's answer, or that there was none."""
+        """Take the registry's answer, or its absence."""
+        # Any other answer shows that the registry knows the group.
         if not isinstance(answer, Refusal):
             self._unknown_since_ms = None
         if answer is None:
@@ -136,6 +137,7 @@ class JoinAttempt:
         if not isinstance(answer, Entry):
             text = f"the registry answered {type(answer).__name__} to {type(request).__name__}"
             return self._fail(PeerError(text), now_ms)
+        # The name was founded anew by somebody else: its state and promises are none of this process's.
         if self._former and answer.definition != self._former.entry.definition:
             there = self._former.entry.definition.differences(answer.definition)
             return self._fail(GroupExists(f"group {self._group!r} is another one now: {there}"), now_ms)
@@ -146,7 +148,8 @@ class JoinAttempt:
         return self._on_entry(answer, now_ms)
 
     def _on_no_answer(self, now_ms: int) -> list[Out]:
-        """The group is the truth: who was in it asks its members, with or without a registry."""
+        """Go on without an answer of the registry."""
+        # The group is the truth: a former member asks the members that it knows. A newcomer knows none.
         if self._former is None:
             return [Failed(RegistryUnavailable("the registry does not answer"))]
         return self._ask_those_known(now_ms)
@@ -170,8 +173,10 @@ class JoinAttempt:
             return []
         if refusal.code == "Stale":  # somebody else was faster: look again
             return [self._lookup()]
+
         if refusal.code == "UnknownGroup" and self._create:  # its last member took it along: make it again
             return [Ask(Create(self._create))]
+
         if refusal.code == "UnknownGroup" and self._former:  # so it is, or the registry has forgotten
             if self._unknown_since_ms is None:
                 self._unknown_since_ms = now_ms
@@ -179,16 +184,17 @@ class JoinAttempt:
         return self._fail(error_of(refusal.code, refusal.text), now_ms)
 
     def _fail(self, error: GComError, now_ms: int) -> list[Out]:
-        """It cannot get in as things are: the end, or a reason to try again later."""
+        """Handle that it cannot get in as things are: the end, or a reason to try again later."""
         if self._former is None or isinstance(error, _FINAL):
             return [Failed(error, final=True)]
         self._give_up_round(str(error), now_ms)
         return []
 
     def _give_up_round(self, waits_for: str, now_ms: int) -> None:
-        """Look again in a while; a process that returns waits longer each time, since it may do so for hours."""
+        """Look again in a while."""
         self.waits_for = waits_for
         self.targets = {}
+        # A process that returns waits longer each time, 2 s at most, since it may do so for hours.
         longest_ms = limits.RETURN_RETRY_MAX_MS if self._former else limits.JOIN_RETRY_MS
         self._again_ms = now_ms + min(limits.JOIN_RETRY_MS << min(self._rounds, 8), longest_ms)
         self._rounds += 1
@@ -208,6 +214,7 @@ class JoinAttempt:
         self.targets, self._vowing, self._vowed, self._absent = {}, set(), set(), set()
         self._candidates = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
         known = self._former.entry if self._former else entry
+        # The registry may not have heard of the last view that this process was in.
         if known.instance == entry.instance:  # the registry may not have heard of the view that this process was in
             seats = zip(known.members, known.addresses, strict=True)
             self._candidates += [seat for seat in seats if seat not in self._candidates]
@@ -229,12 +236,10 @@ class JoinAttempt:
         return self._ask_vows()
 
     def _ask_vows(self) -> list[Out]:
-        """Where all who may have the name are dead, or answer that they are no members, ask these for their word.
-
-        1. A leader has D and E noted, installs the view with them, and dies before they hear of it. 2. Both find it
-        dead. 3. Each might be in that view, for all the other knows: unless it says that it is not, and will not be by
-        an INSTALL that is still on its way.
-        """
+        """Ask for vows, where all who may have the name are dead or answer that they are no members."""
+        # 1. A leader has D and E noted, installs the view with them, and dies before they hear of it. 2. Both find it
+        # dead. 3. For all that D knows E is in that view, and for all that E knows D is. So each asks the other to vow
+        # that it is no member, and will enter no view by an INSTALL that is still on its way.
         entry = self.entry
         left = [seat for seat in self._candidates if seat[0] not in self._proven | self._vowed]
         if entry is None or self._discovery or not self._absent.issuperset(process for process, _ in left):
@@ -243,13 +248,13 @@ class JoinAttempt:
         return [Vow(process, address, entry.instance, entry.view) for process, address in left]
 
     def on_vowed(self, source: Process) -> None:
-        """One that was noted is in no later view, and will not be."""
+        """Note a vow: a process that was noted is in no later view, and will not be."""
         if source in self._vowing:
             self._vowed.add(source)
 
     @property
     def _all_dead(self) -> bool:
-        """Whether it is known of every process that may have the name that it is no member, and will not be."""
+        """Return whether every process that may have the name is known to be no member for good."""
         return (self._proven | self._vowed).issuperset(process for process, _ in self._candidates)
 
     def _approach(self, process: Process, address: Address, now_ms: int) -> list[Out]:
@@ -261,7 +266,7 @@ class JoinAttempt:
         return [Approach(process, address)]
 
     def on_unreached(self, peer: Process, proven: bool, now_ms: int, absent: bool = False) -> list[Out]:
-        """A member does not answer; or says that it is none (`absent`); `proven`: it will never be one again."""
+        """Note that a member does not answer, or answers that it is none (`absent`); `proven`: for good."""
         if proven:
             self._proven.add(peer)
         if absent:
@@ -276,31 +281,32 @@ class JoinAttempt:
         return self._approach_next(now_ms)
 
     def on_returning(self, peer: Process, view: int, now_ms: int) -> list[Out]:
-        """One that was in is on its way back, too, with what it had in `view`: who has less, or nothing, waits for it.
+        """Note that a former member is on its way back, too, with what it had in `view`.
 
-        1. A, B and C are in view 2, C is cut off. 2. A and B install view 3, and die. 3. C is told of view 3, and comes
-        back. 4. If a newcomer could claim the name now, C would be given its empty state.
+        Of two that return, the one with less waits; a newcomer has nothing, and waits for both.
         """
+        # 1. A, B and C are in view 2, C is cut off. 2. A and B install view 3, and die. 3. C is told of view 3, and
+        # comes back. 4. If a newcomer could claim the name now, C would be given its empty state.
         former = self._former
         if former and (former.entry.view, former.process) > (view, peer):
             self._vowed.add(peer)
         return self.on_unreached(peer, False, now_ms)
 
     def on_heard(self, source: Process, now_ms: int) -> None:
-        """A member answered; it may take its time to admit."""
+        """Note that a member answered; it may take its time to admit."""
         if self._discovery:
             self._discovery.heard(source, now_ms)
         if source in self.targets:
             self.targets[source], self._rounds = True, 0
 
     def on_reply(self, source: Process, item: Redirect | JoinRefused, now_ms: int) -> list[Out]:
-        """What a member answered to the Join."""
+        """Take a member's answer to the Join."""
         if source not in self.targets:
             return []
         if isinstance(item, JoinRefused):
             return self._fail(error_of(item.code, item.text), now_ms)
         if item.process in self._unreached or item.process == self._process:
-            # Its leader is being replaced, or is there again: look once more in a while, and ask all anew.
+            # That leader is being replaced, or is there again: look once more in a while, and ask all anew.
             self._again_ms = now_ms + limits.JOIN_RETRY_MS if self._again_ms is None else self._again_ms
             return []
         del self.targets[source]
@@ -310,25 +316,27 @@ class JoinAttempt:
         return self._approach(item.process, item.address, now_ms)
 
     def on_put_off(self, source: Process) -> None:
-        """A member does not let this name in before its links are proven."""
+        """Note that a member does not let this name in before its links are proven."""
         self.waits_for = f"{source} to admit it, once its links to all members have held for a while"
 
     def on_version(self, text: str, now_ms: int) -> list[Out]:
-        """A member speaks another protocol version."""
+        """Note that a member speaks another protocol version."""
         return self._fail(VersionMismatch(text), now_ms)
 
     def on_gone(self, source: Process, text: str) -> list[Out]:
-        """A member says that this very process was in and went: only a new incarnation gets in."""
+        """Note a member's word that this very process was in and went: only a new incarnation gets in."""
         return [Failed(errors.Detached(text))] if source in self.targets else []
 
     def tick(self, now_ms: int) -> list[Out]:
-        """Who does not answer soon is not waited for; nobody could be reached: claim a dead group, else look again."""
+        """Let time pass: ask the next member, or look or claim again."""
         if self._discovery and not self.targets and self._again_ms is None:
             return self._decide(self._discovery, now_ms)
         if self._discovery and self.targets and now_ms - self._approached_ms >= limits.LINGER_MS:
             self._give_up_round("the members that it found to admit it", now_ms)
         if self._again_ms is None:
             silent = bool(self.targets) and not any(self.targets.values())
+            # A silent target is not waited for longer than 500 ms: it may be dead, and the others are likely to live.
+            # Three at once, or a large group would be asked by a crowd of joiners all at once.
             patient = now_ms - self._approached_ms < limits.JOIN_STAGGER_MS or len(self.targets) >= TARGETS_MAX
             return self._approach_next(now_ms) if silent and not patient else []
         if now_ms < self._again_ms:
@@ -337,6 +345,7 @@ class JoinAttempt:
         if self._discovery:
             return [self._lookup(), *self._seek(now_ms)]
         entry = self.entry
+        # Not dead by proof, only silent: its members may be paused, with all that the group had.
         if entry is None or entry.alive or not (self._all_dead or entry.forked):
             return [self._lookup()]
         if self._unknown_since_ms is not None:
@@ -347,7 +356,7 @@ class JoinAttempt:
 
 
 def _discovery(process: Process, address: Address, former: PreviousSession) -> Discovery | None:
-    """The search of a process that lost its instance of a PARTITIONABLE group."""
+    """Return the search of a process that lost its instance of a PARTITIONABLE group."""
     entry = former.entry
     if entry.definition.netsplit is not Netsplit.PARTITIONABLE:
         return None
@@ -357,7 +366,7 @@ def _discovery(process: Process, address: Address, former: PreviousSession) -> D
 
 
 def error_of(code: str, text: str) -> GComError:
-    """The exception that a peer named, or PeerError for a name that is none of ours."""
+    """Return the exception that a peer named, or PeerError for a name that is none of ours."""
     kind = getattr(errors, code, None)
     if isinstance(kind, type) and issubclass(kind, GComError):
         return kind(text)

@@ -1,13 +1,14 @@
-"""On the look-out for companions in a PARTITIONABLE group: who lost its instance finds another, or begins one.
+"""Discovery in a PARTITIONABLE group: a process that lost its instance finds another, or begins one (JGroups MERGE3).
 
 It calls everybody whom it knew, at the address where that one was, by name: a companion may be another process by now.
-Who is in an instance says so (`Presence`); who looks for one, too, says what it was (`Hail`). After SEEK_MS of looking
+A leader answers which instance it is in (DiscoverReply); a process that looks, too, says what it was (DiscoverRequest).
+After SEEK_MS of looking:
 
 1. the instance that stands above all others that were found is entered;
-2. else, where nobody is still to be waited for, the first among those who look begins one. First is who was in the
-   latest view, of these the oldest: that one's state is likely to have the most, and all who hear each other agree.
+2. else, where nobody is still to be waited for, the first among those who look begins one. First is the one that was
+   in the latest view, of these the oldest: its state is likely to have the most, and all who hear each other agree.
 
-Who is in an instance and does not hear a quorum of it says nothing: it will look for one soon, and is waited for.
+A member of an instance that does not hear a quorum of it says nothing: it will look for one soon, and is waited for.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from gcom.values.names import Address, Process, name_of
 
 @dataclass(slots=True)
 class _Seat:
-    """One whom this process knew, and what whoever has its name there now said last."""
+    """A process that this one knew, and the last word of whatever process has its name there now."""
 
     process: Process
     address: Address
     heard_ms: int = 0
-    said: tuple[Process, str, DiscoverRequest | DiscoverReply] | None = None  # who, of which instance, what
+    said: tuple[Process, str, DiscoverRequest | DiscoverReply] | None = None  # source, its instance, its word
 
 
 class Discovery:
-    """One process's search. `hail` is what it says of itself."""
+    """One process's search. `hail` is its word of itself."""
 
     def __init__(self, process: Process, definition: Definition, hail: DiscoverRequest) -> None:
         self.hail = hail
@@ -44,7 +45,7 @@ class Discovery:
 
     @property
     def called(self) -> list[Process]:
-        """Who is to be called, by the ids that were known."""
+        """The processes to call, by the ids that were known."""
         return [seat.process for seat in self._seats.values()]
 
     def begin(self, now_ms: int) -> None:
@@ -54,7 +55,7 @@ class Discovery:
             seat.said, seat.heard_ms = None, 0
 
     def know(self, process: Process, address: Address) -> bool:
-        """Somebody may be there; whether that is news."""
+        """Note that a process may be at an address; return whether that is news."""
         name = name_of(process)
         old = self._seats.get(name)
         if name == name_of(self._process) or (old and old.address == address):
@@ -65,25 +66,27 @@ class Discovery:
         return True
 
     def heard(self, process: Process, now_ms: int) -> None:
-        """One of those called answered, if only to say nothing."""
+        """Note that a process answered, if only to say nothing."""
         seat = self._seats.get(name_of(process))
         if seat:
             seat.heard_ms, seat.said = now_ms, None
 
     def found(self, source: Process, instance: str, item: DiscoverRequest | DiscoverReply, now_ms: int) -> None:
-        """Somebody says what it is in, or that it looks, too."""
+        """Take a process's word of its instance, or that it looks, too."""
         seat = self._seats.get(name_of(source))
         if seat:
             seat.heard_ms, seat.said = now_ms, (source, instance, item)
 
     def gone(self, process: Process) -> None:
-        """Nobody is there any more."""
+        """Note that nobody is there any more."""
         seat = self._seats.get(name_of(process))
         if seat:
             seat.said, seat.heard_ms = None, 0
 
     def instance(self, now_ms: int) -> Entry | None:
-        """The instance to enter, once all have had their time to answer."""
+        """Return the instance to enter, once all have had their time to answer."""
+        # 1.5 s: an answer of every process that is heard at all. The first answer might be of an instance that gives
+        # way itself.
         if now_ms - self._since_ms < limits.SEEK_MS:
             return None
         found = [
@@ -97,19 +100,22 @@ class Discovery:
         return Entry(self._definition, instance, best.view, (best.process,), (best.address,), alive=True)
 
     def may_begin(self, now_ms: int) -> bool:
-        """Whether nobody is in an instance or about to lose it, and this process is the first of those who look."""
+        """Return whether this process is the first of those that look, and all others that are heard look, too."""
         if now_ms - self._since_ms < limits.SEEK_MS:
             return False
         heard = [seat for seat in self._seats.values() if self._is_fresh(seat, now_ms)]
         others = [seat.said for seat in heard if seat.said is not None]
         mine = (-self.hail.view, self.hail.rank, self._process)
+        # Latest view, then oldest, then id. Two that do not hear each other in time begin two: they merge later.
         first = all(
             isinstance(item, DiscoverRequest) and mine < (-item.view, item.rank, source) for source, _, item in others
         )
+        # A process that was heard and says nothing is a member without a quorum: it will look soon, perhaps as the
+        # first.
         return len(others) == len(heard) and first
 
     def begun(self) -> Entry:
-        """The instance that this process begins. Its id is made of its beginner's, who begins one at most."""
+        """Return the instance that this process begins. Its id is made of its beginner's, which begins one at most."""
         name, _, incarnation = self._process.partition("#")
         letters = "".join(filter(str.isalnum, name.lower()))[:15]  # an id has nothing else
         instance = f"{len(letters):x}{letters}{incarnation}"

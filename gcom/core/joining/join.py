@@ -1,4 +1,4 @@
-"""Getting in: routes between the entry, the links, and the machine of the session (docs/protocols/group.md)."""
+"""Routes of a process that gets in: between the join attempt, the links, and the session (docs/protocols/group.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
 from gcom.values.view import View
 
-# Above every ballot of a change: a vow that holds whatever is still under way.
+# Above every ballot of a view change: a vow holds against whatever is still under way.
 _LAST = (limits.ATTEMPT_MAX, limits.MEMBERS_MAX - 1)
 
 
@@ -44,12 +44,12 @@ class Joining:
         self._address = address
         self._found: Entry | None = None
         self._entering = JoinAttempt(group, process, address, create, former)
-        self._reached: dict[Process, int] = {}  # when each of those whom it was asked to reach answered last
+        self._reached: dict[Process, int] = {}  # when each member that it was asked to reach answered last
         self._asked: dict[Process, Address] = {}
-        self._told: set[Process] = set()  # whom it said that it reached, when it last called all of them at once
+        self._told: set[Process] = set()  # those that it said that it reached, when it last called all of them at once
         self._transfer = transfer
         self._links = links
-        # To what is left of a view, by instance and view: nothing decided below this ballot lets this process in.
+        # Promises to survivors, by instance and view left: nothing decided below this ballot lets this process in.
         self._promised: dict[tuple[str, int], frames.Ballot] = {}
         self.succeeds: Succeeds | None = None  # what the instance that is entered follows
 
@@ -65,7 +65,7 @@ class Joining:
 
     @property
     def hail(self) -> frames.DiscoverRequest | None:
-        """What it says to others who look for an instance; None: it does not look."""
+        """The word for others that look for an instance; None: this process does not look."""
         return self._entering.hail
 
     def handle(self, event: events.Event, now_ms: int) -> None:
@@ -80,6 +80,7 @@ class Joining:
                 self._on_reply(peer, reply, now_ms)
             case events.CallFailed(peer, _, dead):
                 self._links.failed(peer, now_ms)
+                # Twice: one refused call may be a restart of the node, whose port is back a moment later.
                 if peer in self._links and (dead or self._links[peer].failures > 1):
                     self._follow(self._entering.on_unreached(peer, dead, now_ms), now_ms)
             case events.Tick():
@@ -90,20 +91,20 @@ class Joining:
                 raise AssertionError(f"a driver tells {type(event).__name__} only to a member")
 
     def on_install(self, install: frames.Install) -> bool:
-        """A member says that this process is in; who has asked nobody to admit it knows better.
-
-        Returns False where that was decided below a ballot that this process has promised: whoever was left of the view
-        before may have begun a successor meanwhile, so it takes no part in this view, and the member is to know that.
-        """
+        """Take a member's word that this process is in; return False if it is bound not to be."""
+        # 1. C, left of view 5, asks this noted process whether it is in view 6. 2. It promises: not yet, nor by an
+        # older word. 3. A late INSTALL of view 6 arrives. C may have begun a successor meanwhile, so this process takes
+        # no part in view 6, and the member that sent the INSTALL is to know that.
         left = self.instance, install.decision.view.number - 1
         if install.ballot < self._promised.get(left, frames.NO_BALLOT):
             return False
+        # A process that has asked nobody to admit it, and only looks for an instance, is in none, whoever says so.
         if self._found is not None:
             self.entered = install
         return True
 
     def on_prepare(self, instance: str, prepare: frames.Prepare) -> frames.Promise | frames.Nack:
-        """What is left of a view asks whether this process is in the next: not yet, nor by any older word."""
+        """Promise to survivors of a view that this process is not in the next one, nor will be by any older word."""
         left = instance, prepare.view
         promised = self._promised.get(left, frames.NO_BALLOT)
         if prepare.ballot < promised:
@@ -112,23 +113,24 @@ class Joining:
         return frames.Promise(prepare.view, prepare.ballot, {})
 
     def inherit(self, entry: Entry, install: frames.Install, succeeds: Succeeds) -> None:
-        """This process is in already: it goes on in the instance that succeeds its own."""
+        """Enter the instance that succeeds this process's own: it is in already."""
         self._found, self.instance, self.succeeds = entry, entry.instance, succeeds
         self.entered = install
 
     def on_hail(
         self, source: Process, instance: str, item: frames.DiscoverRequest | frames.DiscoverReply, now_ms: int
     ) -> None:
-        """Somebody calls that looks for an instance too, or leads one."""
+        """Take a call of a process that looks for an instance too, or leads one."""
         self._follow(self._entering.on_found(source, instance, item, now_ms), now_ms)
 
     def _join(self, now_ms: int) -> frames.Join:
-        """The question, with whom this process reaches, if it was asked to reach anybody."""
+        """Return the question, with the members that this process reaches, if it was asked to reach any."""
+        # An answer of long ago proves nothing of a link that comes and goes.
         fresh = [peer for peer, at_ms in self._reached.items() if now_ms - at_ms < limits.SILENCE_MS]
         return frames.Join(self._address, self._transfer.takes, tuple(peer for peer in fresh if peer in self._asked))
 
     def _on_reach(self, source: Process, reach: frames.Reach, now_ms: int) -> None:
-        """It is admitted when it has reached all members: call them."""
+        """Call all members: this process is admitted when it has reached them."""
         if source not in self._entering.targets:
             return
         self._entering.on_put_off(source)
@@ -139,9 +141,10 @@ class Joining:
         self._prove(now_ms, anew)
 
     def _prove(self, now_ms: int, anew: bool = False) -> None:
-        """Call all members at once, where that is news: who is put off for long repeats itself every heartbeat."""
+        """Call all members at once, where that is news."""
         join = self._join(now_ms)
         reached = set(join.reached)
+        # Once per set: a process that is put off for long repeats itself with every heartbeat anyway.
         if anew or (reached == self._asked.keys() and reached != self._told):
             self._told = reached
             for peer, address in self._asked.items():
@@ -157,7 +160,7 @@ class Joining:
                     self.effects.append(AskRegistry(request))
                 case Approach(process, address):
                     assert self._entering.entry is not None, "only a group that was found has members to ask"
-                    self._found = self._entering.entry  # what it looks up later says nothing of who admits it now
+                    self._found = self._entering.entry  # a later look-up says nothing of the members that admit it now
                     self.instance = self._found.instance
                     self._asked = {}
                     self._call(process, address, self._join(now_ms), now_ms)
@@ -226,5 +229,6 @@ class Joining:
             case "returning":
                 return self._entering.on_returning(peer, reply.settled or 0, now_ms)
             case _:
+                # Another life at its address proves that this process is dead: no two have one address at a time.
                 other_life = self._links.is_other_life(peer, reply.life)
                 return self._entering.on_unreached(peer, other_life, now_ms, absent=True)

@@ -1,10 +1,9 @@
-"""Two living instances of one group become one (DESIGN 10; docs/protocols/netsplit.md).
+"""Merge of two living instances of one group (ARCHITECTURE 10; docs/protocols/netsplit.md).
 
 Of two the one that stands lower gives way: its leader tells its members, and each of them leaves, as a leave is (the
 cut is delivered), to enter the other one. A leader learns of another instance from the registry, and in a PARTITIONABLE
-group also by itself: it calls those who were cut off, at the addresses where they were. Each member first sees for
-itself that it reaches the other's leader: else it would give up the members that it has for some that it cannot have.
-Of two PRIMARY instances lineage decides (gcom/values/lineage.py), of PARTITIONABLE ones size.
+group also by itself: it calls those that were cut off, at the addresses where they were. Of two PRIMARY instances
+lineage decides (gcom/values/lineage.py), of PARTITIONABLE ones size.
 """
 
 from __future__ import annotations
@@ -44,15 +43,16 @@ class Merge:
 
     @property
     def away(self) -> list[tuple[Process, Address]]:
-        """Who was in this group and may be in another instance now; the rival's leader, too."""
+        """The processes that were in this group and may be in another instance now; the rival's leader, too."""
         rival = [(self.rival.process, self.rival.address)] if self.rival else []
         return [*rival, *self._away.values()]
 
     def install(self, old: View, decision: Decision) -> None:
-        """Who was put out, or gave way, goes on elsewhere, perhaps; who is back is missed no more."""
+        """Begin a view: miss the members that were put out, or gave way; they may go on elsewhere."""
         if not self._partitionable:
             return
         for process, reason in decision.left.items():
+            # Who left by request is in no other instance of this group.
             if reason != "request" and process in old.members:
                 self._miss(process, old.address(process))
         self._away = {name: seat for name, seat in self._away.items() if name not in decision.view.names}
@@ -68,20 +68,22 @@ class Merge:
     # hails
 
     def presence(self, view: View) -> DiscoverReply:
-        """What this process says of its instance to others of the group."""
+        """Return this process's word of its instance to others of the group."""
         return DiscoverReply(view.number, len(view.members), view.leader, view.address(view.leader))
 
     def hail(self, view: View, leavers: Container[Process], now_ms: int) -> None:
-        """As the leader, call those who are away, now and then; not the leavers that may still wait for their cut."""
+        """Call, as the leader, the processes that are away, every HAIL_MS."""
         if view.leader != self._process or not self._away or now_ms - self._hailed_ms < limits.HAIL_MS:
             return
         self._hailed_ms = now_ms
+        # A leaver that waits for its cut would take this call for another instance's.
         for process, address in [seat for seat in self._away.values() if seat[0] not in leavers]:
             self._links.open(process, address, now_ms)
             self._links.say(process, self.presence(view))
 
     def on_presence(self, instance: str, other: DiscoverReply, view: View, now_ms: int) -> bool:
-        """Another instance's member says where it is; whether to leave now."""
+        """Take another instance's word of where it is; return whether to leave now."""
+        # Only the leader: members that compared views of different age would go different ways.
         if not self._partitionable or instance == self._instance or view.leader != self._process:
             return False
         mine = precedence_by_size(len(view.members), view.number, self._instance)
@@ -94,7 +96,9 @@ class Merge:
         return leave
 
     def on_reply(self, peer: Process, reply: Reply, view: View, now_ms: int) -> bool:
-        """A process that is no member answered; whether to leave now."""
+        """Take an answer of a process that is no member; return whether to leave now."""
+        # Only now, when the rival's leader has answered this very process as a member there: else this process would
+        # give up the members that it has for some that it cannot have.
         if self.rival and peer == self.rival.process and self._is_elsewhere(reply):
             self._links.close(peer)
             return True
@@ -104,7 +108,7 @@ class Merge:
         return reply.hail is not None and self._on_answer(peer, reply.instance, reply.hail, view, now_ms)
 
     def _is_elsewhere(self, reply: Reply) -> bool:
-        """Whether who says this is in another instance: it may also have left, or wait to get in."""
+        """Return whether the answer comes from another instance: its source may also have left, or wait to get in."""
         if isinstance(reply, Refused):
             return reply.code in ("elsewhere", "expelled")
         return isinstance(reply.hail, DiscoverReply) and reply.instance != self._instance
@@ -114,21 +118,23 @@ class Merge:
         return isinstance(hail, DiscoverReply) and self.on_presence(instance, hail, view, now_ms)
 
     def on_failed(self, peer: Process, refused: bool) -> None:
-        """A call to a process that is no member failed."""
+        """Note that a call to a process that is no member failed."""
+        # Refused: nobody is there. A call that was lost says nothing.
         if refused:
             self._forget(peer)
 
     def _forget(self, peer: Process) -> None:
-        """One that is called is not there; if it led the rival, who told of it will tell of its next leader."""
+        """Forget a process that is not where it was called."""
         self._links.close(peer)
         self._away = {name: seat for name, seat in self._away.items() if seat[0] != peer}
+        # Whoever told of the rival will tell of its next leader.
         if self.rival and self.rival.process == peer:
             self.rival = None
 
     # giving way
 
     def on_registered(self, entry: Entry, view: View, now_ms: int) -> bool:
-        """The registry holds another instance; whether to leave now."""
+        """Take the registry's word that it holds another instance; return whether to leave now."""
         if not entry.members:
             return False
         leave = self._on_rival(GiveWay(entry.members[0], entry.addresses[0]), view, now_ms)
@@ -142,7 +148,8 @@ class Merge:
                 self._links.say(peer, self.rival)
 
     def on_told(self, source: Process, told: GiveWay, view: View, now_ms: int) -> bool:
-        """A member says that this instance gives way; only its leader has that from the registry, or saw for itself."""
+        """Take a member's word that this instance gives way; return whether to leave now."""
+        # Only the leader has that from the registry, or saw for itself; what another says of it moves nobody.
         return source == view.leader and self._on_rival(told, view, now_ms)
 
     def _on_rival(self, told: GiveWay, view: View, now_ms: int) -> bool:
@@ -155,6 +162,7 @@ class Merge:
         return False
 
     def look(self, now_ms: int) -> None:
-        """Call the rival, if that is still to be seen; a view change may have cut the link."""
+        """Call the rival, if that is still to be seen."""
+        # Again each time: a view change closes the links to all who are no members.
         if self.rival:
             self._links.open(self.rival.process, self.rival.address, now_ms)

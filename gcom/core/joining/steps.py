@@ -1,4 +1,4 @@
-"""Steps that a joining process wants done, and what it knows of its last session (attempt.py decides them)."""
+"""Steps that a joining process wants done, and the memory of its last session (attempt.py decides them)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gcom.values.names import Address, Process
 
 @dataclass(frozen=True, slots=True)
 class PreviousSession:
-    """What a process that enters again knows of its last session: who it was, and the group as it was then.
+    """The memory of the last session of a process that enters again: its id, and the group as it was then.
 
     `started` is of the last view; `away` were in the group, and may be in another instance.
     """
@@ -24,7 +24,7 @@ class PreviousSession:
 
     @property
     def seats(self) -> list[tuple[Process, Address]]:
-        """Everybody whom it knew, and where."""
+        """Every process that it knew, and where."""
         return [*self.away, *zip(self.entry.members, self.entry.addresses, strict=True)]
 
 
@@ -37,7 +37,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Approach:
-    """Ask this process to be admitted, too; who is no target any more is asked no longer."""
+    """Ask this process to be admitted, too; a process that is no target any more is asked no longer."""
 
     process: Process
     address: Address
@@ -45,7 +45,7 @@ class Approach:
 
 @dataclass(frozen=True, slots=True)
 class ProbePeers:
-    """Call this process, and everybody else who was known, for an instance to enter."""
+    """Call this process, and all others that were known, for an instance to enter."""
 
     process: Process
     address: Address
@@ -54,7 +54,7 @@ class ProbePeers:
 
 @dataclass(frozen=True, slots=True)
 class Vow:
-    """Have this process, which may only be noted for the view after `view`, promise that it will not enter that."""
+    """Have this process, which may be noted for the view after `view`, promise that it will not enter that."""
 
     process: Process
     address: Address
@@ -64,7 +64,7 @@ class Vow:
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """This process is the only member of view 1; `started`: it goes on from a view that had started."""
+    """Enter view 1 as its only member; `started`: the instance goes on from a view that had started."""
 
     entry: Entry
     started: bool = False

@@ -1,17 +1,17 @@
-"""A view change: consensus on one value, the next view and the cut of the old one (DESIGN 8; docs/protocols/change.md).
+"""Consensus on the next view and on the cut of the old one (ARCHITECTURE 8; docs/protocols/change.md).
 
 Single-decree Paxos (Lamport 2001) whose acceptors are the members of the view that is left and whose ballots are
-(attempt, proposer's rank). PREPARE freezes a member; its PROMISE says what it holds. The proposer's value is the
-highest accepted one, verbatim, or else the union of what the promises hold. A member accepts (CUT_OK) when it holds
-every payload of the cut, so whoever reports an accepted value can supply it. INSTALL follows CUT_OK from a quorum and
-from every participant that the proposer does not suspect.
+(attempt, proposer's rank). PREPARE wedges a member; its PROMISE says what it holds. The proposer's value is the highest
+accepted one, verbatim, or else the union of what the promises hold. A member accepts (CUT_OK) when it holds every
+payload of the cut, so each member that reports an accepted value can supply it. INSTALL follows CUT_OK from a quorum
+and from every participant that the proposer does not suspect.
 
 Where no quorum of the view can be again, since the others are proven dead, its `survivors` and the registry are the
 acceptors, all of them: a *succession* (docs/protocols/continuity.md). The registry is asked for its promise once all
-survivors have given theirs, and names who else may be in a later view (`noted`); these must promise as well. It accepts
-last, so what it has accepted is decided and outlives its proposer.
+survivors have given theirs, and names the processes that may be in a later view (`noted`); these must promise as well.
+It accepts last, so what it has accepted is decided and outlives its proposer.
 
-This machine decides; it stores no payload, keeps no link and watches nobody. It returns what to do.
+This machine decides; it stores no payload, keeps no link and watches no peer. It returns what to do.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ from gcom.values.definition import TieBreaker
 from gcom.values.names import Address, Process
 from gcom.values.view import View
 
+# Of each stream, in a CUT. All holders of all 64 streams would not fit a frame; when these fail, any live member is
+# asked.
 HOLDERS_TOLD = 3  # of each stream, in a CUT; when they fail, any live member is asked
 
 
 class ConsensusState(Enum):
-    """Where a member stands in the change out of its view."""
+    """The step that a member has reached in the change out of its view."""
 
     NORMAL = "normal"  # data flows
     PROMISED = "promised"  # frozen; has said what it holds
@@ -102,12 +104,14 @@ class _Proposal:
 
 
 class Consensus:
-    """One member's part, and the proposer's when it is one. `promised` only grows within a view."""
+    """One member's acceptor, and its proposer while it has an attempt. `promised` only grows within a view."""
 
     def __init__(self, process: Process, tie_breaker: TieBreaker = TieBreaker.LEADER) -> None:
         self.process = process
         self._tie_breaker = tie_breaker
         self.state = ConsensusState.NORMAL
+        # A ballot's second part is the proposer's rank in this view: two proposers never share a ballot, or both could
+        # get a quorum for different values (trace 2 of the review in docs/protocols/netsplit.md).
         self.promised: Ballot = NO_BALLOT
         self._view: View | None = None
         self._accepted: tuple[Ballot, Decision | None] = (NO_BALLOT, None)
@@ -124,7 +128,7 @@ class Consensus:
 
     @property
     def gone(self) -> dict[Process, str]:
-        """Who is dead, as a succession says that this process has accepted."""
+        """Return the processes proven dead, by the succession that this process has accepted."""
         made = self._accepted[1].succession if self._accepted[1] else None
         return made.gone if made else {}
 
@@ -134,12 +138,13 @@ class Consensus:
 
     @property
     def proposer(self) -> Process:
-        """Whose ballot was promised last."""
+        """Return the member that has the ballot promised last."""
         return self.view.members[self.promised[1]]
 
     def install(self, view: View) -> None:
         """Begin a view."""
         self._view = view
+        # Paxos state is per view. The number of the view fences whatever is still on its way out of the old one.
         self.promised, self._accepted = NO_BALLOT, (NO_BALLOT, None)
         self._recorded, self._proposal, self._attempt_seen = None, None, 0
         self.survivors, self.fence = None, NO_BALLOT
@@ -159,7 +164,7 @@ class Consensus:
         standing: Standing = NO_STANDING,
         agreed: int = 0,
     ) -> list[Out]:
-        """Begin an attempt with a ballot above every one seen."""
+        """Begin an attempt with a ballot above every one seen. Wedges this process, too: it is the first to promise."""
         self._attempt_seen = max(self._attempt_seen, self.promised[0]) + 1
         ballot, succession = (self._attempt_seen, self.view.rank(self.process)), self.survivors is not None
         mine = self._promise(ballot, held, standing, agreed, succession)
@@ -170,19 +175,23 @@ class Consensus:
         proposal = self._proposal
         if proposal is None or promise.ballot != proposal.ballot:
             return
+        # It promised, so it is in no later view and will not go into one: the succession no longer waits for it.
         proposal.noted.pop(source, None)
         if proposal.decision is None and source in self.view.members:
             proposal.promises[source] = promise
 
     def promises(self, live: set[Process], spared: Set[Process] = frozenset()) -> dict[Process, frames.Promise] | None:
-        """The promises of the live members, once all of them and a quorum have given theirs and no value is chosen.
+        """Return the promises of the live members, once all of them and a quorum have given theirs and no value is
+        chosen.
 
-        What only a dead process held is in no union: nobody could fetch it. Of those who are `spared`, as they go, it
-        has what they say, but does not wait for them.
+        None: not yet. The promises of `spared` members, which are to go, are used if they came, but not waited for.
         """
         proposal = self._proposal
         if proposal is None or proposal.decision is not None:
             return None
+        # A promise of a member that died since is left out of the union. 1. D promises, and alone holds m. 2. D dies.
+        # 3. With m in the cut, all would fetch m for ever (found by simulation: a newcomer died between PROMISE and
+        # fetch).
         given = {peer: promise for peer, promise in proposal.promises.items() if peer in live}
         if not live - spared <= set(given) or not self._may_choose(proposal, set(given)):
             return None
@@ -192,19 +201,20 @@ class Consensus:
     def _may_choose(self, proposal: _Proposal, given: set[Process]) -> bool:
         if self.survivors is None:
             return self._is_quorum(given, proposal.witness_promised)
+        # A survivor that is silent may be all there is of a later view, and so may a noted joiner: a majority is not
+        # enough.
         return self.survivors <= given and proposal.witness_promised and not proposal.noted
 
     def decide(self, fresh: Decision) -> list[Out]:
-        """Choose the value: the highest accepted among the promises, else `fresh`; put it to all who promised.
-
-        For a succession always `fresh`. 1. Of A, B and C, C accepts a value, and A and B decide another one, and die.
-        2. Neither is in force anywhere: who is left has installed none, and promised to install none. 3. To go on with
-        C's would give view numbers and serials a second time that A and B may have used.
-        """
+        """Choose the value: the highest accepted among the promises, else `fresh`; put it to all who promised."""
         proposal = self._proposal
         assert proposal is not None, "only a proposer decides"
         assert proposal.decision is None, "a value is chosen once an attempt"
+        # Lamport 2001: a value that a quorum accepted is among any quorum's promises, and the highest ballot has it.
         best = max(proposal.promises.values(), key=lambda promise: promise.accepted_ballot)
+        # A succession always takes `fresh`. 1. Of A, B and C, C accepts a value; A and B decide another one, and die.
+        # 2. Neither is in force: no survivor has installed one, and all promised to install none. 3. To go on with C's
+        # would give view numbers and serials a second time that A and B may have used.
         proposal.decision = fresh if proposal.succession else best.accepted or fresh
         cut = self._cut(proposal, proposal.decision)
         self._record(cut)
@@ -216,19 +226,22 @@ class Consensus:
         return frames.Cut(self.view.number, proposal.ballot, decision, holders)
 
     def _holders(self, proposal: _Proposal, sender: Process, last: int) -> tuple[Process, ...]:
-        """Some that hold a stream up to its cut, the sender first; all of them for all would not fit a frame."""
+        """Return some members that hold a stream up to its cut, its sender first."""
         found = [peer for peer, promise in proposal.promises.items() if promise.held.get(sender, 0) >= last]
         return tuple(sorted(found, key=lambda peer: peer != sender)[:HOLDERS_TOLD])
 
     def on_cut_ok(self, source: Process, ok: frames.CutOk) -> None:
+        # CUT_OK of an older attempt says nothing of this one's value.
         if self._proposal and self._proposal.decision and ok.ballot == self._proposal.ballot:
             self._proposal.accepted_by.add(source)
 
     def decided(self, live: set[Process]) -> Decision | None:
-        """The value, once a quorum and every live participant have accepted it."""
+        """Return the value, once a quorum and every live participant have accepted it."""
         proposal = self._proposal
         if proposal is None or proposal.decision is None or self.survivors is not None:
             return None  # of a succession the registry says that it is decided
+        # More than Paxos needs. A live participant that has not accepted still fetches; an INSTALL now would make it
+        # fetch from members that have gone on.
         participants = live & set(proposal.promises)
         done = participants <= proposal.accepted_by and self._is_quorum(proposal.accepted_by)
         return proposal.decision if done else None
@@ -239,15 +252,18 @@ class Consensus:
     # the witness of a tie
 
     def ask_witness(self, live: set[Process], now_ms: int, spared: Set[Process] = frozenset()) -> list[Out]:
-        """Ask the registry, once exactly half of the view has promised, or accepted, and nobody else can.
+        """Ask the registry for its vote, once exactly half of the view has promised, or accepted, and no other member
+        can.
 
-        It is the last to be asked to accept: what it has accepted is decided, and its payloads are held by half.
+        The registry is asked to accept last.
         """
         proposal = self._proposal
         if self.survivors is not None:
             return self._ask_successor(self.survivors, now_ms)
         if proposal is None or self._tie_breaker is not TieBreaker.REGISTRY:
             return []
+        # The registry stores no payload. If it could vote before its half accepted, one more death would leave a
+        # decided cut of which only the registry knows (docs/protocols/netsplit.md, "Quorum and tie").
         if proposal.decision is None:
             voting = live - (spared - set(proposal.promises))
             waits = voting <= set(proposal.promises) and is_half(self.view, voting) and not proposal.witness_promised
@@ -256,13 +272,12 @@ class Consensus:
         return self._ask_again(proposal, proposal.decision, now_ms) if waits else []
 
     def _ask_successor(self, survivors: frozenset[Process], now_ms: int) -> list[Out]:
-        """Ask the registry for its promise, then, last of all, to accept.
-
-        A value may have been chosen while a quorum still lived: then its promise comes after that, and before all else.
-        """
+        """Ask the registry for its promise, then, last of all, to accept."""
         proposal = self._proposal
         if proposal is None or not survivors <= set(proposal.promises):
             return []
+        # Not `decision is None`: a value may have been chosen while a quorum still lived. The registry's promise comes
+        # before all else of a succession, since it names who is noted.
         if not proposal.witness_promised:
             return self._ask_again(proposal, None, now_ms, succession=True)
         if proposal.decision is None or proposal.noted or not survivors <= proposal.accepted_by:
@@ -279,19 +294,22 @@ class Consensus:
         return [AskWitness(proposal.ballot, decision, succession)]
 
     def on_witness(self, promised: WitnessPromised) -> None:
-        """The registry promised; whoever it has noted, and is no member, may be in a later view, and is asked too."""
+        """Take the registry's promise. Processes that it has noted and that are no members may be in a later view."""
         proposal = self._proposal
         if proposal and promised.ballot == proposal.ballot and not proposal.witness_promised:
+            # 1. C is paused. 2. A and B install view 6 with D, and die before they register it. 3. C wakes. Only this
+            # note tells C of D, which must promise before C begins a successor beside the living view 6
+            # (docs/protocols/continuity.md, story 6).
             proposal.witness_promised, proposal.witness_asked_ms = True, None
             proposal.noted = {who: at for who, at in promised.noted if who not in self.view.members}
 
     @property
     def noted(self) -> dict[Process, Address]:
-        """Who is no member, and must promise as well, or be proven dead."""
+        """The processes that are no members, and must promise as well or be proven dead."""
         return self._proposal.noted if self._proposal else {}
 
     def strike_off(self, noted: Process) -> None:
-        """One that the registry noted will never be in a later view."""
+        """Wait no longer for a process that the registry noted: it will never be in a later view."""
         if self._proposal:
             self._proposal.noted.pop(noted, None)
 
@@ -303,38 +321,42 @@ class Consensus:
 
     @property
     def ballot(self) -> Ballot:
-        """Under which this process's proposal is decided; else the one that it promised last."""
+        """The ballot of this process's own attempt; else the one that it promised last."""
         return self._proposal.ballot if self._proposal else self.promised
 
     def is_stale(self, live: set[Process]) -> bool:
-        """Whether a participant died with the value undecided: only it may have held a part of the cut.
-
-        Or so many died, by proof, that a succession must be proposed instead.
-        """
+        """Return whether this attempt cannot end, so that another one must begin."""
         proposal = self._proposal
+        # So many died, by proof, since it began that a quorum of the view can never be again.
         if proposal and self.survivors is not None and not proposal.succession:
             return True
+        # A participant died with the value undecided: perhaps it alone held a part of the cut. A new union leaves that
+        # out.
         return proposal is not None and proposal.decision is not None and not set(proposal.promises) <= live
 
     @property
     def spent(self) -> bool:
-        """Whether there is no ballot above every one seen: an honest proposer needs one a failure, so somebody lied."""
+        """Return whether no ballot is left above every one seen."""
+        # An honest proposer needs one attempt per failure; 2^31 of them mean that some member lied.
         return max(self._attempt_seen, self.promised[0]) >= limits.ATTEMPT_MAX
 
     def on_nack(self, promised: Ballot) -> bool:
-        """A member, or the registry, has promised to this ballot: whether that ends the attempt that is under way.
-
-        The next one begins above it.
+        """Note the ballot that another acceptor has promised to; return whether that ends the attempt that is under
+        way.
         """
+        # A late NACK for an attempt that this process has given up already.
         if self._proposal is None or promised <= self._proposal.ballot:
             return False
+        # The next attempt begins above it, or it would be refused as well.
         self._attempt_seen = max(self._attempt_seen, promised[0])
         self._proposal = None
         return True
 
     def ask_again(self, live: Iterable[Process], now_ms: int) -> list[Out]:
-        """What to put again to live members that have not answered for RESEND_MS."""
+        """Return what to put again to live members that have not answered for RESEND_MS."""
         proposal = self._proposal
+        # Needed though links repeat what a failed call carried: replies are not repeated, so a PROMISE or CUT_OK may be
+        # lost.
         if proposal is None or now_ms - proposal.asked_ms < limits.RESEND_MS:
             return []
         proposal.asked_ms = now_ms
@@ -356,11 +378,14 @@ class Consensus:
         agreed: int = 0,
         succession: bool = False,
     ) -> list[Out]:
-        """Promise to the highest ballot seen, if the proposer is `permitted`; an equal one is answered again."""
+        """Promise to the highest ballot seen, if the proposer is `permitted`; answer an equal one again."""
+        # The rank in a ballot must be the source's own, or two proposers could share a ballot.
         if ballot[1] != self.view.rank(source):
             return []
+        # A proposer behind is told how high to go; silence would cost it RESEND_MS per attempt.
         if ballot < self.promised:
             return [Say(source, frames.Nack(self.view.number, self.promised))]
+        # No NACK here: a suspicion that this member lacks may come with the next status, and the question is put again.
         if not permitted:
             return []
         if ballot == self.promised and self.state is not ConsensusState.PROMISED:
@@ -369,24 +394,24 @@ class Consensus:
         return [Wedge(), Say(source, self._promise(ballot, held, standing, agreed, succession))]
 
     def on_cut(self, source: Process, cut: frames.Cut) -> list[Out]:
-        """Record the value of the very ballot that was promised.
-
-        Stricter than Paxos, which accepts any ballot not below the promise: a process whose promise is not in the union
-        may have delivered more than the cut, and must not be counted as one that agrees with it.
-        """
+        """Record the value of the very ballot that was promised."""
         if cut.ballot < self.promised and cut.ballot[1] == self.view.rank(source):
             return [Say(source, frames.Nack(self.view.number, self.promised))]
+        # Stricter than Paxos, which accepts any ballot not below the promise. 1. B delivers m. 2. A's union is without
+        # B's promise, and so without m. 3. If B accepted, it would count as one that agrees with a cut without m.
         if self.state is ConsensusState.NORMAL or cut.ballot != self.promised or source != self.proposer:
             return []
+        # The proposer asks again because the first CUT_OK was lost with a reply.
         if self.state is ConsensusState.ACCEPTED:
             return [Say(source, frames.CutOk(self.view.number, cut.ballot))]
         self._record(cut)
         return [StartFlush(cut.decision, cut.holders)]
 
     def complete(self) -> list[Out]:
-        """Every payload of the recorded cut is here: accept."""
+        """Accept: every payload of the recorded cut is here."""
         assert self._recorded is not None, "only a recorded value is accepted"
         self._become(ConsensusState.ACCEPTED)
+        # What is accepted is reported in every later PROMISE, and its payloads are here for whoever asks.
         self._accepted = (self.promised, self._recorded)
         if self._proposal and self._proposal.ballot == self.promised:
             self._proposal.accepted_by.add(self.process)
@@ -399,13 +424,15 @@ class Consensus:
         assert ballot >= self.promised, "a promise never goes back"
         self.promised = ballot
         if succession:
+            # From now on an INSTALL decided below this ballot is void (docs/protocols/continuity.md, stories 2 and 3).
             self.fence = ballot
+        # A value recorded under a lower ballot, and not accepted, binds nothing: its payloads may be out of reach.
         self._recorded = None
         self._become(ConsensusState.PROMISED)
         return frames.Promise(self.view.number, ballot, held, *self._accepted, standing, agreed)
 
     def _give_way(self, ballot: Ballot) -> None:
-        """A higher ballot than this process's own proposal ends the proposal."""
+        """End this process's own attempt if a higher ballot has come."""
         if self._proposal and ballot > self._proposal.ballot:
             self._proposal = None
 

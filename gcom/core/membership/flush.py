@@ -1,7 +1,7 @@
-"""Getting the payloads of a cut that are missing here, from those who hold them (DESIGN 8).
+"""Fetching of the payloads of a cut that are missing here, from members that hold them (ARCHITECTURE 8).
 
-A fetch that brings nothing for FETCH_RETRY_MS goes to the next holder; whoever was heard to hold a stream is tried
-before the rest of the view, and the stream's own sender first, since what it sent may still be on its way from it.
+A fetch that brings nothing for FETCH_RETRY_MS goes to the next holder. Members that are known to hold a stream are
+tried before the rest of the view, and the stream's own sender first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class Flush:
         self._tries: dict[Process, int] = {}
 
     def want(self, decision: Decision, holders: dict[Process, tuple[Process, ...]], decided: bool) -> None:
-        """Get the cut of a decision; one that is wanted already, since its CUT came again, is not asked anew."""
+        """Get the cut of a decision."""
+        # The same CUT again, since CUT_OK was lost: to ask anew would send every payload twice.
         if decision != self.wanted:
             self._asked_ms, self._tries = {}, {}
         self.wanted, self.decided, self._holders = decision, decided, holders
@@ -35,7 +36,7 @@ class Flush:
         self.wanted, self.decided = None, False
 
     def ask(self, missing: list[Range], view: int, live: list[Process], now_ms: int) -> list[Say]:
-        """Whom to ask for what is missing, now."""
+        """Return the fetches to put now for what is missing."""
         says: list[Say] = []
         for gap in missing:
             if now_ms - self._asked_ms.get(gap.sender, -limits.FETCH_RETRY_MS) < limits.FETCH_RETRY_MS:
@@ -47,14 +48,16 @@ class Flush:
         return says
 
     def heard(self, sender: Process, now_ms: int) -> None:
-        """Something of a sender came: whoever sends it goes on by itself."""
+        """Note that something of a sender came: the member that sends it goes on by itself."""
         if sender in self._asked_ms:
             self._asked_ms[sender] = now_ms
 
     def _next_holder(self, sender: Process, live: list[Process]) -> Process | None:
+        # The sender first: what it sent may still be on its way, and comes with the next frame anyway.
         known = self._holders.get(sender, ())
         order = [peer for peer in known if peer == sender] + [peer for peer in known if peer != sender]
-        # Last those who are suspected: a suspicion outlives its cause in a change, and one of them may be who holds it.
+        # Suspected holders last, but not never: a suspicion is kept until the change is over, be its cause gone or not,
+        # and a suspect may alone hold the payload.
         near = [peer for peer in order if peer in live]
         candidates = [
             *near,
@@ -68,10 +71,11 @@ class Flush:
 
 
 def relay(asked: dict[Process, Relay], multicast: MulticastProtocol, bytes_max: int) -> Load:
-    """What goes next to a peer that fetches; what is served in full, or cannot be, is struck off `asked`."""
+    """Return what goes next to a peer that fetches; strike off `asked` what is served in full, or cannot be."""
     for sender in [sender for sender in asked if sender != ORDER]:
         wanted = asked[sender]
         found = multicast.fetched(wanted.view, sender, wanted.after, wanted.at_byte, bytes_max)
+        # A run beyond the cut could not be stored there: members that accepted would differ in what they hold.
         runs = tuple(run for run in found.runs if run.last <= wanted.last)
         load = Load(runs, tuple(piece for piece in found.pieces if piece.first <= wanted.last))
         if load.size:

@@ -1,7 +1,7 @@
-"""Messages of this process of which nobody could say, while it was detached, whether they would arrive (DESIGN 10).
+"""Messages of this process of which, while it was detached, no member could say whether they would arrive.
 
-Each is settled later, once: it is held by every member that goes on, or it will never be delivered. So an application
-can send the content of the latter again, and makes no doubles.
+ARCHITECTURE 10. Each is settled later, once: it is held by every member that goes on, or it will never be delivered. So
+an application can send the content of the latter again, and makes no doubles.
 """
 
 from __future__ import annotations
@@ -12,30 +12,31 @@ Span = tuple[int, int]  # first and last number
 
 
 class InDoubt:
-    """What of this process's own stream is in doubt; methods return what is settled."""
+    """The span of this process's own stream that is in doubt; methods return what is settled."""
 
     def __init__(self) -> None:
         self.span: Span | None = None
 
     def add(self, unconfirmed: Span | None) -> None:
-        """While detached, these are not known to be held by all."""
+        """Add messages that are not known to be held by all while this process is detached."""
         if unconfirmed:
             self.span = (min(unconfirmed[0], self.span[0]) if self.span else unconfirmed[0], unconfirmed[1])
 
     def confirm(self, unconfirmed: Span | None) -> list[DoubtSettled]:
-        """All is settled once what is not known to be held by all begins behind it."""
+        """Settle all, once what is not known to be held by all begins behind it."""
         if self.span is None or (unconfirmed and unconfirmed[0] <= self.span[1]):
             return []
         return self.settle(self.span, [])
 
     def settle(self, span: Span | None, never: list[Skip]) -> list[DoubtSettled]:
-        """The view ended: of these messages those in `never` will not be delivered, and all others have arrived."""
+        """Settle at a view's end: the messages in `never` will not be delivered, and all others have arrived."""
         self.span = None
         spans = [*([span] if span else []), *[(skip.first, skip.first + skip.count - 1) for skip in never]]
         if not spans:
             return []
         settled: list[DoubtSettled] = []
         following, last = min(first for first, _ in spans), max(last for _, last in spans)
+        # Skips are gaps inside the span: a successor's order may give up a message whose neighbours arrived.
         for skip in sorted(never, key=lambda skip: skip.first):
             if following < skip.first:
                 settled.append(DoubtSettled(following, skip.first - 1, arrived=True))

@@ -1,8 +1,9 @@
-"""When a member tells the registry what its group is, one request at a time, and what the answer means (DESIGN 10, 11).
+"""What a member tells the registry of its group, one request at a time, and what the answer means (ARCHITECTURE 10,
+11).
 
-A leader registers each view at once, and every RENEW_MS; so does every member that is detached, and says so. Other
-members do so seldom: enough that the registry knows of the group where its leader does not reach it. (In a
-PARTITIONABLE group, where sides go on by themselves, only leaders register.)
+A leader registers each view at once, and every RENEW_MS; so does every detached member, and says that it is detached.
+Other members register seldom: enough for the registry to know of the group where its leader does not reach it. (In a
+PARTITIONABLE group, whose sides go on by themselves, only leaders register.)
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from gcom.values.view import View
 
 
 class Verdict(Enum):
-    """What the registry's answer asks of a member; the value of an end is its reason."""
+    """The demand that the registry's answer makes on a member; the value of an end is its reason."""
 
     GO_ON = "go on"  # it is soft state: a refusal or no answer changes nothing here, and is put right later
     GIVE_WAY = "give way"  # another instance has the name, and stands above
@@ -29,7 +30,7 @@ class Verdict(Enum):
 
 
 class Registration:
-    """One member's dealings with the table of groups."""
+    """One member's requests to the table of groups."""
 
     def __init__(self, process: Process, definition: Definition, instance: str) -> None:
         self._process = process
@@ -42,13 +43,11 @@ class Registration:
         self._away: dict[Process, Address] = {}  # put out, and not back; at most MEMBERS_MAX, the latest
 
     def install(self, old: View, decision: Decision) -> None:
-        """A view began: remember who was put out against its will, until its name is back.
-
-        1. C is paused, and A and B go on without it. 2. Both are killed. 3. C runs again, with what all three had. A
-        registry that knew of A and B alone would find the group dead, and give its name, empty, to whoever comes.
-        """
+        """Begin a view: remember who was put out against its will, until its name is back."""
         if self._definition.netsplit is Netsplit.PARTITIONABLE:
             return  # sides go on by themselves, and merge
+        # 1. C is paused, and A and B go on without it. 2. Both are killed. 3. C runs again, with what all three had. A
+        # registry that knew of A and B alone would find the group dead, and give its name, empty, to the next newcomer.
         out = [who for who, reason in decision.left.items() if reason not in LEAVES_FOR and who in old.members]
         self._away |= {who: old.address(who) for who in out}
         back = {who for who in self._away if name_of(who) in decision.view.names}
@@ -56,12 +55,13 @@ class Registration:
         self._away = {who: self._away[who] for who in kept}
 
     def due(self, view: View, detached: bool, now_ms: int) -> list[Register]:
-        """The request to put now, if any."""
+        """Return the request to put now, if any."""
         leads = view.leader == self._process
         if not leads and self._definition.netsplit is Netsplit.PARTITIONABLE:
             return []
         every_ms = limits.RENEW_MS if leads or detached else limits.LEASE_MS // 2
         news = self._told_detached != detached or (leads and self._told != view)
+        # One request at a time: a registry that hangs must not make requests pile up.
         if self._unanswered or not (news or now_ms - self._told_ms >= every_ms):
             return []
         self._told, self._told_detached, self._told_ms, self._unanswered = view, detached, now_ms, True
@@ -69,15 +69,19 @@ class Registration:
         return [Register(self._definition, self._instance, view, self._process, detached, away)]
 
     def on_answer(self, request: Register, answer: Answer | None, view: View, detached: bool) -> Verdict:
-        """The registry answered, or did not; `view` and `detached` are the member's now."""
+        """Return what the answer, or its absence, asks of the member; `view` and `detached` are the member's now."""
         self._unanswered = False
         if isinstance(answer, Refusal) and answer.code == "Dissolved":
             return Verdict.DISSOLVED
         if not isinstance(answer, Entry):
             return Verdict.GO_ON
+        # Another instance has the name.
         if answer.instance != self._instance:
-            # A successor that was begun by order, while a quorum lived: they go over to it in good order.
+            # A detached member is out if a successor was begun. One that hears a quorum was forked away by order while
+            # it lived: it goes over to the successor in good order.
             return Verdict.EXPELLED if detached and descends(answer.instance, self._instance) else Verdict.GIVE_WAY
+        # The answer is about a view that is over, or about a member that hears a quorum: the group is the truth
+        # (ARCHITECTURE 11).
         if not detached or request.view != view:
             return Verdict.GO_ON
         if answer.view > view.number and self._process not in answer.members:

@@ -1,4 +1,4 @@
-"""How the first view of a successor comes of the decision that ended its predecessor (docs/protocols/continuity.md)."""
+"""The first view of a successor, made from the decision that ended its predecessor (docs/protocols/continuity.md)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from gcom.values.view import View
 
 
 def first_view(definition: Definition, instance: str, decided: Install) -> tuple[Entry, Install, Succeeds]:
-    """Return the successor of `instance` as an entry, its view 1, and what that follows.
-
-    All who go on enter view 1 together, with numbers that begin at 1 and serials that go on.
-    """
+    """Return the successor of `instance` as an entry, its view 1, and what that follows."""
     decision, last = decided.decision, decided.decision.view
     made = decision.succession
     assert made is not None, "a succession was decided"
+    # The same processes and addresses, so streams to peers live on. Numbers begin at 1 again, which the new instance id
+    # fences; serials go on, since the audit holds that they have no gap and no double across instances.
     view = View(1, last.members, last.addresses, last.started)
     entry = Entry(definition, made.instance, 1, view.members, view.addresses, alive=True)
     first = Decision(view, view.members, {}, {}, decision.at_registry, decision.sources)
@@ -28,9 +27,11 @@ def first_view(definition: Definition, instance: str, decided: Install) -> tuple
 def told_of_successor(frame: Frame, decided: Install) -> Reply:
     """Answer a call to a process in an instance that another one succeeds, for as long as its node lives."""
     view = decided.decision.view
+    # The INSTALL may have been lost on its way: whoever is in the successor is told again with every call.
     if frame.source in view.members:
         head = (frame.group, frame.instance, frame.target, frame.source)
         return Frame(*head, Status(view.number - 1), (decided,))
+
     if frame.source not in decided.decision.cut:  # it was no member: it finds the successor where it found this one
         return Refused("elsewhere", f"{frame.target} is in another instance of group {frame.group!r}")
     text = f"another instance of group {frame.group!r} goes on without {frame.source}"

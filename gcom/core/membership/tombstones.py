@@ -1,8 +1,4 @@
-"""Who left by request, and is told for a while of the view that goes on without it.
-
-1. A, B and C; C leaves, and the INSTALL of its leave is lost. 2. D joins, so A and B are one view further. 3. C asks
-what became of it. Who remembered only its last change would call C expelled, and what C had sent unconfirmed.
-"""
+"""The memory of members that left, which are told for a while of the view that goes on without them."""
 
 from __future__ import annotations
 
@@ -15,8 +11,11 @@ class Tombstones:
     """For each leaver the decision that it waits for, until LINGER_MS after it was installed here."""
 
     def __init__(self) -> None:
+        # By leaver, not the last decision alone. 1. Of A, B and C, C leaves, and the INSTALL of its leave is lost. 2. D
+        # joins, so A and B are one view further. 3. C asks what became of it. If A remembered only its last change it
+        # would call C expelled, and C would tell its application that what it sent is in doubt.
         self._told: dict[Process, tuple[Decision, int]] = {}
-        # How far the stream of each that went counts; in order, at most GONE_MAX, of which the oldest are forgotten.
+        # The end of the stream of each process that went; at most GONE_MAX, of which the oldest are forgotten.
         self._gone: dict[Process, int] = {}
 
     def install(self, decision: Decision, now_ms: int) -> None:
@@ -25,38 +24,36 @@ class Tombstones:
         self._told |= dict.fromkeys(leavers, (decision, now_ms + limits.LINGER_MS))
 
     def left_view(self, decision: Decision, behind: set[Process]) -> None:
-        """A process enters an instance once: who goes is not let in again, be it by a Join that comes late.
-
-        Who is still `behind`, and never installed the view it was admitted to, may ask again: it never was in.
-        """
+        """Remember who went: a process enters an instance once, so a Join of it that comes late is refused."""
+        # A process still behind never installed the view that admitted it: it was never in, and may ask again.
         self._gone |= {who: decision.cut.get(who, 0) for who in decision.left if who not in behind}
         for member in list(self._gone)[: -limits.GONE_MAX]:
             del self._gone[member]
 
     def is_gone(self, process: Process) -> bool:
-        """Whether a process was in and went."""
+        """Return whether a process was in and went."""
         return process in self._gone
 
     def settled(self, process: Process) -> int | None:
-        """Up to where the messages of one that went arrived; None: that is not known any more."""
+        """Return the last number of a process that went which arrived; None: that is not known any more."""
         return self._gone.get(process)
 
     def decision(self, leaver: Process) -> Decision | None:
-        """What a leaver is to be told; None for anybody else."""
+        """Return what a leaver is to be told; None for every other process."""
         told = self._told.get(leaver)
         return told[0] if told else None
 
     @property
     def leavers(self) -> list[Process]:
-        """Who is still told."""
+        """The leavers that are still told."""
         return list(self._told)
 
     def end(self, process: Process) -> bool:
-        """A leaver needs to be told no more; whether it is one."""
+        """Forget a leaver, which needs to be told no more; return whether it was one."""
         return self._told.pop(process, None) is not None
 
     def forget(self, now_ms: int) -> list[Process]:
-        """Who has had time enough, from now on a stranger."""
+        """Return the leavers whose time is over; each is a stranger from now on."""
         over = [leaver for leaver, (_, until_ms) in self._told.items() if now_ms >= until_ms]
         for leaver in over:
             del self._told[leaver]

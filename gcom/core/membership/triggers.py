@@ -1,4 +1,4 @@
-"""Why there should be another view, who may propose it, and what (DESIGN 8, 9)."""
+"""Why there should be another view, which member may propose it, and what (ARCHITECTURE 8, 9)."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from gcom.values.view import View
 
 
 def is_started(definition: Definition, members: tuple[Process, ...], before: bool) -> bool:
-    """A static group starts when all its names are in, and stays started."""
+    """Return whether a group has started: a static one starts when all its names are in, and stays started."""
     return before or set(definition.static) <= {names.name_of(member) for member in members}
 
 
 class Triggers:
-    """What speaks for a change of the view, as far as this process knows: suspects, leavers, joiners, frozen members,
-    who waits for state that its donor cannot give, and states that were brought.
+    """The reasons for a change of the view that this process knows: suspects, leavers, joiners, wedged members, members
+    that wait for state which their donor cannot give, and states that were brought.
 
-    `frozen`: a member has promised to a change that this process may know nothing of.
+    `wedged`: a member has promised to a change that this process may know nothing of.
     """
 
     def __init__(self, process: Process, definition: Definition, instance: str, view: View) -> None:
         self.instance = instance
         self.detector = Detector(process, definition.tie_breaker)
         self._connectivity = Connectivity()
-        self.unheard: Misses = {}  # who does not hear whom, as this process can say
-        self.dropped: tuple[Process, ...] = ()  # without whom no two are left that do not reach each other
-        self._beyond: set[Process] = set()  # of them, whom this process does not reach, though it may hear them
-        self._drops: tuple[Process, ...] = ()  # whom this process would drop: who does not lead waits for the leader
+        self.unheard: Misses = {}  # which member misses which, as this process can say
+        self.dropped: tuple[Process, ...] = ()  # without these, no two are left that do not reach each other
+        self._beyond: set[Process] = set()  # those of them that this process does not reach, though it may hear them
+        self._drops: tuple[Process, ...] = ()  # to drop, as this process sees it; but the leader goes first
         self.admission = Admission(definition, process)
         self.leavers: dict[Process, str] = {}  # and what for, in the order in which they were heard
         self.seekers: dict[Process, None] = {}
         self.wedged = False
         self.brought = False  # a state waits for the next view's barrier, to be merged
-        self.given_up: set[Process] = set()  # whom an operator gave up, though nothing proves that they are dead
+        self.given_up: set[Process] = set()  # given up by an operator, though nothing proves that they are dead
         self.at_registry = True  # the view's sequencer
         self.unserved: dict[Process, None] = {}  # members that the registry's sequencer does not serve
         self.reaching: dict[Process, None] = {}  # members that the registry has answered for RETURN_MS
@@ -75,6 +75,7 @@ class Triggers:
             self._hear_all()
             return
         members = self._view.members
+        # A suspect that others hear has a bad link and counts as sound: it may be among those who stay.
         sound = {who for who in members if not self.detector.suspected(who) or self.detector.contested(who)}
         gone = as_bits(rank for rank, who in enumerate(members) if who not in sound)
 
@@ -86,6 +87,8 @@ class Triggers:
         self.dropped, patiently = (
             self._named(self._connectivity.dropped(suffice, now_ms, patient, gone)) for patient in (False, True)
         )
+        # The leader goes first. Two that choose at different moments may see different conflicts, and drop different
+        # members; a patient choice waits until conflicts have gathered.
         self._drops = self.dropped if self._process == self._view.leader else patiently
         beyond = self._connectivity.beyond(self._view.rank(self._process), now_ms)
         self._beyond = {*self._named(beyond)}.intersection(self.dropped)
@@ -94,12 +97,12 @@ class Triggers:
         return tuple(self._view.members[rank] for rank in ranks)
 
     def _is_quorum(self, members: Set[Process]) -> bool:
-        """Whether these are a quorum, or may be one with the witness."""
+        """Return whether these are a quorum, or may be one with the witness."""
         return is_quorum(self._view, members, self._definition.tie_breaker, witness=True)
 
     @property
     def _failed(self) -> bool:
-        """Whether somebody is suspected, and nobody contradicts that."""
+        """Return whether a suspicion stands that no member contradicts."""
         return any(not self.detector.contested(peer) for peer in self.detector.suspects)
 
     @property
@@ -108,44 +111,45 @@ class Triggers:
         return set(self._view.members) - set(self.detector.suspects) - self._beyond
 
     def is_detached(self, now_ms: int) -> bool:
-        """Whether this process heard no quorum for too long.
-
-        Half of a view is one with the registry's vote, and where links fail one by one it needs time to know whom it
-        goes on without. In a split nobody contradicts anybody, and a half that has no vote by then gets none.
-        """
+        """Return whether this process heard no quorum for too long."""
+        # Half of a view is a quorum with the registry's vote. Where links fail one by one it takes up to TIE_MS to know
+        # which members to go on without. In a split nobody contradicts anybody, and a half that has no vote by then
+        # gets none.
         patient = self._connectivity.any and not self.partitionable
         return not self.detector.heard_quorum(now_ms, patient)
 
     @property
     def has_quorum(self) -> bool:
-        """Whether the live members are a quorum, or may be one with the witness."""
+        """Return whether the live members are a quorum, or may be one with the witness."""
         return self._is_quorum(self.live)
 
     @property
     def survivors(self) -> frozenset[Process] | None:
-        """Who is left of a view in which no quorum can be again, since the others are proven dead; None: one can be.
-
-        A quorum that cannot be now is no such thing: whoever is silent, or only refuses, may come again.
+        """The members left of a view in which no quorum can be again, since the others are proven dead; None: one can
+        be.
         """
         if not (self.detector.dead or self.given_up):
             return None  # all together are a quorum
+        # Only proof counts. 1. C is paused, B crashes, and A is one of three. 2. C is silent, not dead: A and C are
+        # still a quorum to be. 3. If A began a successor, C could wake with what A and B had confirmed, and two
+        # histories would go on (docs/protocols/continuity.md, story 1).
         left = set(self._view.members).difference(self.detector.dead, self.given_up)
         if self.partitionable or self._is_quorum(left):
             return None
         return frozenset(left)
 
     def give_up_unheard(self) -> None:
-        """An operator's order: go on without those who are not heard, though nothing proves that they are dead."""
+        """Go on without the members that are not heard, by an operator's order."""
         self.given_up = set(self.detector.suspects)
 
     @property
     def may_decide(self) -> bool:
-        """Whether those who can be expected to answer are enough to decide on the next view, or on a successor."""
+        """Return whether the members that may be expected to answer can decide on the next view, or on a successor."""
         survivors = self.survivors
         return self.has_quorum if survivors is None else survivors <= self.live
 
     def on_registry(self, member: Process, cut_off: bool, reaches: bool) -> None:
-        """What a member of the view says of the registry; a change of the sequencer is a change of the view."""
+        """Note what a member of the view says of the registry; a change of the sequencer is a change of the view."""
         if cut_off:
             self.unserved[member] = None
         if reaches:
@@ -155,45 +159,49 @@ class Triggers:
 
     @property
     def _may_return(self) -> bool:
-        """Whether the sequencer is at the leader, and could go back to the registry."""
+        """Return whether the sequencer is at the leader, and could go back to the registry."""
+        # All live members must reach it: one that does not would report `cut_off` at once, and the view would change
+        # back.
         return not self.at_registry and self.live <= set(self.reaching)
 
     def wants(self, joins: bool = True) -> bool:
-        """Whether a change is wanted; without `joins`: for more than these."""
+        """Return whether a change is wanted; without `joins`: for another reason than joiners."""
         if joins and self.admission.waiting:
             return True
         if self.wedged or self.leavers or self.unserved or self.seekers or self.brought or self._drops:
             return True
+        # A suspicion that others contradict is a bad link, which `_drops` decides; alone it changes no view.
         if (self.detector.named or self.given_up) and (self.survivors or self._failed or self.detector.accused):
             return True
         return not self.at_registry and self._may_return
 
     def may_propose(self, now_ms: int) -> bool:
-        """Whether this process should propose, as far as the others go: joins alone wait for one another a little."""
+        """Return whether this process should propose, as far as the others go: joins alone wait for one another a
+        little.
+        """
         ripe = self.wants(joins=False) or self.admission.gathered(self.live, now_ms)
         return ripe and self.may_decide and self.permits(self._process)
 
     def permits(self, proposer: Process) -> bool:
-        """Whether this process, or a quorum, suspects every rank above the proposer's: the bully's rule, by votes.
+        """Return whether the proposer may have this process's promise: Garcia-Molina's bully rule, by votes.
 
-        For its own proposal only the quorum counts: a lone suspicion would freeze this process for nothing. Who is to
-        be dropped, because it does not reach others, counts as suspected by all: this process may be it. So it
-        proposes nothing any more: it may not know, and outbid whoever can bring the change to its end.
+        This process, or a quorum, must suspect every rank above the proposer's.
         """
+        # A member that is to go for its links may not know it. It would outbid, again and again, the member that can
+        # bring the change to its end.
         if proposer in self.dropped:
             return False
         above = self._view.members[: self._view.rank(proposer)]
         if self.survivors is not None and self.survivors.isdisjoint(above):
             return True  # the oldest that is not proven dead
+        # For this process's own proposal only the quorum counts: a lone suspicion would wedge it for nothing. For
+        # another's it is enough, else two members with a broken link between them would propose in turns for ever.
         alone = proposer != self._process
         votes = {member: self.detector.by_quorum(member, witness=True) or member in self.dropped for member in above}
         return all(votes[member] or (alone and self.detector.suspected(member)) for member in above)
 
     def fresh(self, promises: dict[Process, Promise]) -> Decision:
-        """The value when no promise reports an accepted one: the union of what the promises hold.
-
-        If nobody would stay, the proposer does, and leaves alone after that.
-        """
+        """Return the value when no promise reports an accepted one: the union of what the promises hold."""
         reasons = (
             dict.fromkeys(self.detector.accused, "accused")
             | dict.fromkeys(self.dropped, CUT_OFF)
@@ -201,6 +209,8 @@ class Triggers:
         )
         reasons |= self.leavers
         old = self._view
+        # If all leave at once the proposer stays last; it leaves alone after that, and takes the directory's entry
+        # along.
         stay = [member for member in old.members if member in promises and member not in reasons] or [self._process]
         left = {member: reasons.get(member, "silence") for member in old.members if member not in stay}
         made = self._succession(left)
@@ -210,8 +220,12 @@ class Triggers:
         started = is_started(self._definition, members, old.started and made is None)
         view = View(old.number + 1, members, addresses, started)
         streams = (*old.members, ORDER) if self._definition.total else old.members
+        # The maximum over the promises. What a member of the next view delivered is in its own promise, so it is in the
+        # cut: that is why all who go on have delivered the same (docs/protocols/multicast.md, "Why all who stay").
         cut = {sender: max(promise.held.get(sender, 0) for promise in promises.values()) for sender in streams}
         if made and ORDER in cut:
+            # The dead may have agreed on serials that no survivor holds, so only what is known to be agreed is kept
+            # (docs/protocols/continuity.md, story 9).
             cut[ORDER] = max(promise.agreed for promise in promises.values())
         at_registry = self._may_return or (self.at_registry and not self.unserved)
         standings = {member: promises[member].standing for member in stay}
@@ -220,7 +234,7 @@ class Triggers:
         return Decision(view, tuple(joiner.process for joiner in joiners), left, cut, at_registry, given, made)
 
     def _succession(self, left: dict[Process, str]) -> Succession | None:
-        """What the next view is the first of, where no quorum of this one can be again."""
+        """Return what the next view is the first of, where no quorum of this one can be again."""
         if self.survivors is None:
             return None
         gone = {who: proof for who, proof in self.detector.dead.items() if who in left}

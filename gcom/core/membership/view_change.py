@@ -1,7 +1,7 @@
-"""The passage from view to view: routes between failure detection, consensus, payloads and streams (DESIGN 8, 9).
+"""Routes of a view change: between failure detection, consensus, payloads and streams (ARCHITECTURE 8, 9).
 
-The parts do not know each other: `ViewChange` (consensus on the next view), `Obtaining` (the cut's payloads), `Grounds`
-(why there should be another view, who may propose it, and what), `Farewells` (who left). `view` changes in `_install`.
+The parts do not know each other: `Consensus` (agreement on the next view), `Flush` (the cut's payloads), `Triggers`
+(why there should be another view, who may propose it, and what), `Tombstones` (who left). `view` changes in `_install`.
 """
 
 from __future__ import annotations
@@ -75,48 +75,49 @@ class ViewChanger:
 
     @property
     def live_others(self) -> list[Process]:
-        """By rank; a set would not do, since hash order would decide who is called first."""
+        """The unsuspected members but this one, by rank."""
+        # A list: the hash order of a set would decide who is called first, and a seed would not replay.
         return [member for member in self.others if member in self.triggers.live]
 
     def tell(self, peer: Process) -> None:
-        """A peer has not installed this view."""
+        """Tell a peer, which has not installed this view, how it was decided."""
         self._links.say(peer, self._entry)
 
     def heard(self, sender: Process, now_ms: int) -> None:
-        """A run of a sender came, or a piece of one."""
+        """Note that a run of a sender came, or a fragment of one."""
         if self._flush.wanted:
             self._flush.heard(sender, now_ms)
 
     def suspect(self, peer: Process, reason: str) -> None:
-        """There is evidence against a peer."""
+        """Note evidence against a peer."""
         if self.triggers.detector.suspect(peer, reason):
             self._say_suspected([peer])
 
     def on_failed(self, peer: Process, refused: bool, now_ms: int) -> None:
-        """A call to a peer failed."""
+        """Note that a call to a peer failed."""
         if self.triggers.detector.failed(peer, refused, now_ms):
             self._say_suspected([peer])
 
     def gone(self, peer: Process) -> None:
-        """Whoever answers where a peer was does not know it."""
+        """Note that the node at a peer's address does not know the peer."""
         if self.triggers.detector.gone(peer, "gone"):
             self._say_suspected([peer])
 
     def proven(self, peer: Process, proof: str) -> None:
-        """There is proof that a process will never vote again: a member, or one that may be in a later view."""
+        """Note proof that a process will never vote again: a member, or one that may be in a later view."""
         self._change.strike_off(peer)
         if self.triggers.detector.proven(peer, proof):
             self._say_suspected([peer])
 
     def _say_suspected(self, peers: list[Process]) -> None:
-        """The detector began to suspect these: tell the application and the others."""
+        """Tell the application and the others whom the detector began to suspect."""
         suspects = self.triggers.detector.suspects
         self.effects += [Suspected(peer, self.view.number, suspects[peer]) for peer in peers]
         if peers:
             self._links.owe_status(self.live_others)
 
     def on_probe(self, source: Process, probe: frames.Probe, now_ms: int) -> None:
-        """A member asks whether others are heard here."""
+        """Answer a member that asks whether others are heard here."""
         heard = self.triggers.detector.vouches_for(probe.silent, now_ms)
         if heard and probe.view == self.view.number:
             self._links.say(source, frames.IndirectAck(self.view.number, heard))
@@ -130,7 +131,7 @@ class ViewChanger:
                 self._streams.release_previous()
 
     def seek(self, member: Process) -> None:
-        """A member, this one perhaps, waits for state that its donor cannot give."""
+        """Note that a member, this one perhaps, waits for state that its donor cannot give."""
         if member not in self.triggers.seekers:
             self.triggers.seekers[member] = None
             if member == self.process:
@@ -139,7 +140,8 @@ class ViewChanger:
     # the next view
 
     def on_item(self, source: Process, item: OfChange, now_ms: int) -> None:
-        """A control item of the change out of this view."""
+        """Handle a control item of the change out of this view."""
+        # The fence of ARCHITECTURE 4: a vote of another view counts for nothing in this one.
         if item.view != self.view.number:
             return
         match item:
@@ -159,19 +161,22 @@ class ViewChanger:
                 assert_never(item)
 
     def on_install(self, decision: Decision, ballot: Ballot, now_ms: int, source: Process = "") -> None:
-        """A value was decided, under a ballot, as another process says; without a `source`, the registry does.
-
-        A late INSTALL of before a succession was promised is void where it comes from the dead: nobody who is left has
-        installed it, and they go on otherwise. Who says so and lives is in that view, so there will be no succession.
+        """Take a value that was decided under a ballot, as another process says; without a `source`, the registry says
+        so.
         """
+        # 1. A sends INSTALL, decided by A and B, which both die. 2. C promises to a succession. 3. A's INSTALL arrives.
+        # No survivor has installed it and they go on otherwise, so it is void. A source that lives is in that view:
+        # then there is no succession, and it counts.
         late = ballot < self._change.fence and decision.succession is None
         if late and (source in self.triggers.detector.dead or source in self._change.gone):
             return
         if decision.view.number != self.view.number + 1:
             if self.process in decision.joined and decision.view.number > self.view.number:
-                self.end("expelled")  # whoever admits it again takes it for a newcomer
+                self.end("expelled")  # a member that admits it again takes it for a newcomer
             return
         takes_part = self.process in decision.view.members or decision.left.get(self.process) in LEAVES_FOR
+        # `within`: a stream of this process goes beyond the cut, so it was not in the proposer's union. It would have
+        # delivered what the others never will.
         if not takes_part or not self._streams.within(decision.cut):
             self.expel(decision.cut.get(self.process))
             return
@@ -181,10 +186,11 @@ class ViewChanger:
         self._obtain(now_ms)
 
     def on_witness(self, answer: Answer | None, now_ms: int) -> None:
-        """What the registry answered as the witness of a tie; who gets no answer that helps asks again."""
+        """Take the registry's answer as a witness; a proposer that gets none, or none that helps, asks again."""
         match answer:
             case WitnessDecided(number, decision, ballot) if number == self.view.number:
                 if self.process in decision.view.members:
+                    # Its proposer may have died after the registry accepted: who learns the value tells the others.
                     self._install_everywhere(decision, ballot, now_ms)
                 else:
                     self.on_install(decision, ballot, now_ms)
@@ -199,15 +205,15 @@ class ViewChanger:
                 pass
 
     def asks(self, who: Process) -> bool:
-        """Whether this process wants the promise of one that is no member, and may be in a later view."""
+        """Return whether this process wants the promise of one that is no member and may be in a later view."""
         return who in self._change.noted
 
     def give_up_noted(self, who: Process) -> None:
-        """By an operator's order the word of one that does not answer is done without."""
+        """Go on without a noted process that does not answer, by an operator's order."""
         self._change.strike_off(who)
 
     def ask_noted(self, now_ms: int) -> None:
-        """Have those promise, too, who may be in a later view: they take no INSTALL of before from then on."""
+        """Ask for the promise of processes that may be in a later view: from then on they take no INSTALL of before."""
         prepare = self._change.prepare
         for who, address in self._change.noted.items():
             self._links.open(who, address, now_ms)
@@ -215,18 +221,20 @@ class ViewChanger:
                 self._links.say(who, prepare)
 
     def ask_noted_again(self, who: Process) -> None:
-        """Repeat the question with the next heartbeat, where its answer did not come with the call's end."""
+        """Repeat the question with the next heartbeat, where its answer did not come with the reply."""
         prepare = self._change.prepare
         if prepare and self.asks(who):
             self._links.say_later(who, prepare)
 
     def _on_nack(self, promised: Ballot, now_ms: int) -> None:
-        """Whoever proposes with a higher ballot is given time."""
+        """Give the proposer of a higher ballot time: RESEND_MS per rank, or two proposers would outbid each other for
+        ever.
+        """
         if self._change.on_nack(promised):
             self._retry_ms = now_ms + limits.RESEND_MS * (1 + self._rank)
 
     def advance(self, now_ms: int) -> None:
-        """Whatever this process can do as a proposer by now."""
+        """Do what this process can do as a proposer by now."""
         self.triggers.brought = bool(self._streams.brought)
         if self._change.state is ConsensusState.NORMAL and not self.triggers.wants():
             self.busy, self._change.survivors = False, None  # where no quorum can be again, a change is wanted
@@ -238,7 +246,7 @@ class ViewChanger:
         self.review()
 
     def _step(self, now_ms: int) -> bool:
-        """One step of this process as a proposer; whether there may be another in this view."""
+        """Take one step as a proposer; return whether there may be another in this view."""
         if not (self._change.proposing or self.triggers.wants()):
             return False
         live, spared = self.triggers.live, self._spared(now_ms)
@@ -262,7 +270,9 @@ class ViewChanger:
         return False
 
     def _spared(self, now_ms: int) -> set[Process]:
-        """Whose promise is not waited for any longer: who is to go may not know that this process may propose."""
+        """Return the members whose promise is not waited for any longer: one that is to go may not know who may
+        propose.
+        """
         return set(self.triggers.dropped) if now_ms - self._promised_ms >= limits.STALL_MS else set()
 
     def _should_propose(self, now_ms: int) -> bool:
@@ -274,12 +284,10 @@ class ViewChanger:
         return self.triggers.may_propose(now_ms)
 
     def _may_supersede(self, now_ms: int) -> bool:
-        """Whether a promise that this process made needs not be waited for.
-
-        1. C is paused; B and A suspect it, B (next in rank) promises to itself. 2. C runs again, A hears it and takes
-        its suspicion back before B's PREPARE comes. 3. A does not promise, and B stays frozen. So who may propose does
-        so when a change has stalled; the higher ballot takes the frozen ones along.
-        """
+        """Return whether the change that this process promised to may be outbid."""
+        # 1. C is paused; A and B suspect it; B, next in rank, promises to itself. 2. C runs again; A hears it and takes
+        # its suspicion back before B's PREPARE comes. 3. A does not promise, and B stays wedged. So a change that has
+        # stalled is outbid by the member that may propose, and the higher ballot takes the wedged ones along.
         gone = self._change.proposer not in self.triggers.live - {self.process}
         return gone or now_ms - self._promised_ms >= limits.STALL_MS * (1 + self._rank)
 
@@ -291,6 +299,8 @@ class ViewChanger:
                 case Wedge():
                     self._streams.wedge()
                     self._transfer.wedge()
+                    # Suspicions are kept from here on, or a member that flaps would make the change start over again
+                    # and again.
                     self.triggers.detector.sticky = True
                     self._promised_ms = now_ms
                     if not self._flush.decided:
@@ -324,11 +334,9 @@ class ViewChanger:
             self._carry_out(self._change.complete(), now_ms)
 
     def _install_everywhere(self, decision: Decision, ballot: Ballot, now_ms: int) -> None:
-        """A value is decided: tell all who take part, and those who come.
-
-        Whoever was told so by the registry may not hold the cut yet, nor know the serial after it. So it tells those
-        who come only once it has installed: their statuses say that they are behind.
-        """
+        """Tell all who take part, and the joiners, a value that was decided."""
+        # Not if the registry told it and the cut is not all here: the serial after it is unknown then, and joiners
+        # would begin with a wrong one. They are told after the install, since their statuses say that they are behind.
         if not self._streams.missing(decision.cut, now_ms):
             for joiner in decision.joined:
                 self._links.open(joiner, decision.view.address(joiner), now_ms)
@@ -349,6 +357,7 @@ class ViewChanger:
         install = Install(decision, serial, self._decided_by)
         if decision.succession:
             self.succeeded = install
+            # Who is in the successor must hear it from a survivor: the registry is asked by newcomers only.
             self._links.rewire({peer: self.view.address(peer) for peer in self.live_others}, (), now_ms)
             for peer in self.live_others:
                 self._links.say(peer, install)
@@ -384,13 +393,14 @@ class ViewChanger:
     # the end, and time
 
     def end(self, reason: str) -> None:
-        """The session is over without a cut: say what of this process's messages may not have arrived."""
+        """End the session without a cut; say which of this process's messages may not have arrived."""
         self.finish(Ended(self.view.number, reason, None, self._streams.unconfirmed))
 
     def expel(self, arrived: int | None) -> None:
-        """The group goes on without this process, with its messages up to `arrived`; None: that is not known."""
+        """End: the group goes on without this process, with its messages up to `arrived`; None: that is not known."""
         doubt = self._streams.unconfirmed
         if arrived is not None and doubt:
+            # The others' cut settles the doubt, so the application can send the rest again and make no doubles.
             first, last = doubt
             never = [Skip(self.process, arrived + 1, last - arrived, self.view.number)] if arrived < last else []
             self.effects += self.doubt.settle((min(first, arrived + 1), last), never)
@@ -398,13 +408,13 @@ class ViewChanger:
         self.finish(Ended(self.view.number, "expelled", None, doubt, arrived=arrived))
 
     def settle_doubt(self) -> None:
-        """What was in doubt while this process was detached is settled once every member of the view holds it."""
+        """Settle what was in doubt while this process was detached, once every member of the view holds it."""
         if not self._detached:
             self.effects += self.doubt.confirm(self._streams.unconfirmed)
 
     @property
     def detached(self) -> bool:
-        """Whether this process hears no quorum of its view: a state, and no end (DESIGN 10)."""
+        """Return whether this process hears no quorum of its view: a state, not an end (ARCHITECTURE 10)."""
         return self._detached
 
     def _look_for_quorum(self, now_ms: int) -> None:
@@ -418,12 +428,12 @@ class ViewChanger:
             self.effects.append(Quorum(self.view.number, not detached, unconfirmed))
 
     def finish(self, ended: Ended) -> None:
-        """The session is over."""
+        """End the session."""
         self.ended = ended
         self.effects.append(ended)
 
     def tick(self, now_ms: int) -> None:
-        """Suspect who is silent, see whether a quorum is heard, ask again what was not answered."""
+        """Suspect silent members, see whether a quorum is heard, ask again what was not answered."""
         suspected, asked = self.triggers.detector.tick(now_ms)
         self._say_suspected(suspected)
         for helper, silent in asked.items():
@@ -437,6 +447,7 @@ class ViewChanger:
             self.end("fork")  # this side begins anew (docs/protocols/netsplit.md)
             return
         self._look_for_quorum(now_ms)
+        # 4 s: a member that is heard, and yet does not get this view's decision, would hold up every later change.
         if now_ms - self._installed_ms >= 2 * limits.SILENCE_MS:
             for peer in sorted(self.behind):
                 self.suspect(peer, "stuck")

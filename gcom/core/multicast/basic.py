@@ -1,10 +1,9 @@
-"""BASIC multicast: each run is sent once to each member (DESIGN 5).
+"""BASIC multicast: each run is sent once to each member (ARCHITECTURE 5).
 
-What is missing is known from a later run or from the sender's `sent`, and given up after a grace; nothing is stored and
-nothing is promised about agreement. But the view ends at its cut like any other: what comes after this process's
-promise waits until the cut is known, goes up with it, or is dropped as never received, in every order alike. Of a large
-run the pieces go once each: where a call with one fails, the rest is
-not sent, and the message is among what is missing.
+A gap is known from a later run or from the sender's `sent`, and given up after a grace; nothing is stored and nothing
+is promised about agreement. But the view ends at its cut like any other: what comes after this process's promise waits
+until the cut is known, goes up with it, or is dropped as never received, in every order alike. The pieces of a large
+run go once each: where a call with one fails, the rest is not sent, and the message is a gap.
 """
 
 from __future__ import annotations
@@ -26,12 +25,13 @@ class _Gap:
 
 
 class Basic(MulticastProtocol):
-    """Each run is sent once.
+    """Multicast that sends each run once.
 
     `_top[s]`: everything up to it arrived, is in `_gaps[s]` (by its first number), or is lost. Since the promise:
     `_late[s]` are runs beyond it, by their first number, `_rest` runs of the cut.
     """
 
+    # Nobody could fetch what was numbered and not sent, so it goes out during a view change, too.
     stops = False
 
     def __init__(self, process: Process) -> None:
@@ -44,6 +44,7 @@ class Basic(MulticastProtocol):
     def receive(self, run: Run, now_ms: int) -> list[Run]:
         if run.sender not in self._top or run.view != self.view:
             return []
+        # Beyond the promise, and perhaps beyond the cut: only the cut says whether it was received in this view.
         if self.wedged and run.first > self._top[run.sender]:
             self._late[run.sender][run.first] = run
             return []
@@ -55,7 +56,7 @@ class Basic(MulticastProtocol):
         return [run]
 
     def _take(self, run: Run, now_ms: int) -> bool:
-        """Whether a run is new."""
+        """Return whether a run is new."""
         if run.first <= self._top[run.sender]:
             return self._fill(run)
         self._note(run.sender, run.first - 1, now_ms)
@@ -80,19 +81,21 @@ class Basic(MulticastProtocol):
             self._top[sender] = sent
 
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
-        """The sender says that 1…sent were put to this process."""
+        """Note a sender's word that 1…sent were put to this process: it shows a gap after which no run follows."""
+        # Wedged: what is missing is counted from the cut, not from what the sender has put since.
         if sender in self._top and not self.wedged:
             self._note(sender, sent, now_ms)
 
     def on_failed(self, peer: Process) -> None:
-        """One copy to each, no resend: a run of which pieces were put is given up in its middle."""
+        """Give up a run in the middle of its pieces: one copy to each, no resend."""
+        # A whole run needs nothing: its cursor is past it, and `sent` will tell the peer that it is missing.
         known = self.out.peers.get(peer)
         if known and known.at_byte:
             known.cursor, known.at_byte = known.cursor + 1, 0
             self._collect()
 
     def assemble(self, piece: Piece, now_ms: int) -> Run | None:
-        """As for both kinds; that pieces of a missing message come is a reason not to give it up yet."""
+        """Take a piece, as both kinds do; a piece of a missing message is a reason not to give it up yet."""
         if not self._awaits(piece):
             return None
         gap = self._gap(piece.sender, piece.first)
@@ -106,7 +109,7 @@ class Basic(MulticastProtocol):
         return piece.first > self._top[piece.sender] or self._gap(piece.sender, piece.first) is not None
 
     def _gap(self, sender: Process, number: int) -> int | None:
-        """The first number of the gap that has `number`."""
+        """Return the first number of the gap that has `number`."""
         gaps = self._gaps[sender]
         first = max((first for first in gaps if first <= number), default=None)
         return first if first is not None and number <= gaps[first].last else None
@@ -124,6 +127,7 @@ class Basic(MulticastProtocol):
             for run in [run for _, run in sorted(late.items()) if run.last <= end]:
                 del late[run.first]
                 self._rest += [run] if self._take(run, now_ms) else []
+            # Known by the cut alone: the sender died after its last run, and no later run or `sent` will come.
             self._note(sender, end, now_ms)
         gaps = [(sender, first, gap) for sender, found in self._gaps.items() for first, gap in sorted(found.items())]
         return [Range(sender, first, gap.last) for sender, first, gap in gaps if first <= self._cut.get(sender, 0)]
@@ -132,12 +136,14 @@ class Basic(MulticastProtocol):
         return NOTHING
 
     def take(self, peer: Process, bytes_max: int, whole: bool = False) -> Load:
-        """A run that every peer was put is kept no longer."""
+        """Return what goes next, and keep no longer a run that was put to every peer."""
         load = super().take(peer, bytes_max, whole)
         self._collect()
         return load
 
     def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
+        # At the view's end no grace: up to the cut each number is delivered or a skip, in the view in which it was
+        # sent.
         lost = [lost for sender in self._top for lost in self._give_up(sender, limits.NUMBER_MAX)]
         return [run for run in self._rest if run.last <= cut.get(run.sender, 0)], lost
 
@@ -145,9 +151,11 @@ class Basic(MulticastProtocol):
         return [lost for sender in self._top for lost in self._give_up(sender, now_ms - limits.GAP_GRACE_MS)]
 
     def _give_up(self, sender: Process, since_ms: int) -> list[Range]:
-        """In order: a gap waits for an earlier one that is still being filled by pieces."""
+        """Give up gaps older than `since_ms`, in order."""
         gaps, lost = self._gaps[sender], list[Range]()
         for first, gap in sorted(gaps.items()):
+            # A gap waits for an earlier one that pieces still fill: FIFO would deliver over the earlier one
+            # (simulation: 3 of 300 seeds).
             if gap.since_ms > since_ms:
                 break
             del gaps[first]
@@ -156,6 +164,7 @@ class Basic(MulticastProtocol):
         return lost
 
     def _begin(self, others: list[Process], cut: dict[Process, int]) -> None:
+        # A sender may have sent on during the change: what is above the cut then belongs to the next view's numbers.
         self._top = {sender: max(cut.get(sender, 0), self._top.get(sender, 0)) for sender in others}
         self._gaps = {sender: {} for sender in others}
         self._late, self._rest = {sender: {} for sender in others}, []

@@ -1,8 +1,7 @@
-"""Runs that no frame holds, put together from pieces of their bytes: at most one of each sender at a time.
+"""Assembly of runs that no frame holds, from pieces of their bytes: at most one per sender at a time.
 
 Pieces of a stream come in order where nothing fails, since a link has one call in flight; so there is no table of
-holes. A piece that does not continue what is here is ignored, and the sender goes back to what is here. Memory is taken
-by bytes that arrived, never by an announced total.
+holes. A piece that does not continue what is here is ignored, and the sender goes back to what is here.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class _Assembly:
 
 
 class Assemblies:
-    """What has arrived of one large run a sender. Whether a run is wanted is for the caller to know."""
+    """The large runs that have arrived in part, one per sender. Whether a run is wanted is for the caller to know."""
 
     def __init__(self) -> None:
         self.open: dict[Process, _Assembly] = {}
@@ -36,10 +35,11 @@ class Assemblies:
         return len(found.data) if found and found.first == first else 0
 
     def add(self, piece: Piece) -> Run | None:
-        """Take a piece; returns the run once it is whole, and is what its pieces said that it is."""
+        """Take a piece; return the run once it is whole, and is what its pieces said that it is."""
         found = self._find(piece)
         if found is None or piece.at_byte != len(found.data):
             return None
+        # Memory grows by bytes that arrived, never by the announced total: else 64 liars could reserve a gigabyte.
         found.data += piece.data
         if len(found.data) < found.total:
             return None
@@ -48,6 +48,7 @@ class Assemblies:
             run = codec.decode_run(bytes(found.data))
         except MalformedFrame:
             return None  # its sender, or a relay, lied: it has to come again from the beginning
+        # Decoded bytes may name another sender or view than the pieces did, and would pass every later fence as that.
         same = (run.sender, run.view, run.first) == (piece.sender, piece.view, piece.first)
         return run if same else None
 
@@ -60,6 +61,7 @@ class Assemblies:
             del self.open[piece.sender]  # two totals: one was a lie, and what is here may be of that one
         elif found and found.first > piece.first:
             return None
+        # The middle of a run whose beginning is not here: its sender goes back to the beginning after the reply.
         if piece.at_byte:
             return None
         made = self.open[piece.sender] = _Assembly(piece.first, piece.total)

@@ -1,9 +1,9 @@
-"""What both kinds of multicast over runs have in common, and RELIABLE (DESIGN 5; BASIC is in basic.py).
+"""The base of both multicasts over runs, and RELIABLE (ARCHITECTURE 5; BASIC is in basic.py).
 
 RELIABLE is lazy reliable broadcast made view-synchronous: N-1 copies, every receiver stores a run until it is stable,
 and nobody relays while nobody fails. A link has one call in flight, so a receiver takes only the run that follows what
-it holds, and the sender goes back to what the peer says it holds after every reply: no gap outlives one exchange.
-A view change freezes the stores; the union of what the survivors hold is fetched, and all deliver the same.
+it holds, and the sender goes back to what the peer says it holds after every reply: no gap outlives one exchange. A
+view change wedges the stores; the union of what the survivors hold is fetched, and all deliver the same.
 
 Sources: Chang and Maxemchuk 1984; Cachin, Guerraoui and Rodrigues 2011, §3.
 """
@@ -24,14 +24,14 @@ from gcom.values.view import View
 
 
 class Phase(Enum):
-    """Where the streams stand in a view."""
+    """The phase of all streams in a view."""
 
     OPEN = "open"  # runs are sent, stored, acknowledged, and go up
     WEDGED = "wedged"  # promised to a view change: nothing new is numbered, stored, acknowledged, or goes up
     FILLING = "filling"  # the cut is known: what is missing of it, and nothing else, is stored
 
 
-# Every state and what may follow it. A higher ballot takes FILLING back to FROZEN, an install any state to OPEN.
+# Every state and what may follow it. A higher ballot takes FILLING back to WEDGED, an install any state to OPEN.
 PHASES: dict[Phase, tuple[Phase, ...]] = {
     Phase.OPEN: (Phase.OPEN, Phase.WEDGED),
     Phase.WEDGED: (Phase.OPEN, Phase.WEDGED, Phase.FILLING),
@@ -50,7 +50,7 @@ class Range:
 
 
 class MulticastProtocol(ABC):
-    """A group's streams in one view, this process's own and one a sender."""
+    """A group's streams in one view: this process's own, and one per sender."""
 
     stops = True  # nothing is sent from a promise to the next view, by either side
 
@@ -75,6 +75,7 @@ class MulticastProtocol(ABC):
         self.assemblies = Assemblies()  # what the cut does not have will never be whole
         others = [member for member in view.members if member != self.process]
         self.out.install(others)
+        # Credit goes on over views: what an application has not read, it has not read in the next view either.
         self.consumed = {sender: self.consumed.get(sender, cut.get(sender, 0)) for sender in others}
         self._begin(others, cut)
 
@@ -83,71 +84,73 @@ class MulticastProtocol(ABC):
         self.phase, self.wedged = phase, phase is not Phase.OPEN
 
     def wedge(self) -> None:
-        """A promise to a view change was made."""
+        """Stop taking anything new: a promise to a view change was made."""
         self._become(Phase.WEDGED)
 
     def missing(self, cut: dict[Process, int], now_ms: int) -> list[Range]:
-        """What of the cut is not yet here; once asked, it is waited for or must be fetched."""
+        """Return what of the cut is not yet here; from now on it is stored if it comes."""
         self._cut = cut
         self._become(Phase.FILLING)
         return self._missing(now_ms)
 
     def submit(self, run: Run) -> list[Run]:
-        """Take a run of this process into its stream; returns what may go up to the ordering."""
+        """Take a run of this process into its stream; return what may go up to the ordering."""
         self.out.add(run)
+        # Alone in the view: no ack will ever come to free what is stored.
         if not self.out.peers:
             self._collect()
         return [run]
 
     @property
     def safe(self) -> int:
-        """How far a majority holds this process's stream; counted for SAFE delivery only."""
+        """The last number of this process's stream that a majority holds; counted for SAFE delivery only."""
         return 0
 
     def rise(self) -> list[Run]:
-        """What may go up since more of it is held by others; only SAFE delivery waits for that."""
+        """Return what may go up since more of it is held by others; only SAFE delivery waits for that."""
         return []
 
     def awaited(self, risen: list[Run]) -> bool:
-        """Whether others cannot know by themselves that something of this has risen."""
+        """Return whether others wait for this process's word that something has risen."""
         return False
 
     def on_consumed(self, sender: Process, number: int) -> None:
-        """The application is done with 1…number of a sender."""
+        """Note that the application is done with 1…number of a sender."""
         if sender == self.process:
             self.out.on_self_consumed(number)
         elif sender in self.consumed:
             self.consumed[sender] = max(self.consumed[sender], number)
 
     def on_status(self, peer: Process, status: Status) -> None:
-        """What a peer of the same view acknowledges, and how far its own stream is stable."""
+        """Take a peer's acknowledgements, and how far its own stream is stable."""
         known, stable = self.out.peers[peer], self.out.stable
         if (known.view, known.wedged) != (status.view, status.wedged):
             known.view, known.wedged = status.view, status.wedged
             self.some_wedged = any(each.wedged and each.view == self.view for each in self.out.peers.values())
+        # A status of another view speaks of other stores; its acks would free what the peer may have to fetch.
         if status.view == self.view:
             self._on_status(peer, known, status)
             if self.out.stable > stable:
                 self._collect()
 
     def on_replied(self, peer: Process) -> None:
-        """A call succeeded, its status was taken, and none is in flight: go back to what the peer holds."""
+        """Go back to what the peer holds: a call succeeded, its status was taken, and none is in flight."""
         return
 
     def open_to(self, peer: Process) -> bool:
-        """Whether a peer may be sent data now: it is in the view, and nothing is frozen that matters."""
+        """Return whether a peer may be sent data now: it is in the view, and no wedge forbids it."""
         known = self.out.peers.get(peer)
         if known is None or known.view != self.view:
             return False
         return not (self.stops and (self.wedged or known.wedged))
 
     def has_for(self, peer: Process) -> bool:
-        """Whether there is data to send to a peer now."""
+        """Return whether there is data to send to a peer now."""
         known = self.out.peers.get(peer)
         return known is not None and known.cursor < self.out.number and self.open_to(peer)
 
     def take(self, peer: Process, bytes_max: int, whole: bool = False) -> Load:
-        """What goes to a peer next, no piece if `whole`; it counts as put to it."""
+        """Return what goes to a peer next, no piece if `whole`; it counts as put to the peer."""
         known = self.out.peers.get(peer)
         if known is None or known.cursor >= self.out.number or not self.open_to(peer):
             return NOTHING
@@ -162,69 +165,69 @@ class MulticastProtocol(ABC):
         return load
 
     def lacking(self, number: int) -> list[Process]:
-        """Members of the view that are not known to hold 1…number of this process's stream.
-
-        Who has not installed the view may yet have to fetch what the view before it had.
-        """
+        """Return the members of the view that are not known to hold 1…number of this process's stream."""
         if number > self.out.number:
             return [self.process, *self.out.peers]
+        # A member that has not installed the view may yet have to fetch what the view before had, so it does not count.
         return [peer for peer, known in self.out.peers.items() if known.view != self.view or known.held < number]
 
     @abstractmethod
     def receive(self, run: Run, now_ms: int) -> list[Run]:
-        """Store a run of another member; returns what may go up to the ordering."""
+        """Store a run of another member; return what may go up to the ordering."""
 
     def assemble(self, piece: Piece, now_ms: int) -> Run | None:
         """Take a piece of another member's run; returns the run once it is whole, to be received like any other."""
         return self.assemblies.add(piece) if self._awaits(piece) else None
 
     def partial(self, sender: Process) -> int:
-        """How many bytes of the run after the hold ack are here, for the sender to go on from."""
+        """Return how many bytes of the run after the hold ack are here, for the sender to go on from."""
         return 0
 
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
-        """A sender says that 1…sent were put to this process."""
+        """Note a sender's word that 1…sent were put to this process."""
         return
 
     @abstractmethod
     def on_failed(self, peer: Process) -> None:
-        """A call to a peer failed: what it carried may or may not have arrived."""
+        """Note that a call to a peer failed: what it carried may or may not have arrived."""
 
     @abstractmethod
     def held(self, sender: Process) -> int:
-        """The hold ack for a sender."""
+        """Return the hold ack for a sender."""
 
     @abstractmethod
     def holdings(self) -> dict[Process, int]:
-        """How far each stream counts here, for a promise."""
+        """Return how far each stream counts here, for a promise."""
 
     @abstractmethod
     def fetched(self, view: int, sender: Process, after: int, at_byte: int, bytes_max: int) -> Load:
-        """What of a sender to relay to a member that misses it."""
+        """Return what of a sender to relay to a member that misses it."""
 
     @abstractmethod
     def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
-        """End the view at the cut: the runs that still go up, and what is lost."""
+        """End the view at the cut: return the runs that still go up, and what is lost."""
 
     def within(self, cut: dict[Process, int]) -> bool:
-        """Whether nothing went up here that the cut leaves out, and the cut has all of this process's own stream."""
+        """Return whether nothing went up here that the cut leaves out, and the cut has all of this process's own
+        stream.
+        """
         return True
 
     def can_end(self, cut: dict[Process, int]) -> bool:
-        """Whether the view can end at a cut of which nothing is missing; a peer's mistake, if not."""
+        """Return whether the view can end at a cut of which nothing is missing; a peer's mistake, if not."""
         return True
 
     def overdue(self, now_ms: int) -> list[Range]:
-        """What is given up by now."""
+        """Return what is given up by now."""
         return []
 
     def release_previous(self) -> None:
-        """Everybody who stays has installed: the last view's payloads are not needed any more."""
+        """Forget the last view's payloads: all who stay have installed."""
         return
 
     @abstractmethod
     def _awaits(self, piece: Piece) -> bool:
-        """Whether the run of a piece would be taken, were it whole."""
+        """Return whether the run of a piece would be taken, were it whole."""
 
     @abstractmethod
     def _missing(self, now_ms: int) -> list[Range]: ...
@@ -240,10 +243,9 @@ class MulticastProtocol(ABC):
 
 
 class Reliable(MulticastProtocol):
-    """Every run is stored by every receiver until it is stable.
+    """Multicast in which every receiver stores a run until it is stable.
 
-    `_released[s]` <= `_stores[s].last`: what went up. `_marks` are the hold acks at the promise; an ack after it could
-    make a sender count a run as held that no promise mentioned.
+    `_released[s]` <= `_stores[s].last`: the last that went up. `_marks`: the hold acks at the promise.
     """
 
     def __init__(self, process: Process) -> None:
@@ -254,19 +256,22 @@ class Reliable(MulticastProtocol):
         self._previous: dict[Process, RunStore] = {}
 
     def wedge(self) -> None:
+        # Not again at a higher ballot: what a flush stored since the first promise must not raise the acks.
         if not self.wedged:
             self._marks = {sender: store.last for sender, store in self._stores.items()}
         super().wedge()
 
     def receive(self, run: Run, now_ms: int) -> list[Run]:
+        # Stored while wedged means that the cut has it. It goes up at the install, with the rest of the cut.
         if not self._store(run) or self.wedged:
             return []
         self._released[run.sender] = run.last
         return [run]
 
     def _store(self, run: Run) -> bool:
-        """Keep a run that follows what is held; while frozen, only one of the cut."""
+        """Keep a run that follows what is held."""
         store = self._stores.get(run.sender)
+        # Go-back-N instead of a table of gaps: links have one call in flight, so a gap is as rare as a failed call.
         if store is None or run.view != self.view or run.first != store.last + 1:
             return False
         if not self._may_store(run.sender, run.last):
@@ -275,20 +280,27 @@ class Reliable(MulticastProtocol):
         return True
 
     def _may_store(self, sender: Process, last: int) -> bool:
-        """Once this process has promised, only what the cut has."""
+        """Return whether a run may be stored: once this process has promised, only a run of the cut."""
+        # 1. B promises with 5 of A held. 2. A's run 6 arrives, and B stores and delivers it. 3. The union has only 5. B
+        # would have delivered what no member of the next view can fetch.
         return self.phase is Phase.OPEN or (self.phase is Phase.FILLING and last <= self._cut.get(sender, 0))
 
     def on_failed(self, peer: Process) -> None:
         known = self.out.peers.get(peer)
+        # The failed call may have arrived in full; if so the next status moves the cursor on again, and copies are
+        # ignored.
         if known:
             known.go_back()
 
     def on_replied(self, peer: Process) -> None:
         known = self.out.peers.get(peer)
+        # A wedged peer's ack stands still, and going back would put the same runs to it with every exchange.
         if known and known.view == self.view and not known.wedged:
             known.go_back()
 
     def held(self, sender: Process) -> int:
+        # The acks of the promise. A later one could make a sender count a run as held by all, and drop it, though no
+        # promise, and so no cut, mentions it.
         if self.wedged:
             return self._marks.get(sender, 0)
         store = self._stores.get(sender)
@@ -315,6 +327,7 @@ class Reliable(MulticastProtocol):
 
     def fetched(self, view: int, sender: Process, after: int, at_byte: int, bytes_max: int) -> Load:
         store = self._archive(view).get(sender)
+        # Dropped because stable: all of the view hold it, so the asker of a fetch has it, or is from before.
         if store is None or after < store.floor:
             return NOTHING
         return store.load(after, at_byte, bytes_max)
@@ -322,11 +335,13 @@ class Reliable(MulticastProtocol):
     def _archive(self, view: int) -> dict[Process, RunStore]:
         if view == self.view:
             return {self.process: self.out.store, **self._stores}
+        # A member that is one view behind still fetches that view's cut.
         return self._previous if view == self.view - 1 else {}
 
     def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
         runs: list[Run] = []
         for sender, store in self._stores.items():
+            # Own stream excepted, what is beyond the cut went up nowhere: `within` has refused the other case.
             store.truncate(max(cut.get(sender, 0), store.floor))
             assert store.last == cut.get(sender, store.last), "a view ends with its whole cut held"
             runs += store.after(self._released[sender], limits.NUMBER_MAX)
@@ -334,11 +349,13 @@ class Reliable(MulticastProtocol):
         return runs, []
 
     def within(self, cut: dict[Process, int]) -> bool:
+        # All others promised without this process's last messages: it is not in the union, so not in the view.
         if cut.get(self.process, 0) != self.out.number:
             return False
         return all(number <= cut.get(sender, 0) for sender, number in self._released.items())
 
     def can_end(self, cut: dict[Process, int]) -> bool:
+        # Cuts are made of promises, which name ends of runs; another number is a peer's mistake.
         return all(store.ends_at(max(cut.get(sender, 0), store.floor)) for sender, store in self._stores.items())
 
     def release_previous(self) -> None:
@@ -354,6 +371,7 @@ class Reliable(MulticastProtocol):
             self.out.on_status(known, *said)
             if known.cursor < known.held:
                 known.go_back()
+        # Not beyond what went up: SAFE keeps runs that all hold until it knows that a majority does.
         store, stable = self._stores[peer], min(status.stable, self._released[peer])
         if stable > store.floor:
             store.drop(stable)

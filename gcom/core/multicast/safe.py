@@ -1,4 +1,4 @@
-"""SAFE multicast: RELIABLE, and a message goes up once a majority of the view holds it (DESIGN 5; Spread's SAFE).
+"""SAFE multicast: RELIABLE, and a message goes up once a majority of the view holds it (ARCHITECTURE 5; Spread's SAFE).
 
 Uniform agreement (Cachin, Guerraoui, Rodrigues 2011, §3.4, majority acks): a view change needs a quorum of promises, so
 what a majority holds is in every cut, and what one member delivered all do, even if that one dies at once. The sender
@@ -18,7 +18,10 @@ from gcom.values.run import Run
 
 
 class Safe(Reliable):
-    """`_released` has this process's own stream too. `_told[s]`: how far s says that its stream is safe."""
+    """RELIABLE whose messages wait for a majority.
+
+    `_released` has this process's own stream too. `_told[s]`: how far s says that its stream is safe.
+    """
 
     def __init__(self, process: Process) -> None:
         super().__init__(process)
@@ -27,8 +30,9 @@ class Safe(Reliable):
 
     @property
     def safe(self) -> int:
-        """How far this process's stream is held by a majority."""
+        """The last number of this process's stream that a majority of members holds."""
         assert self.in_force is not None, "only a member sends"
+        # Members only, never the registry as witness: it votes, and stores nothing that a survivor could fetch.
         held = {peer: known.held for peer, known in self.out.peers.items()}
         return held_by_majority(self.in_force, {**held, self.process: self.out.number})
 
@@ -40,14 +44,18 @@ class Safe(Reliable):
         return self.rise() if self._store(run) else []
 
     def rise(self) -> list[Run]:
+        # A promise stops the counting: what rose after it might be in no cut. The install delivers the whole cut.
         if self.wedged:
             return []
         runs = self._release(self.process, self.safe)
         for sender, store in self._stores.items():
+            # Where two are a majority (views of two and three) the sender, which holds what it sends, and this process
+            # suffice. Larger views wait for the sender's count, one status later.
             runs += self._release(sender, store.last if self._pairs[sender] else min(store.last, self._told[sender]))
         return runs
 
     def awaited(self, risen: list[Run]) -> bool:
+        # The others wait for this process's `safe` unless each of them can count by itself: a status is owed at once.
         return any(run.sender == self.process for run in risen) and not all(self._pairs.values())
 
     def _release(self, sender: Process, upto: int) -> list[Run]:
@@ -63,6 +71,7 @@ class Safe(Reliable):
         return runs
 
     def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
+        # Own messages that no majority held: the cut has them, since this process's promise names them.
         own = self.out.store.after(self._released[self.process], limits.NUMBER_MAX)
         runs, lost = super().close(cut)
         return own + runs, lost
@@ -77,8 +86,10 @@ class Safe(Reliable):
 
     def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
         super()._on_status(peer, known, status)
+        # Counted after the promise, it might name what is in no cut.
         if not self.wedged:
             self._told[peer] = max(self._told[peer], status.safe)
 
     def _collect(self) -> None:
+        # Stable is not enough: a run may be held by all before this process has counted that, and let it up.
         self.out.store.drop(min(self.out.stable, self._released.get(self.process, 0)))

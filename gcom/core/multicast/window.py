@@ -20,7 +20,7 @@ _HELD, _CONSUMED, _ENCODED, _DATA = map(attrgetter, ("held", "consumed", "encode
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one frame takes of a stream: runs, or a piece of one that no frame holds."""
+    """The part of a stream that one frame takes: runs, or a piece of one that no frame holds."""
 
     runs: tuple[Run, ...] = ()
     pieces: tuple[Piece, ...] = ()
@@ -33,7 +33,7 @@ class Load:
 
     @property
     def end(self) -> tuple[int, int]:
-        """Where the stream goes on: after which message, and at which byte of the run that follows it."""
+        """The place where the stream goes on: after which message, and at which byte of the run that follows it."""
         if self.runs:
             return self.runs[-1].last, 0
         piece = self.pieces[-1]
@@ -62,7 +62,8 @@ class RunStore:
         self.last = run.last
 
     def after(self, number: int, bytes_max: int) -> list[Run]:
-        """The runs after `number`, as many as fit; none if the first alone does not."""
+        """Return the runs after `number`, as many as fit; none if the first alone does not."""
+        # A peer's status can ask for no such number: a run is dropped only when every peer has acknowledged it.
         assert number >= self.floor, "what was dropped cannot be had again"
         found: list[Run] = []
         for run in self._runs[bisect_right(self._lasts, number) :]:
@@ -73,7 +74,7 @@ class RunStore:
         return found
 
     def load(self, number: int, at_byte: int, bytes_max: int) -> Load:
-        """What a frame takes after `number` and the first `at_byte` bytes of the run that follows it."""
+        """Return what a frame takes after `number` and the first `at_byte` bytes of the run that follows it."""
         runs = self.after(number, bytes_max)
         place = bisect_right(self._lasts, number)
         if runs or place == len(self._runs):
@@ -88,7 +89,7 @@ class RunStore:
             del self._runs[:count], self._lasts[:count]
 
     def ends_at(self, number: int) -> bool:
-        """Whether the stream can be cut after `number`: only between runs, since a run is never cut."""
+        """Return whether the stream can be cut after `number`: only between runs."""
         return number == self.floor or number in self._lasts
 
     def truncate(self, number: int) -> None:
@@ -99,8 +100,9 @@ class RunStore:
 
 
 def _cut(run: Run, at_byte: int, bytes_max: int) -> Piece:
-    """A piece that fits; from the beginning where a peer claims to have more bytes than there are."""
+    """Return a piece that fits."""
     total = len(run.encoded)
+    # A peer may claim more bytes than there are; then the run begins anew, or nothing would ever go out.
     at_byte = at_byte if at_byte < total else 0
     data = run.encoded[at_byte : at_byte + max(1, bytes_max - limits.PIECE_HEADER_BYTES)]
     return Piece(run.sender, run.view, run.first, at_byte, total, data)
@@ -108,7 +110,7 @@ def _cut(run: Run, at_byte: int, bytes_max: int) -> Piece:
 
 @dataclass(slots=True)
 class Peer:
-    """What the sender of a stream knows about one receiver of it; consumed <= held in RELIABLE."""
+    """One receiver of a stream, as its sender knows it; consumed <= held in RELIABLE."""
 
     cursor: int  # put to the peer
     held: int  # acknowledged by the peer's core
@@ -119,12 +121,16 @@ class Peer:
     partial: int = 0  # bytes at the peer of the run after `held`
 
     def go_back(self) -> None:
-        """What the peer does not say to have is to be put to it again."""
+        """Put to the peer again what it does not say to have."""
         self.cursor, self.at_byte = self.held, self.partial
 
 
 class Flow:
-    """How much of this process's stream is still in front of some application; the window that `send` waits for."""
+    """The part of this process's stream that some application has not read; the window that `send` waits for.
+
+    Credit is another count than the hold ack. A slow application then never makes anybody resend, and a fast core never
+    opens the window of a slow application (JGroups MFC).
+    """
 
     def __init__(self, number: int) -> None:
         self._waiting: deque[tuple[int, int]] = deque()  # (last, bytes) of each run not yet consumed by all
@@ -138,7 +144,7 @@ class Flow:
         self._number = run.last
 
     def consumed(self, floor: int) -> None:
-        """Every member has consumed 1…floor."""
+        """Note that every member has consumed 1…floor."""
         self._floor = max(self._floor, floor)
         while self._waiting and self._waiting[0][0] <= self._floor:
             self._bytes -= self._waiting.popleft()[1]
@@ -146,6 +152,7 @@ class Flow:
     @property
     def room(self) -> int:
         """Messages that may be numbered now."""
+        # The bound is checked before a run is added, so one message of any size is let in.
         if self._bytes >= limits.WINDOW_BYTES_MAX:
             return 0
         return max(0, limits.WINDOW_MESSAGES_MAX - (self._number - self._floor))
@@ -168,6 +175,7 @@ class OwnStream:
         self.number = run.last
         self.store.append(run)
         self.flow.add(run)
+        # Alone in the view no status will come; what is sent is stable at once.
         if not self.peers:
             self._recount()
 
@@ -180,14 +188,18 @@ class OwnStream:
 
     def _carried(self, peer: Peer | None) -> Peer:
         if peer is None:
+            # A newcomer has nothing of this stream and will get nothing of it: its base is the cut.
             return Peer(self.number, self.number, self.number)
         return Peer(self.number, self.number, peer.consumed, peer.view)
 
     def on_status(self, peer: Peer, held: int, consumed: int, partial: int = 0) -> None:
-        """An ack and credit from a peer in the same view."""
+        """Take an ack and credit from a peer in the same view."""
+
         if held >= peer.held:  # else it was overtaken, and says nothing of the run that follows
             peer.partial = partial
         if held > peer.held or consumed > peer.consumed:
+            # A peer cannot acknowledge what was not sent. It may lie, and must not make this process drop a run too
+            # early.
             peer.held = max(peer.held, min(held, self.number))
             peer.consumed = max(peer.consumed, min(consumed, self.number))
             self._recount()
@@ -197,7 +209,7 @@ class OwnStream:
         self._recount()
 
     def _recount(self) -> None:
-        """Keep the least that anybody holds, and has consumed: every frame asks, only what calls this changes it."""
+        """Keep the least that any member holds, and has consumed: every frame asks, only what calls this changes it."""
         peers = self.peers.values()
         self.stable = min(map(_HELD, peers), default=self.number)
         self.flow.consumed(min([self.self_consumed, *map(_CONSUMED, peers)]))

@@ -1,9 +1,9 @@
-"""One member's part in the order of a view: the log, who holds how much of it, and whence it comes (DESIGN 6, 7).
+"""One member's part in the order of a view: the log, its agreed part, and where it comes from (ARCHITECTURE 6, 7).
 
-The order comes from one sequencer a view. In the registry it is asked: a member that sends says WANT and is answered
-with the order, which it puts to its peers. At the leader it orders what the leader receives. Either way the log goes
-from whoever has it to whoever says in its status that it has less, and is *agreed* as far as a majority holds it; only
-that is passed on for delivery (the union of a later view change is then sure to have it).
+The order comes from one sequencer per view. In the registry it is asked: a member that sends says WANT and is answered
+with the order, which it puts to its peers. At the leader it orders what the leader receives. Either way the log goes to
+each member that says in its status that it has less, and is *agreed* as far as a majority holds it; only that is passed
+on for delivery.
 
 A promise to a view change freezes the log like a stream: the log is one more stream of the cut, under the name ORDER.
 """
@@ -25,7 +25,7 @@ PIECE_SPANS = 120  # in one frame; beside an INSTALL they fit FRAME_HEADER_BYTES
 
 
 class Service(Enum):
-    """Whence this member's view has its order, and how the registry's sequencer serves it."""
+    """The source of the order in this member's view, and the state of the registry's service."""
 
     AT_LEADER = "at leader"  # the leader orders; the registry is asked only whether it could again
     OPENING = "opening"  # the leader's OPEN may be under way: UNKNOWN is no evidence for OPEN_GRACE_MS
@@ -47,7 +47,7 @@ SERVICES: dict[Service, tuple[Service, ...]] = {
 
 
 class OrderAgreement:
-    """`agreed` <= `log.end`; what is agreed and not yet passed on is after `_passed`."""
+    """One member's order. `agreed` <= `log.end`; what is agreed and not yet passed on is after `_passed`."""
 
     def __init__(self, process: Process, group: str, instance: str) -> None:
         self.process = process
@@ -81,6 +81,7 @@ class OrderAgreement:
         """Begin a view after `serial`, with the sequencer where the decision says."""
         view = self.view = decision.view
         self._leads = view.leader == self.process
+        # A member that is one view behind still fetches this log's end as a part of its cut.
         self._previous = self.log
         ordered = {member: decision.cut.get(member, 0) for member in view.members}
         self.log = OrderLog(serial, ordered)
@@ -99,28 +100,31 @@ class OrderAgreement:
         self.waiting = service is Service.DOUBTED
 
     def wedge(self) -> None:
-        """A promise was made: nothing new is held, agreed or ordered."""
+        """Hold, agree and order nothing new: a promise was made."""
         if not self.wedged:
+            # The mark of the first promise stays: what a flush brings later was promised to nobody.
             self.wedged, self._wedged_at = True, self.log.end
         self._wanted = None
 
     @property
     def held(self) -> int:
-        """How much of the log is held here, for a status: what came after a promise was promised to nobody."""
+        """The end of the log held here, for a status."""
         return self._wedged_at if self.wedged else self.log.end
 
     # whence the order comes
 
     def sequence(self, sender: Process, upto: int) -> bool:
-        """As the sequencer: order what came of a sender; whether that is news."""
+        """Order, as the sequencer, what came of a sender; return whether that is news."""
+        # A wedged leader orders nothing, so no serial is without a payload: it orders what it has stored.
         return self.sequences and not self.wedged and self.log.append(sender, upto)
 
     def extend(self, orders: Orders) -> bool:
-        """A piece of the order came; whether the log grew."""
+        """Take a piece of the order; return whether the log grew."""
         if orders.view != self.view.number:
             return False
         if not self.wedged:
             return self.log.extend(orders)
+        # Wedged: only the cut's part is taken. More would be delivered here alone, and contradicted by the next view.
         if self._wanted is None or self.log.end >= self._wanted:
             return False
         grown = self.log.extend(orders)
@@ -129,7 +133,8 @@ class OrderAgreement:
         return grown
 
     def due(self, number: int, now_ms: int) -> list[SequencerRequest]:
-        """What to ask the registry's sequencer now, one request at a time; `number` is this process's last."""
+        """Return the request to the registry's sequencer now, if any; `number` is this process's last."""
+        # One request at a time: WANT is cumulative, so the next one says all that waited for this answer.
         if self.asking or self.wedged or self.cut_off or now_ms < self._retry_ms:
             return []
         settled = self.service is not Service.DOUBTED and number <= self.log.ordered.get(self.process, 0)
@@ -141,21 +146,24 @@ class OrderAgreement:
     def _question(self, number: int, now_ms: int) -> SequencerRequest:
         view = self.view
         if self.at_registry and self._leads and not self._opened:
+            # 2. An OPEN put again would open it with old serials. 3. It would give serials a second time (trace 5).
             self._opened = True  # once only: a registry that starts again must not be opened with old serials
             return Open(self._group, self._instance, view.number, self.log.end, dict(self.log.ordered))
         if not self.at_registry:
             self._retry_ms = now_ms + limits.RENEW_MS  # only to know whether it could serve again
+        # What all hold is never asked for again, so the sequencer may forget it.
         stable = min([self.held, *self._held.values()])
         return Want(self._group, self._instance, view.number, self.process, number, self.log.end, stable)
 
     def on_answer(
         self, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int, refused: bool = False
     ) -> Orders | None:
-        """The registry's answer, or None: there was none, perhaps since nobody listens there (`refused`).
+        """Take the registry's answer, or None: there was none, perhaps since nobody listens there (`refused`).
 
-        Returns what it says of the order.
+        Return what it says of the order.
         """
         self._on_reached(answer is not None, now_ms)
+        # A sequencer that wakes from a pause answers for a view that is over: it orders for nobody (scenario 18).
         if isinstance(request, Open | Want) and request.view != self.view.number:
             return None
         self.asking = False
@@ -170,26 +178,29 @@ class OrderAgreement:
         return None
 
     def _on_reached(self, reached: bool, now_ms: int) -> None:
-        """Whether the registry answered, whatever it said."""
+        """Note whether the registry answered, with any answer."""
         if not reached:
             self._reached_since_ms, self.reaches = None, False
         elif self._reached_since_ms is None:
             self._reached_since_ms = now_ms
         else:
+            # 10 s: a link to the registry that works now and then must not move the sequencer to and fro, a view change
+            # each.
             self.reaches = now_ms - self._reached_since_ms >= limits.RETURN_MS
 
     def _on_unserved(self, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> None:
-        """UNKNOWN is usual just after a view began, since the leader's OPEN is on its way; one lost call is no outage.
-
-        An OPEN that was not answered may have arrived: a WANT finds out, since an OPEN is put once only.
-        """
+        """Decide, after a request that was not served, whether to ask again or to have the view changed."""
         self._retry_ms = now_ms + limits.JOIN_GATHER_MS
+        # No answer. One lost call is no outage. An OPEN that was not answered may have arrived: a WANT finds out.
         if answer is None:
             if self.service is not Service.DOUBTED:
                 self._doubted_until_ms = now_ms + limits.SEQUENCER_GRACE_MS
                 self._become(Service.DOUBTED)
+            # Two refusals in a row: nobody listens there. Silence is given 1 s of asking.
             given_up = self._refusals > 1 or now_ms >= self._doubted_until_ms
         else:
+            # UNKNOWN is usual just after a view began, since the leader's OPEN is under way. After an answer in this
+            # view, or to an OPEN, it means that the registry has forgotten the view.
             if self._unknown_until_ms is None:
                 self._unknown_until_ms = now_ms + limits.OPEN_GRACE_MS
             given_up = isinstance(request, Open) or now_ms >= self._unknown_until_ms
@@ -209,13 +220,16 @@ class OrderAgreement:
         return self._passed < self.log.end
 
     def advance(self) -> list[Span]:
-        """The order that is agreed and not yet passed on."""
+        """Return the order that is agreed and not yet passed on."""
         if self.wedged or self._passed == self.log.end:
             return []
+        # A majority of members, never the registry: every quorum of promises then meets one that holds the log so far,
+        # so no view change can contradict what was delivered (trace 4).
         known = held_by_majority(self.view, {**self._held, self.process: self.log.end})
         self.agreed = max(self.agreed, min(max(known, self._told), self.log.end))
         spans = self.log.between(self._passed, self.agreed)
         self._passed = self.agreed
+        # All hold it: no view change will ask for it.
         stable = min([self._passed, *self._held.values()])
         if stable > self.log.floor:
             self.log.drop(stable)
@@ -223,57 +237,60 @@ class OrderAgreement:
 
     @property
     def counted(self) -> bool:
-        """Whether this process knows by itself of more that is agreed than anybody has told it."""
+        """Return whether this process knows by itself of more that is agreed than any member has told it."""
         return self.agreed > self._told
 
     def lacks(self, peer: Process) -> bool:
-        """Whether a peer lacks something, as far as it says."""
+        """Return whether a peer lacks a part of the order, as far as it says."""
         return not self.wedged and self._held.get(peer, self.log.end) < self.log.end
 
     def put_to(self, peer: Process) -> Orders | None:
-        """What a peer lacks; there is one call in flight to it, so nothing is put twice."""
+        """Return the part that a peer lacks; there is one call in flight to it, so nothing is put twice."""
         return self.log.piece(self.view.number, self._held[peer], PIECE_SPANS) if self.lacks(peer) else None
 
     # the end of the view
 
     def missing(self, end: int) -> tuple[int, int] | None:
-        """The serials of the cut that are not yet here."""
+        """Return the serials of the cut that are not yet here."""
         self._wanted = end
         return (self.log.end + 1, end) if self.log.end < end else None
 
     def fetched(self, view: int, after: int) -> Orders | None:
-        """A piece for a member that asks for the order of a view after a serial."""
+        """Return a piece for a member that asks for the order of a view after a serial."""
         log = self.log if view == self.view.number else self._previous if view == self.view.number - 1 else None
         if log is None or not log.floor <= after < log.end:
             return None
         return log.piece(view, after, PIECE_SPANS)
 
     def serial_after(self, decision: Decision) -> int:
-        """Where the order stands once this view has ended with a decision; its part of the log must be here."""
+        """Return the last serial of this view, once it has ended with a decision; its part of the log must be here."""
         end = decision.cut.get(ORDER, 0)
         if decision.succession:
+            # What has no agreed serial gets none, so nothing follows the log.
             return end
+        # The log may go beyond the cut; serials there are given anew, so their messages count as unordered.
         beyond = dict.fromkeys(self.view.members, 0)
         for sender, first, last in self.log.between(end, self.log.end):
             beyond[sender] += last - first + 1
         ordered = {sender: self.log.ordered.get(sender, 0) - beyond[sender] for sender in self.view.members}
+        # Everybody computes the same number from the decision alone; joiners, who cannot, are told it by INSTALL.
         return end + sum(max(0, decision.cut.get(sender, 0) - ordered[sender]) for sender in ordered)
 
     def within(self, end: int) -> bool:
-        """Whether nothing was passed on here that a cut of the log leaves out."""
+        """Return whether nothing was passed on here that a cut of the log leaves out."""
         return self._passed <= end
 
     def close(self, decision: Decision) -> list[Span]:
-        """The rest of the view's order: the log up to the cut, then what has no serial by rank and number.
-
-        Before a succession what has no agreed serial is given none: those who died may have decided on serials of
-        their own, and have delivered by them.
-        """
+        """Return the rest of the view's order: the log up to the cut, then what has no serial by rank and number."""
         end = decision.cut.get(ORDER, 0)
         self.log.truncate(end)
         spans = self.log.between(self._passed, end)
+        # Before a succession what has no agreed serial is given none: the dead may have decided on serials of their
+        # own, and have delivered by them (docs/protocols/continuity.md, story 9).
         if decision.succession:
             return spans
+        # No message of this tail depends on another but through its own sender: a dependency would have been agreed
+        # before the later message was sent. So any order that all compute alike is causal.
         for member in self.view.members:
             first, last = self.log.ordered.get(member, 0) + 1, decision.cut.get(member, 0)
             if first <= last:
@@ -281,5 +298,5 @@ class OrderAgreement:
         return spans
 
     def release_previous(self) -> None:
-        """Everybody who stays has installed."""
+        """Forget the last view's log: all who stay have installed."""
         self._previous = None

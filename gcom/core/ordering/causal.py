@@ -9,11 +9,9 @@ from gcom.values.run import Run
 
 
 class Causal(Fifo):
-    """A message after all that its sender had delivered before sending it (Birman, Schiper, Stephenson 1991, §5.1).
+    """The order in which a message comes after all that its sender had delivered before sending it.
 
-    A run's clock says what changed since its sender's last run; as each sender's runs are released in order, that is
-    all that needs to be looked at. A sender whose next run waits stands in `_waiting` under the one stream it waits
-    for, so a release looks only at those whom it may free.
+    A sender whose next run waits stands in `_waiting` under the one stream that it waits for.
     """
 
     def __init__(self) -> None:
@@ -30,6 +28,8 @@ class Causal(Fifo):
 
     def _release(self, sender: Process) -> list[Delivery]:
         released: list[Delivery] = []
+        # A release may free senders that wait for this one, and these others. Only they are looked at: with N senders
+        # in wait, a look at all after each release would cost N per run.
         free = [sender]
         while free:
             freed = free.pop()
@@ -44,6 +44,7 @@ class Causal(Fifo):
             following = self._settled[sender] + 1
             run = self._held[sender].get(following)
             if run is not None:
+                # The sender's runs are released in order, so a run that waits holds up all that follow it.
                 if self._waits(run):
                     return
                 del self._held[sender][following]
@@ -56,8 +57,11 @@ class Causal(Fifo):
                 return
 
     def _waits(self, run: Run) -> bool:
-        """Whether something of the run's past is not here; its sender then waits for the first such thing."""
+        """Return whether a part of the run's past is not here; its sender then waits for the first such part."""
+        # A run's clock says only what changed since its sender's last run. That is enough, since those runs were
+        # released first; over BASIC, where one may be lost, a run repeats all that changed in the view.
         for other, number in run.clock.items():
+            # A stream that is not of this view has ended: everything of it was delivered or given up at the cut.
             if other != run.sender and number > self._settled.get(other, number):
                 self._waiting[other][run.sender] = number
                 return True

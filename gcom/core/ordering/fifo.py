@@ -9,7 +9,7 @@ from gcom.values.run import Run
 
 
 class Fifo(NonOrdered):
-    """Each sender's messages in the order it sent them.
+    """The order in which each sender sent.
 
     `_settled[s]`: 1…n of s are behind. `_held[s]` are runs beyond it, by their first number; `_lost[s]` ranges.
     """
@@ -22,12 +22,14 @@ class Fifo(NonOrdered):
 
     def install(self, view: int, members: tuple[Process, ...], cut: dict[Process, int], serial: int) -> None:
         self._view = view
+        # Over BASIC a stream may stand beyond the cut: what was received there is never handed over twice.
         self._settled = {member: max(cut.get(member, 0), self._settled.get(member, 0)) for member in members}
         self._held = {member: {} for member in members}
         self._lost = {member: {} for member in members}
 
     def receive(self, run: Run) -> list[Delivery]:
         nothing_waits = not self._held[run.sender] and not self._lost[run.sender]
+
         if run.first == self._settled[run.sender] + 1 and nothing_waits:  # the usual case, without a copy
             self._settled[run.sender] = run.last
             return [Deliver(run, self._view)]
@@ -35,12 +37,15 @@ class Fifo(NonOrdered):
         return self._release(run.sender)
 
     def pass_over(self, sender: Process, first: int, last: int) -> list[Delivery]:
-        """It is skipped in its place: who has dealt with it has dealt with all before it, and windows open so far."""
+        """Skip a lost range in its place."""
+        # Not at once: a member that has dealt with a number counts as done with all before it, and the sender's window
+        # opens so far.
         self._lost[sender][first] = last
         return self._release(sender)
 
     def close(self) -> list[Delivery]:
-        """What is left waits for a message that nobody holds: the same at everyone (DESIGN 8, over RELIABLE)."""
+        """Give up what is left: it waits for a message that no member holds."""
+        # Over RELIABLE all who go on have the same cut, so they give up the same (ARCHITECTURE 8).
         given_up: list[Delivery] = []
         for sender, held in self._held.items():
             ranges = {**{first: run.last for first, run in held.items()}, **self._lost[sender]}

@@ -1,4 +1,4 @@
-"""The order of one view as a log: which messages have which serials (DESIGN 6, 7; Kaashoek and Tanenbaum 1991, BB).
+"""The order of one view as a log: the serial of each message (ARCHITECTURE 6, 7; Kaashoek and Tanenbaum 1991, BB).
 
 One sequencer orders a view, so the logs that its members hold are prefixes of one another. A span is a range of one
 sender; ranges of a sender follow one another without gaps, so a span needs no serial of its own.
@@ -27,11 +27,9 @@ class OrderLog:
         return len(self._spans)
 
     def append(self, sender: Process, upto: int) -> bool:
-        """Give serials to the messages of `sender` that have none, up to `upto`; whether there were any.
-
-        None beyond the largest number, which only a peer that lies asks for.
-        """
+        """Give serials to the messages of `sender` that have none, up to `upto`; return whether there were any."""
         first = self.ordered.get(sender, 0) + 1
+        # Beyond the largest number only a peer that lies can ask.
         if not first <= upto <= first + limits.NUMBER_MAX - self.end - 1:
             return False
         self._put((sender, first, upto))
@@ -45,7 +43,9 @@ class OrderLog:
         self.ordered[sender] = last
 
     def extend(self, orders: Orders) -> bool:
-        """Take over what follows this log; whether it grew. A piece that does not fit on is left, and comes again."""
+        """Take over what follows this log; return whether it grew. A piece that does not fit on is left, and comes
+        again.
+        """
         before, at = self.end, orders.after
         for sender, first, last in orders.spans:
             at += last - first + 1
@@ -58,13 +58,15 @@ class OrderLog:
         return self.end > before
 
     def piece(self, view: int, serial: int, count_max: int) -> Orders:
-        """What follows `serial`, at most so many spans; it may begin before, within the span that has `serial`."""
+        """Return the spans after `serial`, `count_max` at most; the first may begin before, within the span of
+        `serial`.
+        """
         index = bisect_right(self._ends, serial)
         after = self._ends[index - 1] if index else self.floor
         return Orders(view, after, tuple(self._spans[index : index + count_max]))
 
     def between(self, serial: int, end: int) -> list[Span]:
-        """The order of the serials after `serial` up to `end`, cut to fit."""
+        """Return the order of the serials after `serial` up to `end`, cut to fit."""
         found: list[Span] = []
         index = bisect_right(self._ends, serial)
         while index < len(self._ends) and serial < end:
@@ -84,6 +86,7 @@ class OrderLog:
             self._ends.pop()
             start = self.end - (last - first + 1)
             self.end, self.ordered[sender] = start, first - 1
+            # The cut may end within a span: a run is never cut, but a span may join several runs.
             if start < serial:
                 self._put((sender, first, first + serial - start - 1))
 

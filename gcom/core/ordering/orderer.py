@@ -1,4 +1,4 @@
-"""In which order received runs go to the application: one interface over runs (GCom 2009 §5.1, §5.2).
+"""The interface of all orderings, over runs (GCom 2009 §5.1, §5.2).
 
 An ordering is told each run that the multicast passes up and each range that is lost, and answers with what is handed
 over now. It never calls anybody. Over RELIABLE runs come without gaps; over BASIC a gap is held until it is filled or
@@ -21,29 +21,29 @@ from gcom.values.run import Run
 
 
 class Orderer(Protocol):
-    """What the group needs of an ordering."""
+    """The part of an ordering that the group uses."""
 
     def install(self, view: int, members: tuple[Process, ...], cut: dict[Process, int], serial: int) -> None:
-        """A new view: every stream stands at the cut, the last serial was `serial`; streams of others have ended."""
+        """Begin a view: every stream stands at the cut, the last serial was `serial`; streams of others have ended."""
 
     def receive(self, run: Run) -> list[Delivery]:
-        """A run came up; returns what is handed over now, in order."""
+        """Take a run that came up; return what is handed over now, in order."""
 
     def pass_over(self, sender: Process, first: int, last: int) -> list[Delivery]:
-        """This range of `sender` will never come; returns what is handed over now."""
+        """Note that this range of `sender` will never come; return what is handed over now."""
 
     def order(self, spans: list[Span]) -> list[Delivery]:
-        """The next serials are for these messages; returns what is handed over now."""
+        """Take the next serials, for these messages; return what is handed over now."""
 
     def close(self) -> list[Delivery]:
-        """The view ends and nothing more comes: what is held back for something that nobody has is given up."""
+        """End the view: give up what is held back for something that no member has."""
 
     def abandon(self) -> list[Delivery]:
-        """After `close`, where another instance succeeds this one: what has no agreed serial is given up."""
+        """Give up, after `close`, what has no agreed serial, where another instance succeeds this one."""
 
 
 def orderer(ordering: Ordering) -> Orderer:
-    """The module for an ordering."""
+    """Return the module for an ordering."""
     match ordering:
         case Ordering.NONORDERED:
             return NonOrdered()

@@ -1,9 +1,8 @@
-"""The giver of serials, hosted by the registry: a pure machine, its state is soft (DESIGN 7; CORFU, Balakrishnan 2012).
+"""The sequencer, hosted by the registry: a pure machine with soft state (ARCHITECTURE 7; CORFU, Balakrishnan et al.
+2012).
 
-It serves only the view that a leader opened in its present life, so a registry that starts again cannot give a serial
-twice: it knows no view, says so, and the group goes on in another one. It calls nobody: a member's WANT is answered
-with what follows the member's own log, and the member tells its peers. A WANT is cumulative: repeating it changes
-nothing.
+It calls nobody: a member's WANT is answered with what follows the member's own log, and the member tells its peers. A
+WANT is cumulative: repeating it changes nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from gcom.core.ordering.order_log import OrderLog
 from gcom.values import limits
 
 SPANS_MAX = 4096  # not yet held by all; at the bound nothing more is ordered until members have caught up
-GROUPS_MAX = limits.DIRECTORY_GROUPS_MAX  # At the bound the one opened first is served no more.
+GROUPS_MAX = limits.DIRECTORY_GROUPS_MAX  # at the bound the one opened first is served no more
 
 
 @dataclass(slots=True)
@@ -25,7 +24,7 @@ class _Served:
 
 
 class Sequencer:
-    """All groups' orders, each in the one view that is open. A life is one object."""
+    """The orders of all groups, each in the one view that is open. A life is one object."""
 
     def __init__(self) -> None:
         self._served: dict[tuple[str, str], _Served] = {}
@@ -43,6 +42,8 @@ class Sequencer:
     def _on_open(self, request: Open) -> SequencerAnswer:
         key = request.group, request.instance
         served = self._served.get(key)
+        # A view that is open already keeps its serials: an OPEN that came twice must not set them back. An older view's
+        # leader is behind, and must not close the present one.
         if served and served.view >= request.view:
             return Opened() if served.view == request.view else Unknown()
         if served is None and len(self._served) >= GROUPS_MAX:
@@ -53,10 +54,14 @@ class Sequencer:
 
     def _on_want(self, request: Want) -> SequencerAnswer:
         served = self._served.get((request.group, request.instance))
+        # Only what was opened in this life is served. 1. The registry starts again, and knows no view. 2. If it made
+        # one up from a WANT, it would give serials a second time. 3. It says UNKNOWN, and the group goes on in another
+        # view.
         if served is None or served.view != request.view:
             return Unknown()
         log = served.log
         log.drop(min(request.stable, log.end))
+        # More spans than that mean that some member does not catch up: nothing more is ordered, and senders wait.
         if request.process in log.ordered and len(log) < SPANS_MAX:
             log.append(request.process, request.upto)
         return log.piece(request.view, request.after, limits.ORDERS_MAX)

@@ -1,8 +1,8 @@
-"""Total order: messages go to the application by their serials, through all views (DESIGN 6; Défago 2004, §4.1).
+"""Total order: messages go to the application by their serials, through all views (ARCHITECTURE 6; DSU 2004, §4.1).
 
-It is told the order (only what a majority of the view holds, `serials`), the payloads, and what is lost. A serial whose
-message is lost here is skipped in its place. With `causal`, a message whose past nobody holds is given up too, at its
-serial: the order contains every message's past before it, so the members agree on that without a word.
+It is told the order (only what a majority of the view holds, from `agreement`), the payloads, and what is lost. A
+serial whose message is lost here is skipped in its place. With `causal`, a message whose past nobody holds is given up
+too, at its serial.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from gcom.values.run import Run
 
 
 class Total:
-    """`_order` are the serials after `_serial`, in order."""
+    """Total order, and with `causal` causal-total. `_order` are the serials after `_serial`, in order."""
 
     def __init__(self, causal: bool) -> None:
         self._causal = causal
         self._view = 0
         self._serial = 0
         self._closing = False
-        self._given_up: dict[Process, int] = {}  # the first number of each sender that nobody holds, or whose past
+        self._given_up: dict[
+            Process, int
+        ] = {}  # by sender: first number that no member holds, or whose past none holds
         self._held: dict[Process, dict[int, Run]] = {}  # by their first number
         self._lost: dict[Process, dict[int, int]] = {}  # first to last
         self._order: deque[Span] = deque()
@@ -48,12 +50,12 @@ class Total:
         return self._release()
 
     def close(self) -> list[Deliver | Skip]:
-        """All that comes has come: what the order still has and nobody holds is a no-op everywhere."""
+        """End the view: all that comes has come, so what the order still has and nobody holds is a no-op everywhere."""
         self._closing = True
         return self._release()
 
     def abandon(self) -> list[Deliver | Skip]:
-        """After `close`: what has come and has no serial is given up, and gets none."""
+        """Give up, after `close`, what has come and has no serial."""
         given_up: list[Deliver | Skip] = []
         for sender, runs in self._held.items():
             lost = self._lost[sender]
@@ -68,6 +70,8 @@ class Total:
         while self._order:
             sender, first, last = self._order[0]
             up = self._next(sender, first, last)
+            # A later serial may be deliverable, and waits: serials go up without gaps, or members would differ in what
+            # comes first.
             if up is None:
                 break
             count = up.count if isinstance(up, Skip) else len(up.run.payloads)
@@ -79,12 +83,14 @@ class Total:
         return released
 
     def _next(self, sender: Process, first: int, last: int) -> Deliver | Skip | None:
-        """The most that can be handed over of the serials for first…last of `sender`; None: nothing yet."""
+        """Return the most that can be handed over of the serials for first…last of `sender`; None: nothing yet."""
         serial = self._serial + 1
         if run := self._held[sender].pop(first, None):
+            # A serial's span may end within a run, since spans follow WANTs and runs follow frames.
             if run.last > last:
                 run, rest = _split(run, last)
                 self._held[sender][rest.first] = rest
+            # The order contains every message's past before it, so all members give up the same, without a word.
             if self._causal and self._lacks_past(run):
                 self._given_up.setdefault(sender, first)
                 return Skip(sender, first, len(run.payloads), self._view, serial)
@@ -93,14 +99,17 @@ class Total:
             if lost > last:
                 self._lost[sender][last + 1] = lost
             return Skip(sender, first, min(lost, last) - first + 1, self._view, serial)
+        # The payload may still come: only the end of the view says that nobody holds it.
         if not self._closing:
             return None
         self._given_up.setdefault(sender, first)
+        # Up to the next message that is here: one no-op may cover a part of the span only.
         known = [*self._held[sender], *self._lost[sender]]
         until = min([last, *[begin - 1 for begin in known if begin > first]])
         return Skip(sender, first, until - first + 1, self._view, serial)
 
     def _lacks_past(self, run: Run) -> bool:
+        # Nothing was given up in this view, which is nearly always so: then no clock needs to be looked at.
         if not self._given_up:
             return False
         past = {**run.clock, run.sender: run.first - 1}
@@ -108,7 +117,8 @@ class Total:
 
 
 def _split(run: Run, last: int) -> tuple[Run, Run]:
-    """The run up to `last`, and the rest."""
+    """Split a run after message `last`."""
     count = last - run.first + 1
+    # `encoded` stays with the first part: only whole runs are relayed, and the store keeps those.
     rest = Run(run.sender, run.view, last + 1, run.clock, run.payloads[count:], b"")
     return Run(run.sender, run.view, run.first, run.clock, run.payloads[:count], run.encoded), rest

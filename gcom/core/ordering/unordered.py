@@ -9,7 +9,7 @@ from gcom.values.run import Run
 
 
 class NonOrdered:
-    """Messages go to the application as they arrive."""
+    """The ordering that holds nothing back."""
 
     def __init__(self) -> None:
         self._view = 0

@@ -2,8 +2,7 @@
 
 One per process image, over all its sessions; the driver holds it (docs/protocols/netsplit.md). A driver calls `leave`
 when all of a session has been dealt with, `enter` before anything of the next is, `merged` when a MergeState is put to
-the queue, and `given` or `lost` when the state is that the application awaited meanwhile: a state that comes covers
-what was merged before its barrier, and where none comes nobody may have it.
+the queue, and `given` or `lost` when the fate is known of the state that the application awaited meanwhile.
 """
 
 from __future__ import annotations
@@ -25,29 +24,29 @@ class _Kept:
 
 
 class StateReconciliation:
-    """What one application has still to bring."""
+    """The state that one application has still to bring."""
 
     def __init__(self) -> None:
         self._kept: _Kept | None = None
 
     @property
     def done(self) -> bool:
-        """Whether nothing waits to be merged."""
+        """Return whether nothing waits to be merged."""
         return self._kept is None
 
     def leave(self, instance: str, state: bytes, merge: Callable[[bytes, bytes], bytes]) -> None:
-        """A session is over; what should have been brought there and was not merged goes along."""
+        """End a session: keep its state."""
+        # What was to be brought there and was not merged goes along, or a second split would lose it.
         before = self._kept
         self._kept = _Kept(merge(state, before.state) if before else state, instance, before is not None)
 
     def enter(self, instance: str, first: bool) -> Brought | None:
-        """A session begins, as the first of its instance or not; what to multicast in it, if anything.
-
-        Who begins an instance goes on with what it has; who comes back to the one it was in has missed nothing else.
-        """
+        """Begin a session, as the first of its instance or not; return what to multicast in it, if anything."""
         kept = self._kept
         if kept is None:
             return None
+        # The first of an instance goes on with what it has. A process that comes back to the instance that it was in
+        # has missed nothing that its own state would add.
         if not kept.in_vain and (first or kept.instance == instance):
             self._kept = None
             return None
@@ -55,26 +54,30 @@ class StateReconciliation:
         return Brought(kept.state)
 
     def merged(self, process: Process, sender: Process, state: bytes, *, awaiting: bool) -> None:
-        """`process`, which is this one, merges what `sender` brought: its own, or what is the same.
+        """Note that `process`, which is this one, merges what `sender` brought.
 
         `awaiting`: its application has no state yet that this could be merged into.
         """
+        # An equal state of another member counts as well: equal states are merged once per barrier.
         if self._kept and (sender == process or state == self._kept.state):
+            # Still awaiting: the state that comes is of a later barrier and covers the merge; if none comes, nobody
+            # alive may have it.
             self._kept = replace(self._kept, in_doubt=True) if awaiting else None
 
     def given(self) -> None:
-        """The state that was awaited has come."""
+        """Note that the state that was awaited has come."""
         if self._kept and self._kept.in_doubt:
             self._kept = None
 
     def lost(self) -> Brought | None:
-        """No state comes; what to multicast again, if anything: who had merged it may be dead."""
+        """Note that no state comes; return what to multicast again, if anything."""
+        # The members that had merged it may be the dead ones whose state was awaited.
         if self._kept is None or not self._kept.in_doubt:
             return None
         self._kept = replace(self._kept, in_doubt=False)
         return Brought(self._kept.state)
 
     def give_up(self) -> bytes | None:
-        """Keep nothing any more; what the application has no more, and nobody is known to have merged."""
+        """Keep nothing any more; return what the application has no more, and nobody is known to have merged."""
         kept, self._kept = self._kept, None
         return kept.state if kept and (kept.entered or kept.in_vain) else None

@@ -1,8 +1,9 @@
-"""The application's state for one that joins: who gives it to whom, and its way there (docs/protocols/state.md).
+"""The transfer of the application's state to a joiner: which member gives it, and its way there
+(docs/protocols/state.md).
 
 Birman and Joseph 1987: a view is a barrier in the stream of messages, so the state that a member's application has
-there, and the messages after it, are that member's history for whoever begins at the barrier. The decision of a view
-names the donors; a donor's chunks go one a call, and every status says how many the joiner holds.
+there, and the messages after it, are that member's history for each process that begins at the barrier. The decision of
+a view names the donors; a donor's chunks go one per call, and every status says how many the joiner holds.
 
 This machine keeps no link and calls no application. It returns what to do.
 """
@@ -27,7 +28,7 @@ from gcom.core.messages.frames import (
 from gcom.values import limits
 from gcom.values.names import Process
 
-# How a member may stand, and what may follow.
+# Every standing, and what may follow it.
 STANDINGS: dict[Keeping, tuple[Keeping, ...]] = {
     Keeping.NOTHING: (),
     Keeping.LATER: (Keeping.WHOLE,),
@@ -39,18 +40,22 @@ STANDINGS: dict[Keeping, tuple[Keeping, ...]] = {
 def sources(
     number: int, standings: dict[Process, Standing], joiners: Iterable[Process], anew: bool = False
 ) -> dict[Process, Source]:
-    """Whose state each member that waits is given in view `number`: of those who stay, oldest first, and of joiners.
+    """Return the source of the state for each member that waits in view `number`, and for joiners.
 
-    A donor that stays, and has not failed, is kept, unless the views are numbered `anew`. Who can be given none is its
-    own source: it goes on without.
+    `standings` are of the members that stay, oldest first. A donor that stays, and has not failed, is kept, unless the
+    views are numbered `anew`. A member that can be given none is its own source: it goes on without.
     """
+    # WHOLE before LATER. 1. The last donor dies, and B goes on as LATER, without the old state. 2. C, which is WHOLE,
+    # was only slow. If B could be asked, a joiner would get a part of the history as if it were all.
     donors = [who for who, standing in standings.items() if standing.keeping is Keeping.WHOLE]
+    # One of them only: two that are LATER may have begun at different views, and have different states.
     donors = donors or [who for who, standing in standings.items() if standing.keeping is Keeping.LATER][:1]
     waiting = [who for who, standing in standings.items() if standing.keeping is Keeping.AWAITED]
     found: dict[Process, Source] = {}
     for who in [*waiting, *joiners]:
         standing = standings.get(who, NO_STANDING)
         source = standing.source
+        # Kept through other changes, or a large state would begin anew with every view while members come and go.
         if anew or source is None or source[0] not in standings or source[0] in standing.failed:
             source = next((donor for donor in donors if donor not in standing.failed), who), number
         found[who] = source
@@ -59,7 +64,7 @@ def sources(
 
 @dataclass(slots=True)
 class _Share:
-    """How far one joiner is; sent is held, or held + 1."""
+    """The progress of one joiner; sent is held, or held + 1."""
 
     held: int = 0
     sent: int = 0
@@ -77,7 +82,7 @@ class _Offer:
 
     @property
     def count(self) -> int:
-        """Chunks; a state without bytes has one, too."""
+        """The number of chunks; a state without bytes has one, too."""
         return max(1, -(-len(self.data or b"") // limits.STATE_CHUNK_BYTES))
 
     def item(self, view: int, index: int) -> OfState:
@@ -106,7 +111,7 @@ class _Wanted:
 
 
 class Transfer:
-    """One member's part, as donor and as joiner. `gives`, `takes`: whether the application has callbacks for it.
+    """One member's part, as donor and as joiner. `gives`, `takes`: its application has callbacks for it.
 
     `lacking`: it never got the state in its former session.
     """
@@ -120,7 +125,7 @@ class Transfer:
         self._wedged = False
         self._wanted: _Wanted | None = None
         self._failed: dict[Process, str] = {}  # donors, in order, and why
-        self._got: tuple[Process, int] | None = None  # whose state is complete here, and its chunks
+        self._got: tuple[Process, int] | None = None  # the donor whose state is complete here, and its number of chunks
         self._offers: dict[int, _Offer] = {}  # by the view of the barrier
         self.owes = False  # a joiner has this process for its source: there is an offer
         self._ticked_ms = 0
@@ -133,10 +138,8 @@ class Transfer:
         self._become(Keeping.WHOLE if self._gives else Keeping.NOTHING)
 
     def found(self) -> list[Effect]:
-        """This process is the first of its group: what it has is the state.
-
-        One that comes back from an instance in which it still waited has none: that instance died with its state.
-        """
+        """Become whole as the first of a group: what this process has is the state."""
+        # It comes back from an instance in which it still waited: that instance died with its state.
         if self.lacking:
             return self._lose(1)
         if self.keeping is not Keeping.NOTHING:
@@ -149,27 +152,27 @@ class Transfer:
         return [StateUnavailable(view, self._why_lost)]
 
     def inherit(self, former: Transfer) -> None:
-        """This process goes on in an instance that succeeds its own: it stands with the state as it stood there."""
+        """Go on in an instance that succeeds this process's own: it stands with the state as it stood there."""
         self.keeping, self._lacking = former.keeping, former._lacking
 
     def enter(self, decision: Decision, now_ms: int) -> list[Effect]:
-        """This process is let in."""
+        """Begin as a member that was let in."""
         effects = self.install(decision, now_ms)
         return [AwaitState(), *effects] if self.keeping is Keeping.AWAITED else effects
 
     @property
     def standing(self) -> Standing:
-        """For a promise; true until the next install."""
+        """The standing that a promise reports; true until the next install."""
         if self._wanted is None:
             return Standing(self.keeping)
         return Standing(self.keeping, self._wanted.source, tuple(self._failed))
 
     def wedge(self) -> None:
-        """A promise to a view change was made: what it says of the state stays so."""
+        """Let the standing be until the install: a promise to a view change was made."""
         self._wedged = True
 
     def install(self, decision: Decision, now_ms: int) -> list[Effect]:
-        """A view begins; what is returned comes before it in the application's queue."""
+        """Begin a view; return what comes before it in the application's queue."""
         self._wedged = False
         number = decision.view.number
         effects = self._install_wanted(decision.sources.get(self.process), number, now_ms)
@@ -177,9 +180,13 @@ class Transfer:
             told = {
                 peer: share
                 for peer, share in offer.shares.items()
+                # The decision is the only word on who waits for whom: a joiner that was given another donor takes no
+                # chunk of this one.
                 if decision.sources.get(peer) == (self.process, view)
             }
             self._keep(view, told)
+        # Asked anew at this barrier. The queue is the barrier: get_state runs behind all messages of the old view and
+        # before any of this one, so queued and unread messages make no difference.
         asking = [who for who, source in decision.sources.items() if source == (self.process, number)]
         if asking and self._gives and self.keeping in (Keeping.LATER, Keeping.WHOLE) and self.process not in asking:
             if self.keeping is Keeping.LATER:
@@ -190,7 +197,7 @@ class Transfer:
         return effects
 
     def _keep(self, view: int, shares: dict[Process, _Share]) -> None:
-        """An offer is for these only; without any it is over."""
+        """Let an offer be for these only; without any it is over."""
         if shares:
             self._offers[view].shares = shares
         else:
@@ -198,7 +205,7 @@ class Transfer:
             self.owes = bool(self._offers)
 
     def end(self) -> None:
-        """The session is over: whoever waits for this state is given another's."""
+        """End the session: members that wait for this state are given another's."""
         self._lacking = self.lacking
         self._wanted = None
         self._offers.clear()
@@ -209,6 +216,7 @@ class Transfer:
     def _install_wanted(self, source: Source | None, number: int, now_ms: int) -> list[Effect]:
         if self.keeping is not Keeping.AWAITED:
             return []
+        # No member has it. All who wait when the last donor dies begin anew together at this barrier, and equal.
         if source is None or source[0] == self.process:
             return self._lose(number)
         if self._wanted is None or self._wanted.source != source:
@@ -223,29 +231,31 @@ class Transfer:
 
     @property
     def lacking(self) -> bool:
-        """Whether the application has no state, and waits for it."""
+        """Return whether the application has no state, and waits for it."""
         return self.keeping is Keeping.AWAITED and (self._wanted is not None or self._lacking)
 
     @property
     def donor(self) -> Process | None:
-        """Whose state is on its way here."""
+        """The donor whose state is on its way here."""
         return self._wanted.donor if self._wanted else None
 
     @property
     def seeking(self) -> bool:
-        """Whether the donor has failed, so that the next view has to name another."""
+        """Return whether the donor has failed, so that the next view has to name another."""
         return self._wanted is not None and self._wanted.donor in self._failed
 
     def held(self, peer: Process) -> int:
-        """For a status: how many chunks of the peer's state are here."""
+        """Return how many chunks of the peer's state are here, for a status."""
         if self._wanted and self._wanted.donor == peer:
             return len(self._wanted.chunks)
+        # The donor has not heard that all are here before this process says so once more.
         return self._got[1] if self._got and self._got[0] == peer else 0
 
     def on_chunk(self, source: Process, chunk: StateChunk, now_ms: int) -> list[Effect]:
         wanted = self._wanted
         if wanted is None or wanted.source != (source, chunk.view) or chunk.index != len(wanted.chunks) + 1:
             return []
+        # A donor's count never changes; another one is a mistake, and the chunks would not join.
         if wanted.count and wanted.count != chunk.count:
             return []
         wanted.count = chunk.count
@@ -259,6 +269,8 @@ class Transfer:
 
     def _complete(self) -> list[Effect]:
         wanted = self._wanted
+        # Not while wedged: the promise says that this process waits, and the value may call its state lost. If it had
+        # set the state meanwhile, it would begin anew with more than the others.
         if wanted is None or not wanted.complete or self._wedged:
             return []
         self._wanted, self._got = None, (wanted.donor, wanted.count)
@@ -266,11 +278,12 @@ class Transfer:
         return [SetState(wanted.source[1], b"".join(wanted.chunks), wanted.donor)]
 
     def tick(self, now_ms: int) -> None:
-        """Give up a donor that gives nothing; time in which this process was itself held up does not count."""
+        """Give up a donor that gives nothing for STATE_MS."""
         lag_ms = now_ms - self._ticked_ms
         self._ticked_ms = now_ms
         if self._wanted is None or self.seeking:
             return
+        # Time in which this process was itself held up does not count: the donor's chunks wait in its socket.
         if lag_ms > limits.HEARTBEAT_MS + limits.LAG_MS:
             self._wanted.since_ms = min(now_ms, self._wanted.since_ms + lag_ms)
         if now_ms - self._wanted.since_ms >= limits.STATE_MS:
@@ -280,15 +293,15 @@ class Transfer:
 
     @property
     def giving(self) -> bool:
-        """Whether a joiner still has to get what the application gave."""
+        """Return whether a joiner still has to get what the application gave."""
         return any(offer.data is not None for offer in self._offers.values())
 
     def asks(self, view: int) -> bool:
-        """Whether the application's state at a barrier is still wanted."""
+        """Return whether the application's state at a barrier is still wanted."""
         return view in self._offers
 
     def on_taken(self, view: int, data: bytes | None, error: str) -> None:
-        """The application gave its state, or did not."""
+        """Take the application's state, or its error."""
         offer = self._offers.get(view)
         if offer is not None:
             offer.error = (error or "gave none") if data is None else self._excess(len(data))
@@ -301,13 +314,15 @@ class Transfer:
         return f"it holds {kept:,} bytes of state for others already" if kept + size > limits.STATES_BYTES_MAX else ""
 
     def item_for(self, peer: Process, data_waits: bool, now_ms: int) -> OfState | None:
-        """What the next frame to a peer carries of the state; it counts as put to the peer."""
+        """Return the part of the state that the next frame to a peer carries; it counts as put to the peer."""
         for view, offer in self._offers.items():
             share = offer.shares.get(peer)
             if share is None or (offer.data is None and not offer.error):
                 continue
+            # Under way, or lost with a reply: put again after RESEND_MS.
             if share.sent > share.held and now_ms - share.sent_ms < limits.RESEND_MS:
                 return None
+            # Data and state take turns: a state of 256 MiB must not hold up the group's messages, nor they it.
             share.had_turn = not (share.had_turn and data_waits)
             if not share.had_turn:
                 return None
@@ -316,11 +331,12 @@ class Transfer:
         return None
 
     def on_status(self, peer: Process, held: int, seeking: bool) -> None:
-        """A peer holds so many chunks, or knows that its donor has failed."""
+        """Take a peer's word of the chunks that it holds, or that it knows that its donor has failed."""
         for view, offer in list(self._offers.items()):
             share = offer.shares.get(peer)
             if share is None:
                 continue
+            # A refusal is repeated until the joiner says `seeking`: a call that carried it may have been lost.
             done = seeking and bool(offer.error)
             if offer.data is not None:
                 share.held = max(share.held, min(held, offer.count))
@@ -329,7 +345,7 @@ class Transfer:
                 self._keep(view, {who: other for who, other in offer.shares.items() if who != peer})
 
     def on_failed(self, peer: Process) -> None:
-        """A call to a peer failed: what it carried may not have arrived."""
+        """Put again what a failed call carried: it may not have arrived."""
         for offer in self._offers.values():
             if peer in offer.shares:
                 offer.shares[peer].sent = offer.shares[peer].held

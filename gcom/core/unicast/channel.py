@@ -1,4 +1,5 @@
-"""Letters between two members: reliable, FIFO, exactly once, whatever multicasts do (docs/protocols/letters.md).
+"""The channel between two members: letters, reliable, FIFO, exactly once, whatever multicasts do
+(docs/protocols/letters.md).
 
 The rules are those of a sliding window over lossy calls (Cerf and Kahn 1974; JGroups' UNICAST3): numbers without gaps
 for each pair of processes, a cumulative acknowledgement in every status, and going back to it when a call has failed or
@@ -6,7 +7,7 @@ its reply does not acknowledge what was put. A receiver takes the letter that fo
 
 Credit is apart from the acknowledgement. A unicast waits, without a number, while too many are unread by the receiving
 application; a request while too many of this caller's are unserved. An answer waits for nothing: its room was reserved
-by the request. So no member's application that does not read can hold up calls, nor the answers of others.
+by the request. So an application that does not read can hold up neither calls nor the answers to others' calls.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from gcom.values.run import Payload
 
 
 class Pace(Enum):
-    """Whether frames go for the sake of letters to a member."""
+    """The pace at which frames go for the sake of letters to one member."""
 
     FLOWING = "flowing"  # whenever there are letters to put
     STALLED = "stalled"  # a reply did not acknowledge what was put: none before a heartbeat, which carries them again
@@ -37,7 +38,7 @@ PACES: dict[Pace, tuple[Pace, ...]] = {
 
 
 class Unread:
-    """Unicasts that an application has not read: as many as are known here, at the sender or at the receiver."""
+    """The unicasts that an application has not read: as many as are known here, at the sender or at the receiver."""
 
     def __init__(self) -> None:
         self.read = 0
@@ -49,8 +50,9 @@ class Unread:
         self._bytes += size
 
     def on_read(self, count: int) -> int:
-        """So many have been read in all, by what is true or by what a peer says; returns the bytes of the new ones."""
+        """Record the cumulative read count, the own one or a peer's; return the bytes of the newly read ones."""
         before = self._bytes
+        # A peer may claim more than was sent: only what is here is counted.
         while self.read < count and self._sizes:
             self._bytes -= self._sizes.popleft()
             self.read += 1
@@ -58,12 +60,12 @@ class Unread:
 
     @property
     def room(self) -> bool:
-        """Whether one more may be put in front of the application."""
+        """Return whether one more may be put in front of the application."""
         return len(self._sizes) < limits.UNICASTS_UNREAD_MAX and self._bytes < limits.UNICASTS_UNREAD_BYTES_MAX
 
 
 class Outbox:
-    """What this process sends to one member.
+    """The letters from this process to one member.
 
     `held` <= `cursor` <= `number`: acknowledged, put, numbered. `_kept` are the letters after `held`. `_answers`,
     `_requests` and `_unicasts` have no number yet; the first two give (kind, call, payload).
@@ -73,7 +75,7 @@ class Outbox:
         self.number = 0
         self.held = 0
         self.cursor = 0
-        self.served = 0  # answers that have a number: what the member's requests have come to
+        self.served = 0  # answers that have a number: the served requests of the member
         self.pace = Pace.FLOWING
         self._view = 0  # the member's, by its last status
         self._kept: deque[Letter] = deque()
@@ -107,30 +109,30 @@ class Outbox:
 
     @property
     def room(self) -> bool:
-        """Whether one more unicast may wait."""
+        """Return whether one more unicast may wait."""
         few = len(self._unicasts) < limits.UNICASTS_WAITING_MAX
         return few and self._unicast_bytes < limits.UNICASTS_WAITING_BYTES_MAX
 
     @property
     def settled(self) -> bool:
-        """Whether the member holds every unicast and answer."""
+        """Return whether the member holds every unicast and answer."""
         return not (self._kept or self._answers or self._unicasts)
 
     @property
     def undelivered(self) -> tuple[Payload, ...]:
-        """Unicasts, oldest first, that the member is not known to hold."""
+        """The unicasts, oldest first, that the member is not known to hold."""
         return (*[letter.payload for letter in self._kept if letter.kind is Kind.UNICAST], *self._unicasts)
 
     # putting
 
     @property
     def has_more(self) -> bool:
-        """Whether a frame should go for the sake of letters."""
+        """Return whether a frame should go for the sake of letters."""
         waits = self._answers or self._requests or self._unicasts
         return self.pace is Pace.FLOWING and (self.cursor < self.number or bool(waits and self._next))
 
     def take(self, bytes_max: int) -> list[Letter]:
-        """The next letters, in the order of their numbers, as many as fit; they count as put to the member."""
+        """Return the next letters, in the order of their numbers, as many as fit; they count as put to the member."""
         taken: list[Letter] = []
         for letter in islice(self._kept, self.cursor - self.held, None):
             bytes_max -= letter.taken
@@ -138,6 +140,8 @@ class Outbox:
                 return taken
             taken.append(letter)
             self.cursor = letter.number
+        # Numbers are given only now, and last to unicasts. Unicasts that nobody reads must not stand before calls: an
+        # application that waits for a call reads nothing.
         while len(taken) < limits.LETTERS_TAKEN and (following := self._next):
             kind, call, payload = following
             bytes_max -= size_of(payload) + limits.LETTER_HEADER_BYTES
@@ -148,9 +152,12 @@ class Outbox:
 
     @property
     def _next(self) -> tuple[Kind, int, Payload] | None:
-        """What can have a number now: answers first, since somebody waits for them, then requests: both are few."""
+        """The next payload that can have a number."""
+        # Answers first, since somebody waits for them; then requests: both are few. An answer needs no credit, the
+        # request of its caller reserved its place.
         if self._answers:
             return self._answers[0]
+        # 16 unserved: as many as can step aside for each other at the member (docs/protocols/letters.md, "Handlers").
         if self._requests and self._asked - self._answered < limits.REQUESTS_UNSERVED_MAX:
             return self._requests[0]
         return (Kind.UNICAST, 0, self._unicasts[0]) if self._unicasts and self._unread.room else None
@@ -175,8 +182,10 @@ class Outbox:
     # acknowledgement and credit
 
     def on_receipt(self, receipt: Receipt, view: int) -> None:
-        """What the member says by its status; it is in that view."""
+        """Take the member's acknowledgement and credit from its status in a view."""
         held = min(receipt.held, self.number)
+
+        # before.
         if held > self.held or view != self._view:  # a member takes letters once it is in a view with their sender
             self._become(Pace.FLOWING)
         self._view = view
@@ -189,18 +198,20 @@ class Outbox:
         self._answered = max(self._answered, min(receipt.served, self._asked))
 
     def on_replied(self) -> None:
-        """A call was answered, its receipt was taken, and none is in flight."""
+        """Go back to what is held: a call was answered, its receipt was taken, and none is in flight."""
+        # Not taken: it is not yet in a view with this process, or has no room. Frames for letters alone would be lost
+        # the same way, so they wait for a heartbeat.
         if self.held < self.cursor:
             self._become(Pace.STALLED)
         self.cursor = self.held
 
     def on_failed(self) -> None:
-        """A call failed: what it carried may or may not have arrived."""
+        """Go back to what is held: what the failed call carried may not have arrived."""
         self.cursor = self.held
 
 
 class Inbox:
-    """What this process has of one member's letters."""
+    """The letters of one member that have arrived here."""
 
     def __init__(self) -> None:
         self.held = 0
@@ -210,10 +221,12 @@ class Inbox:
         self.untold_bytes = 0  # read since
 
     def takes(self, letter: Letter, served: int) -> bool:
-        """Whether the letter follows what is held, and there is room for it, as an honest sender knows."""
+        """Return whether the letter follows what is held, and there is room for it."""
+        # Number n only after n-1, counted in the step that hands it over: so a copy, from a call put again, is dropped.
         if letter.number != self.held + 1:
             return False
         if letter.kind is Kind.UNICAST:
+            # An honest sender's idea of the room is never more than this, so it loses nothing.
             return self.unread.room
         return letter.kind is not Kind.REQUEST or self.requests - served < limits.REQUESTS_UNSERVED_MAX
 
@@ -225,7 +238,7 @@ class Inbox:
             self.requests += 1
 
     def on_read(self) -> bool:
-        """The application has read one more; whether so many are untold that the sender should hear at once."""
+        """Count one more as read; return whether so many are untold that the sender should hear at once."""
         self.untold_bytes += self.unread.on_read(self.unread.read + 1)
         many = self.unread.read - self.told >= limits.UNICASTS_UNREAD_MAX // 4
         return many or self.untold_bytes >= limits.UNICASTS_UNREAD_BYTES_MAX // 4
@@ -240,18 +253,19 @@ class Channels:
         self._inboxes: dict[Process, Inbox] = {member: Inbox() for member in members}
 
     def install(self, members: tuple[Process, ...]) -> list[tuple[Process, tuple[Payload, ...]]]:
-        """A view: members come and go; returns the unicasts that those who went are not known to hold."""
+        """Begin a view; return the unicasts that departed members are not known to hold."""
         gone = [member for member in self.outboxes if member not in members]
         for member in members:
             self.outboxes.setdefault(member, Outbox())
             self._inboxes.setdefault(member, Inbox())
         lost = [(member, self.outboxes[member].undelivered) for member in gone]
+        # A process never comes back under its id, so a new box never meets numbers of an old one.
         for member in gone:
             del self.outboxes[member], self._inboxes[member]
         return [(member, payloads) for member, payloads in lost if payloads]
 
     def receive(self, sender: Process, letters: Iterable[Letter]) -> list[Letter]:
-        """Letters that a member put to this process; returns those that are new."""
+        """Take letters that a member put to this process; return the new ones."""
         inbox, outbox = self._inboxes[sender], self.outboxes[sender]
         taken: list[Letter] = []
         for letter in letters:
@@ -261,7 +275,7 @@ class Channels:
         return taken
 
     def to_self(self) -> list[Letter]:
-        """What this process has sent to itself and has room for: it needs no network."""
+        """Take what this process has sent to itself and has room for: it needs no network."""
         outbox, taken = self.outboxes[self.process], list[Letter]()
         while letters := outbox.take(limits.FRAME_BYTES_MAX):
             taken += self.receive(self.process, letters)
@@ -269,7 +283,7 @@ class Channels:
         return taken
 
     def receipt(self, peer: Process) -> Receipt:
-        """What a status for a peer says of its letters, now that it goes out; a stranger's are not known."""
+        """Return the receipt that a status for a peer carries, now that it goes out; a stranger has none."""
         inbox = self._inboxes.get(peer)
         if inbox is None:
             return Receipt()
@@ -277,7 +291,7 @@ class Channels:
         return Receipt(inbox.held, inbox.unread.read, self.outboxes[peer].served)
 
     def on_read(self, sender: Process) -> bool:
-        """The application has read one more unicast; whether its sender should hear of it at once."""
+        """Note that the application has read one more unicast; return whether its sender should hear of it at once."""
         inbox = self._inboxes.get(sender)
         urgent = inbox is not None and inbox.on_read()
         if sender == self.process and inbox is not None:
@@ -286,10 +300,10 @@ class Channels:
 
     @property
     def settled(self) -> bool:
-        """Whether every member holds what was sent to it."""
+        """Return whether every member holds what was sent to it."""
         return all(outbox.settled for peer, outbox in self.outboxes.items() if peer != self.process)
 
     @property
     def undelivered(self) -> int:
-        """How many unicasts some member is not known to hold."""
+        """The number of unicasts that some member is not known to hold."""
         return sum(len(outbox.undelivered) for outbox in self.outboxes.values())

@@ -1,7 +1,7 @@
-"""What members say to each other singly: unicast and group calls. Composes letters and calls; returns effects.
+"""Unicast and group calls of one member. Composes letters and calls; returns effects.
 
-Who can be sent to or asked are the members of the view in force. When a view goes on without one, what was under way to
-it is reported (`Undelivered`), and what it was asked has an answer: `Outcome.DEPARTED`.
+The members of the view in force can be sent to or asked. When a view goes on without one, what was under way to it is
+reported (`Undelivered`), and what it was asked has an answer: `Outcome.DEPARTED`.
 """
 
 from __future__ import annotations
@@ -29,17 +29,19 @@ class UnicastEndpoint:
     # the application
 
     def handle(self, event: events.OfMail) -> list[Effect]:
-        """What the application wants."""
+        """Carry out what the application wants."""
         effects: list[Effect] = []
         match event:
             case events.SendUnicast(target, payload):
                 if target in self.letters.outboxes:
                     self.letters.outboxes[target].add_unicast(payload)
+                # The target may have left between the application's look at the members and this step.
                 else:
                     effects.append(UnicastLost(target, (payload,)))
             case events.GroupCall():
                 effects += self._call(event)
             case events.Served(caller, call, payload, failed):
+                # The caller may be gone while its request was served: nobody waits for the answer.
                 if caller in self.letters.outboxes:
                     kind = Kind.ERROR if failed else Kind.ANSWER
                     self.letters.outboxes[caller].add_answer(kind, call, payload)
@@ -62,19 +64,23 @@ class UnicastEndpoint:
             self.letters.outboxes[member].withdraw(call)
 
     def on_read(self, sender: Process) -> tuple[bool, list[Effect]]:
-        """The application has read a unicast; whether its sender should hear at once, and what follows."""
+        """Note that the application has read a unicast; return whether its sender should hear at once, and what
+        follows.
+        """
         return self.letters.on_read(sender), self._to_self()
 
     # the members
 
     def install(self, members: tuple[Process, ...]) -> list[Effect]:
-        """A view is in force."""
+        """Begin a view."""
         gone = [member for member in self.letters.outboxes if member not in members]
         effects: list[Effect] = [UnicastLost(*lost) for lost in self.letters.install(members)]
+        # Each open call has a result for every member asked, so a call never hangs on one that is gone (JGroups'
+        # GET_ALL did).
         return effects + [Answered(call, who, Outcome.DEPARTED) for call, who in self._calls.on_departed(gone)]
 
     def receive(self, sender: Process, letters: Iterable[Letter]) -> list[Effect]:
-        """What a member put to this process."""
+        """Take letters that a member put to this process."""
         return self._open(sender, self.letters.receive(sender, letters)) + self._to_self()
 
     def _to_self(self) -> list[Effect]:
@@ -88,6 +94,7 @@ class UnicastEndpoint:
                     effects.append(DeliverUnicast(sender, letter.payload))
                 case Kind.REQUEST:
                     effects.append(Serve(sender, letter.call, letter.payload))
+                # Dropped otherwise: a late answer to a call that is over.
                 case Kind.ANSWER if self._calls.on_answer(sender, letter.call):
                     effects.append(Answered(letter.call, sender, Outcome.VALUE, letter.payload))
                 case Kind.ERROR if self._calls.on_answer(sender, letter.call):

@@ -1,7 +1,8 @@
-"""Group calls that wait for answers: who was asked and has not answered (Derecho's QueryResults).
+"""Group calls that wait for answers, by member asked (Derecho's QueryResults).
 
 A call ends by itself: each member asked answers, or departs with a view, or the call's time is over. So there is one
-result for each of them, and none after the end. An answer of anybody else, or to a call that is over, is dropped.
+result for each of them, and none after the end. An answer of a member that was not asked, or to a call that is over, is
+dropped.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ class PendingCalls:
 
     def begin(self, call: int, asked: Collection[Process], deadline_ms: int | None) -> None:
         assert call not in self._open, "a call has a number of its own"
+        # A call of nobody is over at once, and must not stay open until its time.
         if asked:
             self._open[call] = _Open(dict.fromkeys(asked), deadline_ms)
 
     def on_answer(self, member: Process, call: int) -> bool:
-        """Whether an answer is the one that a call waits for from this member; it waits no more then."""
+        """Return whether an answer is the one that a call waits for from this member; it waits no more then."""
         found = self._open.get(call)
         if found is None or member not in found.pending:
             return False
@@ -40,15 +42,15 @@ class PendingCalls:
         return True
 
     def on_departed(self, gone: Collection[Process]) -> list[tuple[int, Process]]:
-        """Members went: which calls waited for which of them."""
+        """Return the calls that waited for members that went, and for which of them."""
         waited = [(call, member) for call, found in self._open.items() for member in found.pending if member in gone]
         return [(call, member) for call, member in waited if self.on_answer(member, call)]
 
     def overdue(self, now_ms: int) -> list[int]:
-        """Calls whose time is over."""
+        """Return the calls whose time is over."""
         return [call for call, it in self._open.items() if it.deadline_ms is not None and it.deadline_ms <= now_ms]
 
     def end(self, call: int) -> list[Process]:
-        """Wait no more; returns for whom the call still waited."""
+        """Wait no more; return the members for which the call still waited."""
         found = self._open.pop(call, None)
         return list(found.pending) if found else []

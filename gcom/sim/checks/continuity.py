@@ -1,4 +1,6 @@
-"""That what a group has it keeps, from instance to instance of its name (DESIGN 10); all other rules are an instance's.
+"""Continuity: what a group has it keeps, from instance to instance of its name (ARCHITECTURE 10).
+
+All other rules are of one instance.
 
 A message is *confirmed* when an application was handed it under SAFE, or when a majority of the view in which it was
 sent delivered it: so many hold it, and `held_by` would have said so. From then on it is in every state that an

@@ -1,7 +1,7 @@
 """Ambushes at the boundary between two instances of a name: long trouble at the end of a plan, after all else.
 
-What a group of members has may get lost there (DESIGN 10), and what a plan draws otherwise hardly ever leads there: it
-takes outages longer than every time-out. Their chance is their own, so that no other seed's plan changes.
+What a group of members has may get lost there (ARCHITECTURE 10), and what a plan draws otherwise hardly ever leads
+there: it takes outages longer than every time-out. Their chance is their own, so that no other seed's plan changes.
 """
 
 from __future__ import annotations
