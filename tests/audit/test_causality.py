@@ -10,7 +10,7 @@ import numpy as np
 from gcom.audit.input.records import DELIVER, Rows
 from gcom.audit.rules.ordering.causal import RULE
 from gcom.audit.summary.dependencies import Dependencies
-from gcom.audit.summary.pieces import MessageRequest, packed, unpacked
+from gcom.audit.summary.excerpts import MessageRequest, packed, unpacked
 from gcom.audit.summary.position import LogPosition
 
 NEEDER, SENDER = "n#1", "s#1"
@@ -66,13 +66,13 @@ def _found(settled: list[tuple[str, int, int]], needed: dict[int, int]) -> set[i
     sends = _rows([(NEEDER, number, 1) for number in needed])
     needer.record_sends(sends, np.arange(len(needed)), {SENDER: np.array(list(needed.values()))}, certain=True)
     ((*_, past),) = needer.placed
-    pieces = [piece for _, sender, _, piece in dependencies.placed if sender == NEEDER]
+    excerpts = [excerpt for _, sender, _, excerpt in dependencies.placed if sender == NEEDER]
     request = MessageRequest("CAUSAL", members={1: list(members)})
     assert RULE.judge_bucket is not None
     found = set()
     for number in needed:
         one = {**past, f"of {SENDER}": np.where(past["number"] == number, past[f"of {SENDER}"], 0)}
-        tally = RULE.judge_bucket(request, NEEDER, [*pieces, unpacked(packed(one))], frozenset())
+        tally = RULE.judge_bucket(request, NEEDER, [*excerpts, unpacked(packed(one))], frozenset())
         found |= {example["number"] for example in tally.examples}
         assert tally.evaluated == 1
     return found

@@ -9,8 +9,8 @@ from itertools import combinations, groupby
 import numpy as np
 
 from gcom.audit.rules.ordering.order_merge import OrderMerge
+from gcom.audit.summary.excerpts import Excerpt
 from gcom.audit.summary.intervals import Intervals
-from gcom.audit.summary.pieces import Piece
 
 Message = tuple[str, int]
 Orders = dict[str, list[Message]]
@@ -43,15 +43,15 @@ def _is_cyclic(orders: Orders) -> bool:
     return any((thing, thing) in after for thing in things)
 
 
-def _pieces(orders: Orders, chance: random.Random, *, bucket: int) -> list[Piece]:
+def _excerpts(orders: Orders, chance: random.Random, *, bucket: int) -> list[Excerpt]:
     """Runs as they come: by bucket of places, and of one bucket process by process."""
     placed = []
     for process, order in orders.items():
         place, runs = 0, [list(run) for _, run in groupby(enumerate(order), key=lambda each: _run_of(each, chance))]
         for run in runs:
-            placed.append((place // bucket, _piece(process, run)))
+            placed.append((place // bucket, _excerpt(process, run)))
             place += len(run)
-    return [piece for _, piece in sorted(placed, key=lambda each: each[0])]
+    return [excerpt for _, excerpt in sorted(placed, key=lambda each: each[0])]
 
 
 def _run_of(each: tuple[int, Message], chance: random.Random) -> tuple[object, ...]:
@@ -60,21 +60,21 @@ def _run_of(each: tuple[int, Message], chance: random.Random) -> tuple[object, .
     return sender, number - index, chance.random() < 0.1
 
 
-def _piece(process: str, run: list[tuple[int, Message]]) -> Piece:
+def _excerpt(process: str, run: list[tuple[int, Message]]) -> Excerpt:
     (index, (sender, number)), *_ = run
     columns = {"at": index + 1, "number": number, "count": len(run), "sender": 0, "line": index}
     about = {"process": process, "view": 1, "file": process, "names": [sender]}
     return {**about, **{name: np.array([value], np.int64) for name, value in columns.items()}}
 
 
-def _merged(orders: Orders, pieces: list[Piece], chance: random.Random) -> OrderMerge:
+def _merged(orders: Orders, excerpts: list[Excerpt], chance: random.Random) -> OrderMerge:
     delivered: dict[str, dict[str, Intervals]] = {process: {} for process in orders}
     for process, order in orders.items():
         for sender, number in order:
             delivered[process].setdefault(sender, Intervals()).add(number, number)
     merge = OrderMerge(delivered)
-    for piece in pieces:
-        merge.feed(piece)
+    for excerpt in excerpts:
+        merge.feed(excerpt)
         if chance.random() < 0.3:
             merge.merge()
     merge.merge()
@@ -86,7 +86,7 @@ def test_a_cycle_is_found_if_there_is_one_and_each_step_of_it_is_true() -> None:
     for seed in range(1500):
         chance = random.Random(seed)
         orders = _orders(chance)
-        merge = _merged(orders, _pieces(orders, chance, bucket=chance.choice((1, 3, 100))), chance)
+        merge = _merged(orders, _excerpts(orders, chance, bucket=chance.choice((1, 3, 100))), chance)
         steps = merge.steps()
         assert bool(steps) == _is_cyclic(orders), (seed, orders)
         assert merge.is_done(), seed
@@ -106,8 +106,8 @@ def test_a_cycle_is_found_if_there_is_one_and_each_step_of_it_is_true() -> None:
 def test_what_is_never_delivered_as_was_said_is_not_done() -> None:
     """As where a log changes between two passes."""
     merge = OrderMerge({who: {"s#1": Intervals([(1, 2)])} for who in ("p#1", "q#1")})
-    merge.feed(_piece("p#1", [(0, ("s#1", 1)), (1, ("s#1", 2))]))
-    merge.feed(_piece("q#1", [(0, ("s#1", 1))]))
+    merge.feed(_excerpt("p#1", [(0, ("s#1", 1)), (1, ("s#1", 2))]))
+    merge.feed(_excerpt("q#1", [(0, ("s#1", 1))]))
     merge.merge()
     assert merge.steps() == []
     assert not merge.is_done()

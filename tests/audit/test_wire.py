@@ -12,9 +12,9 @@ from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.stages import summarized
 from gcom.audit.plan.wire import pack, unpack
 from gcom.audit.scan.chain import scan
+from gcom.audit.summary.excerpts import MessageRequest, packed, unpacked
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.messages import MessageRecorder
-from gcom.audit.summary.pieces import MessageRequest, packed, unpacked
 from tests.audit.cases import make
 from tests.audit.here import SEEDS, audit
 
@@ -34,10 +34,10 @@ def test_what_comes_out_is_what_went_in(seed: int, tmp_path: Path) -> None:
         scanned = scan(chain, SEEDS, recorders)
         for each in (summarized(chain, 0, scanned), *scanned.scanner.summaries.values(), *requests):
             assert pack(unpack(pack(each))) == pack(each)
-        pieces = [piece for recorder in recorders.values() for *_, piece in recorder.placed]
-        assert pieces
-        for piece in pieces:
-            assert packed(unpacked(packed(piece))) == packed(piece)
+        excerpts = [excerpt for recorder in recorders.values() for *_, excerpt in recorder.placed]
+        assert excerpts
+        for excerpt in excerpts:
+            assert packed(unpacked(packed(excerpt))) == packed(excerpt)
     for judgement in audit(folder).judgements:
         assert pack(unpack(pack(judgement))) == pack(judgement)
 

@@ -17,7 +17,7 @@ from gcom.audit.input.files import is_remote, local
 from gcom.audit.plan.wire import pack, unpack
 from gcom.errors import BadValue
 
-_VERSION = 6
+_VERSION = 7
 _MARK = "gcom-audit-state"
 
 

@@ -18,7 +18,7 @@ from gcom.audit.plan.rows import ScannedChain, cached, keep, of_rows, rows_of, s
 from gcom.audit.plan.stages import ChainSummary, PlanResult
 from gcom.audit.rules.judgement import Judgement
 from gcom.audit.rules.judging import add_found
-from gcom.audit.summary.pieces import Piece, Placed
+from gcom.audit.summary.excerpts import Excerpt, Placed
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.process import ProcessSummary
 from gcom.audit.summary.tally import Tally
@@ -68,20 +68,20 @@ def _judge_messages(judgements: list[Judgement], chains: dict[int, Chain], cover
         streams = stages.streamed(readings)
         for rule in streams:
             of_rule = sorted((each for each in placed if each[0] == rule), key=itemgetter(2))
-            pieces = ((bucket, piece) for _, _, bucket, piece in of_rule)
-            add_found(judgement, rule, [stages.judge_stream(readings[judgement.key], rule, pieces)])
+            excerpts = ((bucket, excerpt) for _, _, bucket, excerpt in of_rule)
+            add_found(judgement, rule, [stages.judge_stream(readings[judgement.key], rule, excerpts)])
         if readings:
             rest = [each for each in placed if each[0] not in streams]
             _judge_buckets(judgement, readings[judgement.key], rest, closed)
 
 
 def _judge_buckets(judgement: Judgement, reading: stages.Reading, placed: list[Placed], closed: frozenset[str]) -> None:
-    buckets: dict[tuple[str, str, int], list[Piece]] = defaultdict(list)
-    for rule, of, bucket, piece in placed:
-        buckets[rule, of, bucket].append(piece)
+    buckets: dict[tuple[str, str, int], list[Excerpt]] = defaultdict(list)
+    for rule, of, bucket, excerpt in placed:
+        buckets[rule, of, bucket].append(excerpt)
     found: dict[str, list[Tally]] = defaultdict(list)
-    for (rule, of, _), pieces in sorted(buckets.items(), key=itemgetter(0)):
-        found[rule].append(stages.judge_bucket(reading, rule, of, pieces, closed))
+    for (rule, of, _), excerpts in sorted(buckets.items(), key=itemgetter(0)):
+        found[rule].append(stages.judge_bucket(reading, rule, of, excerpts, closed))
     for rule, tallies in found.items():
         add_found(judgement, rule, tallies)
 

@@ -17,8 +17,8 @@ from gcom.audit.rules.judging import judge, tell_fates
 from gcom.audit.rules.table import RULES
 from gcom.audit.rules.views.continuity import judge_continuity
 from gcom.audit.scan.chain import Scanned, scan
+from gcom.audit.summary.excerpts import Excerpt, MessageRequest, Placed
 from gcom.audit.summary.messages import MessageRecorder
-from gcom.audit.summary.pieces import MessageRequest, Piece, Placed
 from gcom.audit.summary.position import Key, Reached
 from gcom.audit.summary.process import ProcessSummary
 from gcom.audit.summary.tally import Tally
@@ -240,20 +240,20 @@ def read_again(chain: Chain, index: int, readings: dict[Key, Reading]) -> Iterat
             yield key, placed
 
 
-def judge_bucket(reading: Reading, rule: str, of: str, pieces: list[Piece], closed: frozenset[str]) -> Tally:
-    """Judge a rule over all pieces of a bucket; `closed` are the processes whose logs are complete."""
+def judge_bucket(reading: Reading, rule: str, of: str, excerpts: list[Excerpt], closed: frozenset[str]) -> Tally:
+    """Judge a rule over all excerpts of a bucket; `closed` are the processes whose logs are complete."""
     request = next(each for each in reading.requests if each.rule == rule)
     judge_one = RULES[rule].judge_bucket
     assert judge_one is not None, "it is none of streamed()"
-    return judge_one(request, of, pieces, closed)
+    return judge_one(request, of, excerpts, closed)
 
 
-def judge_stream(reading: Reading, rule: str, pieces: Iterable[tuple[int, Piece]]) -> Tally:
-    """Judge over all deliveries; `pieces` are by bucket of places, and each process's in its log's order."""
+def judge_stream(reading: Reading, rule: str, excerpts: Iterable[tuple[int, Excerpt]]) -> Tally:
+    """Judge over all deliveries; `excerpts` are by bucket of places, and each process's in its log's order."""
     request = next(each for each in reading.requests if each.rule == rule)
     judge_all = RULES[rule].judge_stream
     assert judge_all is not None, "it is one of streamed()"
-    return judge_all(request, pieces)
+    return judge_all(request, excerpts)
 
 
 def closed_in(coverage: dict[str, str]) -> frozenset[str]:

@@ -14,10 +14,10 @@ import numpy as np
 
 from gcom.audit.plan.stages import ChainSummary
 from gcom.audit.rules.judgement import Judgement
+from gcom.audit.summary.excerpts import MessageRequest
 from gcom.audit.summary.history import History
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.lineage import SessionSummary
-from gcom.audit.summary.pieces import MessageRequest
 from gcom.audit.summary.position import Reached
 from gcom.audit.summary.process import ProcessSummary
 from gcom.audit.summary.sections import SectionSummary

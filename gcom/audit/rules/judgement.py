@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from gcom.audit.summary.excerpts import MessageRequest
 from gcom.audit.summary.history import History
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.lineage import SessionSummary
-from gcom.audit.summary.pieces import MessageRequest
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.tally import Tally
 

@@ -2,7 +2,7 @@
 
 Each rule is one file, which makes one `AuditRule`; table.py lists them. `judge_batch` finds what a process violates by
 itself, during the scan; `judge` compares the summaries of all processes; `ask` says whether the messages themselves are
-needed, which then come in pieces (summary/pieces.py), and `judge_bucket` or `judge_stream` decides over these.
+needed, which then come in excerpts (summary/excerpts.py), and `judge_bucket` or `judge_stream` decides over these.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from gcom.audit.rules.groups import InstanceLogs
 from gcom.audit.summary.batch import Batch
+from gcom.audit.summary.excerpts import Excerpt, MessageRequest
 from gcom.audit.summary.intervals import Intervals
-from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.tally import Tally
 
 Definition = Mapping[str, Any]  # a `view` record, of which each has the group's definition
@@ -69,11 +69,11 @@ class AuditRule:
     # What the summaries of all processes show together.
     judge: Callable[[Case, Tally], None] | None = None
     # The messages that it takes to decide, None where the summaries do; by `judge_bucket`, which is given the request,
-    # what the bucket is of, all pieces of it, and whose logs are complete; or by `judge_stream`, which is given all
-    # pieces of the group, with their buckets, in order. `join` adds up tallies of buckets that are not independent.
+    # what the bucket is of, all excerpts of it, and whose logs are complete; or by `judge_stream`, which is given all
+    # excerpts of the group, with their buckets, in order. `join` adds up tallies of buckets that are not independent.
     ask: Callable[[Case, Tally], MessageRequest | None] | None = None
-    judge_bucket: Callable[[MessageRequest, str, list[Piece], frozenset[str]], Tally] | None = None
-    judge_stream: Callable[[MessageRequest, Iterable[tuple[int, Piece]]], Tally] | None = None
+    judge_bucket: Callable[[MessageRequest, str, list[Excerpt], frozenset[str]], Tally] | None = None
+    judge_stream: Callable[[MessageRequest, Iterable[tuple[int, Excerpt]]], Tally] | None = None
     join: Callable[[Iterable[Tally]], Tally] | None = None
     # What a violation is about beside the messages that it names, so that those with one cause make one incident.
     marks: Callable[[Example], set[Mark]] | None = None

@@ -2,7 +2,7 @@
 
 1. scan: one task per chain of segments, each judged by itself as columns (scan/).
 2. judge: one task per (group, instance), over its processes' summaries (rules/judging.py).
-3. read again, where summaries leave a rule open: one task per chain gives pieces of columns, and one per bucket of
+3. read again, where summaries leave a rule open: one task per chain gives excerpts of columns, and one per bucket of
    numbers, serials or indexes judges these; TOTAL is judged by one task per group, to which deliveries come in order,
    so that it holds no more than a few buckets of them.
 
@@ -30,7 +30,7 @@ from gcom.audit.plan.stages import CHAIN_BYTES, ChainSummary, PlanResult, Readin
 from gcom.audit.plan.wire import pack, unpack
 from gcom.audit.rules.judgement import Judgement
 from gcom.audit.rules.judging import add_found
-from gcom.audit.summary.pieces import packed, unpacked
+from gcom.audit.summary.excerpts import packed, unpacked
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.tally import Tally
 
@@ -39,10 +39,10 @@ TASKS = 256  # of one stage, at most: more cost more to start than they share
 SUMMARIES = "group string, instance string, process string, chain long, payload binary"
 _NAMES = [(name, pa.string()) for name in ("group", "instance", "process")]
 _SUMMARIES = pa.schema([*_NAMES, ("chain", pa.int64()), ("payload", pa.binary())])
-PIECES = "group string, instance string, rule string, of string, bucket long, chain long, nth long, payload binary"
+EXCERPTS = "group string, instance string, rule string, of string, bucket long, chain long, nth long, payload binary"
 _PLACED = [*_NAMES[:2], ("rule", pa.string()), ("of", pa.string()), ("bucket", pa.int64())]
-_PIECES = pa.schema([*_PLACED, ("chain", pa.int64()), ("nth", pa.int64()), ("payload", pa.binary())])
-PIECES_AT_ONCE = 64  # that a task has in memory where it goes through them in order
+_EXCERPTS = pa.schema([*_PLACED, ("chain", pa.int64()), ("nth", pa.int64()), ("payload", pa.binary())])
+EXCERPTS_AT_ONCE = 64  # that a task has in memory where it goes through them in order
 FOUND = "group string, instance string, rule string, of string, bucket long, payload binary"
 _FOUND = pa.schema([*_PLACED, ("payload", pa.binary())])
 JUDGEMENTS = "group string, instance string, payload binary"
@@ -191,19 +191,19 @@ def _judge_messages(
     if not readings:
         return
     streams = stages.streamed(readings)
-    pieces = _read_again(spark, judgements, chains, readings)
-    pieces = pieces.persist() if streams else pieces  # else the logs would be read twice
+    excerpts = _read_again(spark, judgements, chains, readings)
+    excerpts = excerpts.persist() if streams else excerpts  # else the logs would be read twice
     judge = _judging_bucket(readings, stages.closed_in(coverage))
-    of_buckets = pieces.where(~pieces.rule.isin(streams)) if streams else pieces
+    of_buckets = excerpts.where(~excerpts.rule.isin(streams)) if streams else excerpts
     _add(judgements, of_buckets.groupBy("group", "instance", "rule", "of", "bucket").applyInArrow(judge, FOUND))
     if streams:
-        # By default a task would be handed 10,000 rows at once; a piece may have a megabyte.
-        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(PIECES_AT_ONCE))
+        # By default a task would be handed 10,000 rows at once; an excerpt may have a megabyte.
+        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(EXCERPTS_AT_ONCE))
         # Rows of one group go to one task, sorted on disk if they are many, and are judged as they come.
-        of_streams = pieces.where(pieces.rule.isin(streams)).repartition(len(readings), "group", "instance", "rule")
+        of_streams = excerpts.where(excerpts.rule.isin(streams)).repartition(len(readings), "group", "instance", "rule")
         ordered = of_streams.sortWithinPartitions("group", "instance", "rule", "bucket", "chain", "nth")
         _add(judgements, ordered.mapInArrow(_judging_stream(readings), FOUND))
-        pieces.unpersist()
+        excerpts.unpersist()
 
 
 def _read_again(spark: Any, judgements: list[Judgement], chains: dict[int, Chain], readings: dict[Key, Reading]) -> Any:
@@ -211,10 +211,10 @@ def _read_again(spark: Any, judgements: list[Judgement], chains: dict[int, Chain
 
     def read(place: int) -> Iterator[pa.RecordBatch]:
         index = chosen[place]
-        for nth, (key, (rule, of, bucket, piece)) in enumerate(stages.read_again(chains[index], index, readings)):
-            yield _batch([(*key, rule, of, bucket, index, nth, packed(piece))], _PIECES)
+        for nth, (key, (rule, of, bucket, excerpt)) in enumerate(stages.read_again(chains[index], index, readings)):
+            yield _batch([(*key, rule, of, bucket, index, nth, packed(excerpt))], _EXCERPTS)
 
-    return _spread(spark, len(chosen), read, PIECES)
+    return _spread(spark, len(chosen), read, EXCERPTS)
 
 
 def _judging_bucket(readings: dict[Key, Reading], closed: frozenset[str]) -> Callable[[pa.Table], pa.Table]:
@@ -233,8 +233,8 @@ def _judging_stream(readings: dict[Key, Reading]) -> Callable[[Iterator[pa.Recor
         rows = (row for batch in batches for row in batch.to_pylist())
         for (*names, rule), of_rule in groupby(rows, key=itemgetter("group", "instance", "rule")):
             key = names[0], names[1]
-            pieces = ((row["bucket"], unpacked(row["payload"])) for row in of_rule)
-            tally = stages.judge_stream(readings[key], rule, pieces)
+            excerpts = ((row["bucket"], unpacked(row["payload"])) for row in of_rule)
+            tally = stages.judge_stream(readings[key], rule, excerpts)
             yield _batch([(*key, rule, "", 0, pack(tally))], _FOUND)
 
     return judge

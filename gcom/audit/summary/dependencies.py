@@ -1,7 +1,7 @@
 """The two sides of CAUSAL as columns: what senders had delivered, held against what receivers had settled.
 
 When p delivers message n of s, for each other member q the highest number that s had delivered of q before sending n
-must be settled at p. A piece of the PAST has s's sends with what s had heard of each q, one of the PRESENT p's
+must be settled at p. An excerpt of the PAST has s's sends with what s had heard of each q, one of the PRESENT p's
 deliveries of s with the highest that p had settled of each q, and what was missing beneath. Both are cut at buckets of
 s's numbers, so that one task compares a sender's bucket with what all receivers say of it. A run is one row on either
 side: what others had sent cannot change inside one.
@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gcom.audit.input.records import DELIVER, Ints, Rows
+from gcom.audit.summary.excerpts import Placed, cut
 from gcom.audit.summary.intervals import Intervals
-from gcom.audit.summary.pieces import Placed, cut
 from gcom.audit.summary.position import LogPosition
 
-# Columns of a piece: `number`, `count`, and "of q" for each other process q; in the PRESENT also `at`, `line`, and
-# "holes of q": the columns of _Holes, one after the other. What holds for the whole piece: `side`, `certain` and
+# Columns of an excerpt: `number`, `count`, and "of q" for each other process q; in the PRESENT also `at`, `line`, and
+# "holes of q": the columns of _Holes, one after the other. What holds for the whole excerpt: `side`, `certain` and
 # `since`, its first position; in the PRESENT also `process`, `view`, `members` (None: a gap hides their record),
 # and `file`.
 PAST, PRESENT = "past", "present"
@@ -60,12 +60,12 @@ class Dependencies:
                     if who != rows.senders[code]:
                         columns[f"of {who}"] = steps[chosen][row]
                 columns |= _holes_between(holes, int(at[0]), int(at[-1] + count[-1]))
-                piece = {**about, "since": int(at[0]), **columns}
-                self.placed.append(("CAUSAL", rows.senders[code], bucket, piece))
+                excerpt = {**about, "since": int(at[0]), **columns}
+                self.placed.append(("CAUSAL", rows.senders[code], bucket, excerpt))
 
 
 def _holes_between(holes: dict[str, Ints], since: int, until: int) -> dict[str, Ints]:
-    """Return the holes that were open at a position from `since` to before `until`, as columns of a piece."""
+    """Return the holes that were open at a position from `since` to before `until`, as columns of an excerpt."""
     there = {who: each[:, (each[2] < until) & (each[3] >= since)] for who, each in holes.items()}
     return {f"holes of {who}": each.ravel() for who, each in there.items() if each.size}
 

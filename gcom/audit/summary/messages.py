@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gcom.audit.input.records import DELIVER, SEND, Ints, Rows
 from gcom.audit.summary.dependencies import Dependencies
-from gcom.audit.summary.pieces import MessageRequest, Piece, Placed, cut
+from gcom.audit.summary.excerpts import Excerpt, MessageRequest, Placed, cut
 from gcom.audit.summary.runs import expanded
 
 SENT, HEARD = "sent", "heard"
@@ -141,14 +141,14 @@ def _digests(rows: Rows, part: Ints, into: Ints, count: Ints) -> dict[str, Ints]
 
 @dataclass(slots=True)
 class MessageTable:
-    """The messages of pieces that `MessageRecorder` made of runs, one row per delivery or skip.
+    """The messages of excerpts that `MessageRecorder` made of runs, one row per delivery or skip.
 
     Rows are by process and position. `message` is equal for the same message, and `start` is what the buckets are of.
     """
 
-    pieces: list[Piece]
+    excerpts: list[Excerpt]
     names: list[str]
-    piece: Ints  # index of pieces
+    excerpt: Ints  # index of excerpts
     sender: Ints  # index of names
     message: Ints
     at: Ints
@@ -159,39 +159,39 @@ class MessageTable:
 
     def where(self, index: int) -> dict[str, Any]:
         """Return which message a row is, and where it is in which log."""
-        piece = self.pieces[self.piece[index]]
+        excerpt = self.excerpts[self.excerpt[index]]
         return {
-            "process": piece["process"],
+            "process": excerpt["process"],
             "at": int(self.at[index]),
-            "view": piece["view"],
+            "view": excerpt["view"],
             "sender": self.names[self.sender[index]],
             "number": int(self.number[index]),
-            "file": piece["file"],
+            "file": excerpt["file"],
             "line": int(self.line[index]),
         }
 
     def of(self, process: str, section: int) -> Ints:
         """Return the rows of one section, in order."""
-        which = [piece["process"] == process and piece["section"] == section for piece in self.pieces]
-        chosen: NDArray[np.bool_] = np.array(which, np.bool_)[self.piece]
+        which = [excerpt["process"] == process and excerpt["section"] == section for excerpt in self.excerpts]
+        chosen: NDArray[np.bool_] = np.array(which, np.bool_)[self.excerpt]
         return np.flatnonzero(chosen)
 
 
-def table_of(pieces: Iterable[Piece]) -> MessageTable:
-    """Take the runs of pieces apart; there is at least one piece."""
-    ordered = sorted(pieces, key=lambda piece: (piece["process"], int(piece["at"][0])))
-    names = sorted({name for piece in ordered for name in piece["names"]})
+def table_of(excerpts: Iterable[Excerpt]) -> MessageTable:
+    """Take the runs of excerpts apart; there is at least one excerpt."""
+    ordered = sorted(excerpts, key=lambda excerpt: (excerpt["process"], int(excerpt["at"][0])))
+    names = sorted({name for excerpt in ordered for name in excerpt["names"]})
     parts: dict[str, list[Ints]] = {}
-    for index, piece in enumerate(ordered):
-        run, step = expanded(piece["count"])
-        codes = np.array([names.index(name) for name in piece["names"]], np.int64)
-        serial = piece["serial"][run]
+    for index, excerpt in enumerate(ordered):
+        run, step = expanded(excerpt["count"])
+        codes = np.array([names.index(name) for name in excerpt["names"]], np.int64)
+        serial = excerpt["serial"][run]
         taken_apart = {
-            "piece": np.full(len(run), index),
-            "sender": codes[piece["sender"][run]],
+            "excerpt": np.full(len(run), index),
+            "sender": codes[excerpt["sender"][run]],
             "serial": np.where(serial >= 0, serial + step, -1),
-            "line": piece["line"][run],
-            **{name: piece[name][run] + step for name in ("at", "number", "start")},
+            "line": excerpt["line"][run],
+            **{name: excerpt[name][run] + step for name in ("at", "number", "start")},
         }
         for name, column in taken_apart.items():
             parts.setdefault(name, []).append(column)

@@ -13,7 +13,7 @@ class SectionSummary:
 
     `start` is the highest settled number of each member at the instant of installing, None if that is not certain or
     was not seen. `next` is a view, "none", "unknown", or "open" where the log ends inside. `settled` is what the
-    process had settled at the end, over its whole session. `serial` is the last serial before it, where `start` is told.
+    process had settled at the end of its whole session so far. `serial` is the last before it, where `start` is told.
     """
 
     view: int

@@ -16,10 +16,10 @@ from gcom.audit.input.records import DELIVER, Ints
 from gcom.audit.rules.certificates import has_duplicates, sends_once
 from gcom.audit.rules.rule import AuditRule, Case, Example, always, named
 from gcom.audit.summary.batch import Batch
+from gcom.audit.summary.excerpts import Excerpt, MessageRequest
 from gcom.audit.summary.fingerprints import fingerprints, word_of
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.messages import HEARD, SENT
-from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.process import Fingerprints, add_prints
 from gcom.audit.summary.runs import runs_of
 from gcom.audit.summary.tally import Tally
@@ -78,13 +78,13 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     return MessageRequest("INTEGRITY", buckets=list(unlike)) if unlike else None
 
 
-def _judge_bucket(_: MessageRequest, sender: str, pieces: list[Piece], closed: frozenset[str]) -> Tally:
+def _judge_bucket(_: MessageRequest, sender: str, excerpts: list[Excerpt], closed: frozenset[str]) -> Tally:
     """Each digest at a delivery is that at the send; of a number that is sent twice the first counts."""
     tally = Tally()
-    ordered = sorted(pieces, key=lambda piece: (piece["process"], int(piece["at"][0])))
-    numbers, digests, told = _first_sends([piece for piece in ordered if piece["way"] == SENT])
-    for piece in [piece for piece in ordered if piece["way"] == HEARD]:
-        number: Ints = piece["number"]
+    ordered = sorted(excerpts, key=lambda excerpt: (excerpt["process"], int(excerpt["at"][0])))
+    numbers, digests, told = _first_sends([excerpt for excerpt in ordered if excerpt["way"] == SENT])
+    for excerpt in [excerpt for excerpt in ordered if excerpt["way"] == HEARD]:
+        number: Ints = excerpt["number"]
         place = np.minimum(np.searchsorted(numbers, number), max(len(numbers) - 1, 0))
         known = numbers[place] == number if len(numbers) else np.zeros(len(number), np.bool_)
         if not known.all() and sender not in closed:
@@ -92,24 +92,25 @@ def _judge_bucket(_: MessageRequest, sender: str, pieces: list[Piece], closed: f
             tally.doubt(int((~known).sum()), f"the log of {sender} does not tell what it sent as {first}")
         judged = np.flatnonzero(known)[told[place[known]]]
         tally.evaluated += len(judged)
-        for index in judged[piece["digest"][judged] != digests[place[judged]]].tolist():
-            tally.violate(1, **_where(piece, sender, index))
+        for index in judged[excerpt["digest"][judged] != digests[place[judged]]].tolist():
+            tally.violate(1, **_where(excerpt, sender, index))
     return tally
 
 
-def _first_sends(pieces: list[Piece]) -> tuple[Ints, Ints, Any]:
+def _first_sends(excerpts: list[Excerpt]) -> tuple[Ints, Ints, Any]:
     """Return the numbers sent, each once, their digests, and whether there is one."""
     nothing = [np.zeros(0, np.int64)]
     number, digest, told = (
-        np.concatenate(nothing + [p[name] for p in pieces]) for name in ("number", "digest", "told")
+        np.concatenate(nothing + [p[name] for p in excerpts]) for name in ("number", "digest", "told")
     )
     numbers, first = np.unique(number, return_index=True)
     return numbers, digest[first], told[first].astype(np.bool_)
 
 
-def _where(piece: Piece, sender: str, index: int) -> dict[str, Any]:
-    columns = {name: int(piece[name][index]) for name in ("at", "number", "line")}
-    return {"process": piece["process"], "view": piece["view"], "file": piece["file"], "sender": sender, **columns}
+def _where(excerpt: Excerpt, sender: str, index: int) -> dict[str, Any]:
+    about = {name: excerpt[name] for name in ("process", "view", "file")}
+    columns = {name: int(excerpt[name][index]) for name in ("at", "number", "line")}
+    return {**about, "sender": sender, **columns}
 
 
 def _sentence(e: Example) -> str:

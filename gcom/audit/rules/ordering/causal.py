@@ -3,7 +3,7 @@
 Serials certify it where they rise by one everywhere, each message has one, and FIFO and the starts of views hold: a
 message's serial is above all that its sender had delivered before it sent it, since the sender delivers it after these;
 and who delivers it has passed all lower serials, with what they stand for, or had that in its base. Else what
-senders had heard meets what receivers had settled, in pieces of senders' numbers (summary/dependencies.py).
+senders had heard meets what receivers had settled, in excerpts of senders' numbers (summary/dependencies.py).
 
 Source: Birman, Schiper and Stephenson 1991, "Lightweight Causal and Atomic Group Multicast".
 """
@@ -19,7 +19,7 @@ from gcom.audit.rules.certificates import begin_known, deliver_their_own, pass_a
 from gcom.audit.rules.groups import InstanceLogs
 from gcom.audit.rules.rule import AuditRule, Case, Example, in_order, named
 from gcom.audit.summary.dependencies import PAST, PRESENT
-from gcom.audit.summary.pieces import MessageRequest, Piece
+from gcom.audit.summary.excerpts import Excerpt, MessageRequest
 from gcom.audit.summary.runs import expanded
 from gcom.audit.summary.tally import EXAMPLES, Tally
 
@@ -52,56 +52,56 @@ def _count_dependencies(group: InstanceLogs) -> int:
     return total
 
 
-def _judge_bucket(request: MessageRequest, sender: str, pieces: list[Piece], closed: frozenset[str]) -> Tally:
+def _judge_bucket(request: MessageRequest, sender: str, excerpts: list[Excerpt], closed: frozenset[str]) -> Tally:
     """Of a bucket of a sender's numbers. Where the sender's log is closed, it sent nothing else."""
     tally = Tally()
-    past = [piece for piece in pieces if piece["side"] == PAST]
-    present = [piece for piece in pieces if piece["side"] == PRESENT]
-    sends = _Sends(sorted(past, key=lambda piece: piece["since"]))
-    for piece in sorted(present, key=lambda piece: (piece["process"], piece["since"])):
+    past = [excerpt for excerpt in excerpts if excerpt["side"] == PAST]
+    present = [excerpt for excerpt in excerpts if excerpt["side"] == PRESENT]
+    sends = _Sends(sorted(past, key=lambda excerpt: excerpt["since"]))
+    for excerpt in sorted(present, key=lambda excerpt: (excerpt["process"], excerpt["since"])):
         # Outside of any view there are no members whose messages could be owed: SENDING_VIEW tells such deliveries.
-        if piece["view"] is None:
+        if excerpt["view"] is None:
             continue
-        run, step = expanded(piece["count"])
-        number = piece["number"][run] + step
+        run, step = expanded(excerpt["count"])
+        number = excerpt["number"][run] + step
         place, known = sends.find(number)
         if not known.all() and sender not in closed:
             missing = int((~known).sum())
             first = int(number[~known][0])
             tally.doubt(missing, f"the log of {sender} does not tell what it had delivered before {first}")
-        inside = request.members.get(piece["view"], ()) if piece["members"] is None else piece["members"]
+        inside = request.members.get(excerpt["view"], ()) if excerpt["members"] is None else excerpt["members"]
         for other, heard in sends.heard.items():
             if other != sender and other in inside:
                 needed = np.where(known, heard[place], 0)
-                _compare(tally, sender, piece, other, needed, run, step)
+                _compare(tally, sender, excerpt, other, needed, run, step)
     return tally
 
 
-def _compare(tally: Tally, sender: str, piece: Piece, other: str, needed: Ints, run: Ints, step: Ints) -> None:
+def _compare(tally: Tally, sender: str, excerpt: Excerpt, other: str, needed: Ints, run: Ints, step: Ints) -> None:
     """`needed` is the number of `other` that each message needs, 0 for none; `run` and `step` are as of expanded()."""
     counts = needed > 0
     tally.evaluated += int(counts.sum())
-    late = np.flatnonzero(counts & _is_missing(piece, other, needed, run, step))
+    late = np.flatnonzero(counts & _is_missing(excerpt, other, needed, run, step))
     # Behind a gap what is missing may have been settled inside it.
-    if not piece["certain"]:
+    if not excerpt["certain"]:
         if len(late):
-            number = int(piece["number"][run[late[0]]] + step[late[0]])
-            tally.doubt(len(late), f"{piece['process']} has a gap before it delivered {number} of {sender}")
+            number = int(excerpt["number"][run[late[0]]] + step[late[0]])
+            tally.doubt(len(late), f"{excerpt['process']} has a gap before it delivered {number} of {sender}")
         return
     for index in late[:EXAMPLES].tolist():
-        into = {name: int(piece[name][run[index]] + step[index]) for name in ("at", "number")}
-        where = {name: piece[name] for name in ("process", "view", "file")}
-        line = int(piece["line"][run[index]])
+        into = {name: int(excerpt[name][run[index]] + step[index]) for name in ("at", "number")}
+        where = {name: excerpt[name] for name in ("process", "view", "file")}
+        line = int(excerpt["line"][run[index]])
         tally.violate(1, **where, **into, sender=sender, line=line, other=other, needed=int(needed[index]))
     tally.violations += max(0, len(late) - EXAMPLES)
 
 
-def _is_missing(piece: Piece, other: str, needed: Ints, run: Ints, step: Ints) -> Any:
+def _is_missing(excerpt: Excerpt, other: str, needed: Ints, run: Ints, step: Ints) -> Any:
     """Tell whether each needed number of `other` was not settled before the message that needs it."""
-    missing = needed > (piece[f"of {other}"][run] if f"of {other}" in piece else 0)
-    if f"holes of {other}" in piece:
-        first, last, since, until = piece[f"holes of {other}"].reshape(4, -1)
-        at = piece["at"][run] + step
+    missing = needed > (excerpt[f"of {other}"][run] if f"of {other}" in excerpt else 0)
+    if f"holes of {other}" in excerpt:
+        first, last, since, until = excerpt[f"holes of {other}"].reshape(4, -1)
+        at = excerpt["at"][run] + step
         hole = np.maximum(np.searchsorted(first, needed, "right") - 1, 0)
         missing |= (needed >= first[hole]) & (needed <= last[hole]) & (since[hole] < at) & (at <= until[hole])
     return missing
@@ -110,21 +110,22 @@ def _is_missing(piece: Piece, other: str, needed: Ints, run: Ints, step: Ints) -
 class _Sends:
     """A sender's numbers in a bucket, each once, with what had been heard before it; the first of a number counts.
 
-    `past` are the pieces in order. `heard` has for each other process what had been delivered of it before each number.
+    `past` are the excerpts in order. `heard` has for each other process what had been delivered of it before each of
+    them.
     """
 
-    def __init__(self, past: list[Piece]) -> None:
-        runs = [expanded(piece["count"]) for piece in past]
-        number = [piece["number"][run] + step for piece, (run, step) in zip(past, runs, strict=True)]
-        certain = [np.full(len(run), piece["certain"]) for piece, (run, _) in zip(past, runs, strict=True)]
+    def __init__(self, past: list[Excerpt]) -> None:
+        runs = [expanded(excerpt["count"]) for excerpt in past]
+        number = [excerpt["number"][run] + step for excerpt, (run, step) in zip(past, runs, strict=True)]
+        certain = [np.full(len(run), excerpt["certain"]) for excerpt, (run, _) in zip(past, runs, strict=True)]
         # A number that was sent twice counts as sent first; NO_CREATION tells the second.
         self._numbers, once = np.unique(np.concatenate([_NO_NUMBERS, *number]), return_index=True)
         self._certain = np.concatenate([_NO_NUMBERS, *certain]).astype(np.bool_)[once]
         self.heard: dict[str, Ints] = {}
-        for name in sorted({name for piece in past for name in piece if name.startswith("of ")}):
+        for name in sorted({name for excerpt in past for name in excerpt if name.startswith("of ")}):
             heard = [
-                piece[name][run] if name in piece else np.zeros(len(run), np.int64)
-                for piece, (run, _) in zip(past, runs, strict=True)
+                excerpt[name][run] if name in excerpt else np.zeros(len(run), np.int64)
+                for excerpt, (run, _) in zip(past, runs, strict=True)
             ]
             self.heard[name[3:]] = np.concatenate(heard)[once]
 

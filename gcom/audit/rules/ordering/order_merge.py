@@ -17,8 +17,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
+from gcom.audit.summary.excerpts import Excerpt
 from gcom.audit.summary.intervals import Intervals
-from gcom.audit.summary.pieces import Piece
 
 Step = tuple[dict[str, Any], dict[str, Any]]  # what a process delivered before, and after
 
@@ -32,10 +32,10 @@ class _Run:
     count: int
     at: int
     line: int
-    piece: Piece
+    excerpt: Excerpt
 
     def where(self, number: int) -> dict[str, Any]:
-        about = {name: self.piece[name] for name in ("process", "view", "file")}
+        about = {name: self.excerpt[name] for name in ("process", "view", "file")}
         at = self.at + number - self.number
         return {**about, "at": at, "line": self.line, "sender": self.sender, "number": number}
 
@@ -56,12 +56,12 @@ class OrderMerge:
         self._fronts: list[_Run] = []  # of these, when the cycle was found
         self._behind: dict[int, dict[str, Any]] = {}  # by place in the cycle: its front, where the next process has it
 
-    def feed(self, piece: Piece) -> None:
+    def feed(self, excerpt: Excerpt) -> None:
         """Take deliveries; of one process in their order."""
-        process = self._processes.index(piece["process"])
-        columns = (piece[name].tolist() for name in ("sender", "number", "count", "at", "line"))
+        process = self._processes.index(excerpt["process"])
+        columns = (excerpt[name].tolist() for name in ("sender", "number", "count", "at", "line"))
         for sender, number, count, at, line in zip(*columns, strict=True):
-            run = _Run(piece["names"][sender], number, count, at, line, piece)
+            run = _Run(excerpt["names"][sender], number, count, at, line, excerpt)
             if self._cycle:
                 self._look_behind(process, [run])
             else:
@@ -86,7 +86,7 @@ class OrderMerge:
         for place in range(len(self._cycle)):
             mine, other = (1 - place) % len(self._cycle), -place % len(self._cycle)
             front, behind = self._fronts[mine], self._fronts[other]
-            named = {"process": front.piece["process"], "sender": behind.sender, "number": behind.number}
+            named = {"process": front.excerpt["process"], "sender": behind.sender, "number": behind.number}
             found.append((front.where(front.number), self._behind.get(other, named)))
         return found
 
@@ -107,7 +107,7 @@ class OrderMerge:
         if seen.lowest_in(run.number, last):
             fresh = list(iter(Intervals(fresh).minus(seen)))
         seen.add(run.number, last)
-        return [_Run(run.sender, a, b - a + 1, run.at + a - run.number, run.line, run.piece) for a, b in fresh]
+        return [_Run(run.sender, a, b - a + 1, run.at + a - run.number, run.line, run.excerpt) for a, b in fresh]
 
     def _advance(self) -> None:
         # Only a process whose front has changed can let something leave: its new front was the last that the others

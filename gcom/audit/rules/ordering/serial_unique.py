@@ -16,10 +16,10 @@ from gcom.audit.input.records import DELIVER, SKIP, Ints
 from gcom.audit.rules.certificates import count_placed
 from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, in_order, named, processes_in
 from gcom.audit.summary.batch import Batch
+from gcom.audit.summary.excerpts import Excerpt, MessageRequest
 from gcom.audit.summary.fingerprints import BUCKET, fingerprints
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.messages import table_of
-from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.process import add_prints
 from gcom.audit.summary.runs import merged
 from gcom.audit.summary.tally import Tally
@@ -65,10 +65,10 @@ def _ask(case: Case, _: Tally) -> MessageRequest | None:
     return MessageRequest("SERIAL_UNIQUE", buckets=unlike) if by_bucket and not certain else None
 
 
-def _judge_bucket(_: MessageRequest, sender: str, pieces: list[Piece], __: frozenset[str]) -> Tally:
+def _judge_bucket(_: MessageRequest, sender: str, excerpts: list[Excerpt], __: frozenset[str]) -> Tally:
     """Of a bucket of serials (no sender) or of a sender's numbers: no two rows share one and differ in the other."""
     tally = Tally()
-    table = table_of(pieces)
+    table = table_of(excerpts)
     key, other, kind = (table.message, table.serial, "message") if sender else (table.serial, table.message, "serial")
     # Sorted by one and then the other, two rows that clash are neighbours; a third is a clash with its neighbour
     # only.

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from gcom.audit.rules.certificates import begin_alike, in_one_view_each
 from gcom.audit.rules.ordering.order_merge import OrderMerge
 from gcom.audit.rules.rule import AuditRule, Case, Example, in_order, named
+from gcom.audit.summary.excerpts import Excerpt, MessageRequest
 from gcom.audit.summary.intervals import Intervals
-from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.tally import Tally
 
 _AT_ONCE = 1 << 20  # messages that are fed between two merges, at most
@@ -55,10 +55,10 @@ def _share(sets: list[dict[str, Intervals]], index: int, least: int) -> bool:
     return False
 
 
-def _judge_stream(request: MessageRequest, pieces: Iterable[tuple[int, Piece]]) -> Tally:
-    """`pieces` are by bucket of places, and each process's in its log's order."""
+def _judge_stream(request: MessageRequest, excerpts: Iterable[tuple[int, Excerpt]]) -> Tally:
+    """`excerpts` are by bucket of places, and each process's in its log's order."""
     tally, merge, fed, fed_bucket = Tally(), OrderMerge(request.delivered), 0, -1
-    for bucket, piece in pieces:
+    for bucket, excerpt in excerpts:
         # A merge before all processes have been fed a bucket is no mistake: fronts then wait, and what waits for
         # deliveries to come is no cycle.
         if fed > _AT_ONCE or bucket != fed_bucket:
@@ -66,8 +66,8 @@ def _judge_stream(request: MessageRequest, pieces: Iterable[tuple[int, Piece]]) 
             fed, fed_bucket = 0, bucket
         if merge.is_told():
             break
-        merge.feed(piece)
-        fed += int(piece["count"].sum())
+        merge.feed(excerpt)
+        fed += int(excerpt["count"].sum())
     merge.merge()
     if steps := merge.steps():
         told = [{"before": before, "after": after} for before, after in steps]

@@ -24,9 +24,9 @@ from gcom.audit.rules.rule import (
     processes_in,
     where_reliable,
 )
+from gcom.audit.summary.excerpts import Excerpt, MessageRequest
 from gcom.audit.summary.fingerprints import BUCKET
 from gcom.audit.summary.messages import MessageTable, table_of
-from gcom.audit.summary.pieces import MessageRequest, Piece
 from gcom.audit.summary.tally import Tally
 
 
@@ -51,11 +51,11 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     return MessageRequest("TOTAL_GAP_FREE", classes=unlike) if unlike else None
 
 
-def _judge_bucket(request: MessageRequest, of: str, pieces: list[Piece], _: frozenset[str]) -> Tally:
+def _judge_bucket(request: MessageRequest, of: str, excerpts: list[Excerpt], _: frozenset[str]) -> Tally:
     """Of one class and bucket of indexes: how each member's slice differs from that of the first, if it does."""
     tally = Tally()
     view, members = request.classes[int(of)]
-    table = table_of(pieces)
+    table = table_of(excerpts)
     begin = int(table.start.min()) // BUCKET * BUCKET
     slices = [table.of(who, section) for who, section in members]
     for member in range(1, len(members)):

@@ -1,7 +1,7 @@
-"""Messages that are read again, in pieces: columns of one process's runs that one check compares with others' runs.
+"""Messages that are read again, as columns of one process's runs that one check compares with others' runs.
 
-A piece belongs to a bucket of 65,536 numbers, serials or places, and all pieces of a bucket are judged together, so
-that what one task holds has a bound however long the logs are.
+An excerpt belongs to a bucket of 65,536 numbers, serials or places, and all excerpts of a bucket are judged together,
+so that what one task holds has a bound however long the logs are.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from gcom.audit.input.records import Ints
 from gcom.audit.summary.fingerprints import BUCKET, split_at_buckets
 from gcom.audit.summary.intervals import Intervals
 
-# Columns by name, one row per run or part of one, and what holds for all rows of the piece.
-Piece = dict[str, Any]
-Placed = tuple[str, str, int, Piece]  # rule, what its buckets are of (as a sender), bucket, piece
+# Columns by name, one row per run or part of one, and what holds for all rows of the excerpt.
+Excerpt = dict[str, Any]
+Placed = tuple[str, str, int, Excerpt]  # rule, what its buckets are of (as a sender), bucket, excerpt
 
 
 @dataclass(slots=True)
 class MessageRequest:
-    """Ask for the messages that decide `rule`, in pieces.
+    """Ask for the messages that decide `rule`, in excerpts.
 
     `buckets` are those that differ: of serials for SERIAL_UNIQUE, (sender, bucket of numbers) for INTEGRITY.
     `classes` are, for TOTAL_GAP_FREE, those whose orders differ: the view, and the process and index of each section.
@@ -50,20 +50,20 @@ def cut(start: Ints, count: Ints) -> Iterator[tuple[int, Ints, Ints, Ints]]:
         yield int(bucket[part[0]]), row[part], into[part], length[part]
 
 
-def packed(piece: Piece) -> bytes:
+def packed(excerpt: Excerpt) -> bytes:
     """Columns go up by little, so their differences are small and compress well."""
-    columns = {name: column for name, column in piece.items() if isinstance(column, np.ndarray)}
-    about = {name: value for name, value in piece.items() if not isinstance(value, np.ndarray)}
+    columns = {name: column for name, column in excerpt.items() if isinstance(column, np.ndarray)}
+    about = {name: value for name, value in excerpt.items() if not isinstance(value, np.ndarray)}
     small = {name: [int(column[0]), zlib.compress(np.diff(column).tobytes(), 1)] for name, column in columns.items()}
     data: bytes = msgpack.packb([about, small])
     return data
 
 
-def unpacked(data: bytes) -> Piece:
+def unpacked(data: bytes) -> Excerpt:
     """Return what `packed` was given."""
     about, small = msgpack.unpackb(data)
-    piece: Piece = dict(about)
+    excerpt: Excerpt = dict(about)
     for name, (first, steps) in small.items():
         changes = np.frombuffer(zlib.decompress(steps), np.int64)
-        piece[name] = np.concatenate(([first], first + np.cumsum(changes)))
-    return piece
+        excerpt[name] = np.concatenate(([first], first + np.cumsum(changes)))
+    return excerpt
