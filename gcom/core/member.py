@@ -188,7 +188,7 @@ class Member:
             if isinstance(item, frames.Join) and not frame.status.view:  # a process that has a view does not enter
                 return self._on_join(frame.source, item, now_ms)
             if isinstance(item, frames.Install) and self._view_change.asks(frame.source):
-                # Noted for the next view, it is in it already: the proposer is dead, and nobody else knows of that view.
+                # Noted for the next view, it is in it already: the proposer is dead, and nobody else knows of it.
                 self._on_control(frame.source, item, now_ms)
                 self._proceed(now_ms)
                 return self._reply(frame.source)
