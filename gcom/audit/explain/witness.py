@@ -86,6 +86,7 @@ def write_witness(witness: MinimalLog, home: Path) -> None:
         for at, record in enumerate(records, 1):
             lines.append({"type": record["type"], "at": at, **record})
         data = b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
+        # Whether a log is complete decides between FAIL and UNKNOWN, so a witness's logs end as the logs did.
         if process in witness.closed:
             closing = {"type": "close", "at": len(records) + 1, "records": len(lines), "crc32": zlib.crc32(data)}
             data += json.dumps({**closing, "reason": "exit"}, separators=(",", ":")).encode() + b"\n"
@@ -102,12 +103,15 @@ def broken_by(witness: MinimalLog, home: Path) -> frozenset[str]:
     incident = witness.incident
     for path in home.rglob("*.jsonl"):
         path.unlink()
+    # Without a message that the sentence names it would be another incident.
     if not witness.records or not witness.kept.all_of(incident.messages):
         return frozenset()
     write_witness(witness, home)
     outcome = run_locally(catalogue(list_segments([str(home)])))
     for judgement in outcome.judgements:
         if judgement.key == (incident.group, incident.instance) and incident.rule in judgement.expected:
+            # The same rule may break elsewhere in the smaller log: only the same clause, processes and messages
+            # count.
             named = incident.kind, set(incident.processes), {witness.kept.renamed(each) for each in incident.messages}
             found = [(each.kind, set(each.processes), set(each.messages)) for each in each_of(judgement, incident.rule)]
             if named in found:

@@ -134,6 +134,7 @@ def only_forward(rows: Rows, expected: int) -> Rows:
 
     Positions order events, and nothing else does: what such a record came after is not known.
     """
+    # Nearly always all positions go forward, and the rows are returned as they are.
     sound = np.flatnonzero(rows.kind != BAD)
     ends = rows.at[sound] + rows.count[sound]
     if not (rows.at[sound] < np.maximum.accumulate(np.concatenate(([expected], ends)))[:-1]).any():
@@ -249,6 +250,7 @@ def _parse_chunk(building: _Building, data: bytes, begin: int, end: int) -> None
     starts = np.concatenate(([0], ends[:-1]))
     plain = _are_plain(whole, starts, ends)
     borders = np.flatnonzero(np.diff(plain)) + 1
+    # Arrow has a price per call: many short stretches of plain lines are cheaper one by one.
     crumbs = len(borders) > _FEW and len(borders) * _CRUMB > len(plain)  # where many sends are confirmed, say
     if len(plain) and (crumbs or plain.mean() < 0.5):  # or another writer's style
         building.add_records(_loaded(data, begin, end))
@@ -284,6 +286,7 @@ def loaded(line: bytes) -> object:
     """Return the value that a line of JSON is; None for what is none, or has text that no UTF-8 can carry."""
     try:
         value = json.loads(line)
+        # An escape may be half of a surrogate pair, which Python reads and no file can hold.
         if b"\\u" in line:
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
@@ -326,6 +329,7 @@ class _Building:
                 pyarrow.json.ReadOptions(use_threads=False, block_size=max(len(data), 1)),
                 pyarrow.json.ParseOptions(explicit_schema=_SCHEMA),
             )
+            # Arrow takes two objects on one line for two rows.
             return len(table) == lines and self._add_table(table)
         except (pa.ArrowException, UnicodeDecodeError):
             return False
@@ -335,6 +339,8 @@ class _Building:
         numbers = {name: integers(table[name], 1 if name == "count" else -1) for name in _NUMBERS}
         present = {name: valid(table[name]) for name in (*_NUMBERS, *_TEXTS, "digests")}
         clocks = table["clock"] if "clock" in table.column_names else None
+        # Arrow fills in what a record lacks: whether each has what its type needs is checked as columns, and where
+        # one has not, the slow way finds which.
         if not _are_sound(kind, numbers, present, clocks):
             return False
         if present["digests"].any() and not self._add_digests(table["digests"], kind):

@@ -61,6 +61,7 @@ class LogSegment:
 
 def read_segment(path: str, data: bytes) -> LogSegment | str:
     """`data` as a segment, or why it is none. Damage between the first line and the close does not matter here."""
+    # What stands behind the last newline was being written when the process or the machine stopped.
     end = data.rfind(b"\n") + 1
     first = data.find(b"\n") + 1
     opening, wrong = opening_of(data[:first])
@@ -82,6 +83,8 @@ def read_segment(path: str, data: bytes) -> LogSegment | str:
             segment.damage += " and a piece behind it" if torn else ""
         elif closing["crc32"] != checksum:
             segment.damage = f"its close says checksum {closing['crc32']}, it is {checksum}"
+    # Where the close fits, a line that is no record is one gap and the rest is believed. Where it does not fit, lines
+    # may have been changed that still look sound.
     if not segment.damage or closing is None:
         segment.rows = parse(data, first, body)
     else:
@@ -95,6 +98,7 @@ def _keep_sound(segment: LogSegment, data: bytes, begin: int, end: int, *, whole
     """
     rows = parse(data, begin, end)
     ends = np.concatenate(([segment.opening.at], rows.at + rows.count))
+    # The first line that is no record, or stands at another position than it should, is where the damage shows.
     wrong = np.flatnonzero((rows.kind == BAD) | (rows.at != ends[:-1]))
     if whole or (not len(wrong) and segment.closing is not None and segment.closing.at != ends[-1]):
         kept = len(rows)

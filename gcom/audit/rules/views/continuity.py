@@ -121,6 +121,8 @@ class _Lineage:
             each.tally.evaluated += 1
             if not each.firsts:
                 each.tally.doubt(1, f"the first view of instance {each.name} is in no log")
+        # Several instances that succeed nothing are an error only where logs could say what succeeds what; a side of
+        # a PARTITIONABLE group begins anew without saying it (decision 0005).
         strangers = len(origins) > 1 and self._falls_apart()
         for each in origins if len(origins) > 1 else ():
             if known and all(life.primary for life in lives):
@@ -145,6 +147,7 @@ class _Lineage:
         return found != beside.keys()
 
     def _judge_beginning(self, new: _Instance) -> None:
+        # All who install view 1 write the same `succeeds`: it is part of what was decided.
         unlike = [session for session in new.firsts if successions_in(session.first) != new.succeeds]
         if not new.succeeds and not unlike:
             return
@@ -159,6 +162,7 @@ class _Lineage:
             new.tally.violate(1, kind="cycle", **begun)
         self._judge_serial(new)
         for said in new.succeeds:
+            # What was dissolved left nothing to go on from, so that nobody needs its logs.
             if said.by != ENDED and said.instance not in self._instances:
                 new.tally.doubt(1, f"no log tells of instance {said.instance}, which {new.name} succeeds")
             if said.by != ENDED and (said.view is None or said.cut is None):
@@ -167,6 +171,7 @@ class _Lineage:
     def _judge_serial(self, new: _Instance) -> None:
         """Serials go on: who begins it begins after the last one of the succeeded view."""
         said = new.succeeds[0] if len(new.succeeds) == 1 else None
+        # Of two predecessors there is no one last serial to go on from.
         if said is None or said.serial is None or said.by == ENDED or not (new.primary and new.reliable):
             return
         for session in new.firsts:
@@ -212,6 +217,8 @@ class _Lineage:
     def _fits(self, old: _Instance, into: str) -> bool | None:
         if into == old.name:
             return False
+        # Sides of a PARTITIONABLE name merge: who goes over comes from a brother, not from an ancestor. There a
+        # common origin is all that can be asked.
         if old.primary or into not in self._instances:
             return self._descends(into, old.name)
         mine, whole = self._ancestors(old.name)
@@ -280,6 +287,8 @@ def _judge_later_views(link: _Link) -> None:
 def _judge_last(old: _Instance) -> None:
     """Who detached in an instance's last view, of which no other instance says that it goes on."""
     for session in old.sessions.values():
+        # Nobody else says that the group went on, and who detached waited for that: it may have, in logs that are not
+        # here.
         waits = session.end and session.into is None and session.outlives(closed=True) and not session.has_gap
         if waits and session.views[-1] == max(old.members):
             old.tally.doubt(
@@ -301,8 +310,10 @@ def _judge_link(link: _Link) -> list[str]:
 def _judge_coverage(link: _Link, view: int) -> None:
     """A member of the last view whose end nobody knows may have gone on."""
     old, said = link.old, link.said
+    # Who was in the view is what the rule is about.
     if view not in old.members:
         old.tally.doubt(1, f"no log tells of view {view} of {old.name}, which {link.new.name} succeeds")
+    # Members of the succeeded view, and of a later one: who installed that went on without the successor knowing.
     last = {view, max(old.members, default=view)} & old.members.keys()
     for who in sorted({who for each in last for who in old.members[each]} - said.gone - said.gives_up):
         session = old.sessions.get(who)
@@ -325,6 +336,7 @@ def _judge_settled(link: _Link, view: int) -> None:
         old.tally.evaluated += 1
         for sender in sorted(link.streams):
             settled = session.settled.get(sender, Intervals())
+            # Exactly the cut: less is a loss at this one, more a loss at all others.
             missing = required.get(sender, Intervals()).minus(settled)
             beyond = settled.above(cut.get(sender, 0))
             if missing or beyond:
