@@ -181,7 +181,7 @@ class Member:
     def receive(self, frame: Frame, now_ms: int) -> Reply:
         if frame.source in self._view_change.view.members:
             self._on_member_frame(frame, now_ms)
-            unheard = self.process in frame.status.suspects  # it may not hear the replies: no heartbeat is put off
+            unheard = self.process in frame.status.suspects  # then its replies may be lost on it
             if not unheard and not self.outgoing.is_owed(frame.source):
                 self._links.heard(frame.source, now_ms)
             return self._reply(frame.source, self._links.answers(frame.source))
@@ -189,7 +189,7 @@ class Member:
             if isinstance(item, frames.Join) and not frame.status.view:  # a process that has a view does not enter
                 return self._on_join(frame.source, item, now_ms)
             if isinstance(item, frames.Install) and self._view_change.asks(frame.source):
-                # Noted for the next view, it is in it already; its proposer is dead, and nobody else knows of that view.
+                # Noted for the next view, it is in it already: its proposer is dead, and no other knows of that view.
                 self._on_control(frame.source, item, now_ms)
                 self._proceed(now_ms)
                 return self._reply(frame.source)
@@ -352,7 +352,7 @@ class Member:
             self._proceed(now_ms)
 
     def on_failed(self, peer: Process, refused: bool, dead: bool, now_ms: int) -> None:
-        """Note that a call to a peer failed; `dead`: its own kernel says that its life is over."""
+        """Record that a call to a peer failed; `dead`: its own kernel says that its life is over."""
         if dead:
             self._view_change.proven(peer, frames.DEAD)
         if peer in self.view.members:

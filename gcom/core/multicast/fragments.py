@@ -53,9 +53,7 @@ class Assemblies:
         return run if same else None
 
     def _find(self, piece: Piece) -> _Assembly | None:
-        """Return the assembly that a piece continues; a piece that begins a later run replaces an earlier run's
-        assembly.
-        """
+        """Return the assembly that a piece continues; a piece of a later run replaces an earlier run's assembly."""
         found = self._open.get(piece.sender)
         if found and (found.first, found.total) == (piece.first, piece.total):
             return found
