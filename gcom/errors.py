@@ -13,7 +13,7 @@
     │   ├── NotAMember          this group was left, or its node closed
     │   ├── Dissolved           all members of the group have left it
     │   ├── AlreadyReceiving    a group has one receiver: a loop or a listener
-    │   ├── NotALog             what the audit was given holds no delivery log
+    │   ├── NotALog             the path that the audit was given holds no delivery log
     │   ├── StateFailed         the application's set_state raised: the group is left
     │   └── WouldBlock          a send inside a callback met a full window
     ├── PeerError               a peer misbehaved
@@ -59,7 +59,7 @@ class UnknownMember(LocalError):
 
 
 class NotALog(LocalError):
-    """What the audit was given holds no delivery log."""
+    """The path that the audit was given holds no delivery log."""
 
 
 class UnknownGroup(LocalError):

@@ -231,9 +231,7 @@ class GroupMachine:
         return self._member.streams.multicast.lacking(number) if self._member else [self.process]
 
     def placed(self, number: int) -> bool:
-        """Return whether this process's messages up to `number` have their place in a total order, if the group has
-        one.
-        """
+        """Return whether this process's messages up to `number` have a place in the total order, if there is one."""
         # A majority holds the order then, as `lacking` says of the messages. Without a place a message would get none
         # in a successor, so `held_by` waits for both (docs/protocols/continuity.md, story 9).
         member = self._member

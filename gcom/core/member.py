@@ -344,7 +344,7 @@ class Member:
             self._proceed(now_ms)
 
     def on_failed(self, peer: Process, refused: bool, dead: bool, now_ms: int) -> None:
-        """Note that a call to a peer failed; `dead`: its own kernel says that its life is over."""
+        """Record that a call to a peer failed; `dead`: its own kernel says that its life is over."""
         if dead:
             self._view_change.proven(peer, frames.DEAD)
         if peer in self.view.members:

@@ -216,9 +216,7 @@ class Streams:
         return [*gaps, Range(ORDER, *lacking)] if lacking else gaps
 
     def within(self, cut: dict[Process, int]) -> bool:
-        """Return whether nothing went up here that the cut leaves out, and the cut has all of this process's own
-        stream.
-        """
+        """Return whether the cut has all that went up here, and all of this process's own stream."""
         agreed = self.serials is None or self.serials.within(cut.get(ORDER, 0))
         return agreed and self.multicast.within(cut)
 

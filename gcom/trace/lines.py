@@ -1,4 +1,4 @@
-"""The lines of a delivery log, version 1, except `close` (DELIVERY_LOG.md, Records).
+"""Lines of a delivery log, version 1, except `close` (DELIVERY_LOG.md, Records).
 
 Lines of sends and deliveries are formatted by hand, with names escaped once: they are nearly all lines, and a general
 encoder costs three times as much. The rest is rare and goes through `json`.
@@ -16,9 +16,9 @@ from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
 
 VERSION = 1
-# What a view without the field has.
+# The values that a view without the field has.
 _ABSENT: dict[str, object] = {"safe": False, "netsplit": "PRIMARY", "base": {}, "base_serial": 0}
-# Reasons of one's own will, or to go on in a successor; all others put the process out.
+# Ends by the process's own will, or to go on in a successor; all others put the process out.
 _LEAVING = ("request", "merge", "succession", "exit")
 
 
@@ -61,7 +61,7 @@ Event = Numbered | Delivered | Skip | Installed | Quorum | Confirmed | Adopted |
 
 
 def opening(at: int, process: Process, segment: int, wall_ns: int, state: dict[str, dict[str, object]] | None) -> str:
-    """The first line of a segment; `state` is None in the first."""
+    """Return the first line of a segment; `state` is None in the first."""
     fields: dict[str, object] = {
         "type": "open",
         "at": at,
@@ -75,28 +75,29 @@ def opening(at: int, process: Process, segment: int, wall_ns: int, state: dict[s
     return _compact(fields if state is None else {**fields, "state": state})
 
 
-def line(at: int, us: int, definition: Definition, stay: LoggedSession, event: Event) -> str:
-    """The line of an event at position `at`, `us` after the segment's opening; `stay` is brought up to date."""
-    kind, rest = _body(definition, stay, event)
-    return f'{{"type":"{kind}","at":{at},"t":{us},{stay.head},{rest}}}'
+def line(at: int, us: int, definition: Definition, session: LoggedSession, event: Event) -> str:
+    """Return the line of an event at position `at`, `us` after the segment's opening; bring the session up to date."""
+    kind, rest = _body(definition, session, event)
+    return f'{{"type":"{kind}","at":{at},"t":{us},{session.head},{rest}}}'
 
 
-def _body(definition: Definition, stay: LoggedSession, event: Event) -> tuple[str, str]:
+def _body(definition: Definition, session: LoggedSession, event: Event) -> tuple[str, str]:
     match event:
         case Delivered():
-            return "deliver", _deliver(stay, event)
+            return "deliver", _deliver(session, event)
         case Numbered():
-            return "send", _send(stay, event)
+            return "send", _send(session, event)
         case Skip():
-            return "skip", _skip(stay, event)
+            return "skip", _skip(session, event)
         case Installed():
-            return "view", _view(definition, stay, event)
+            return "view", _view(definition, session, event)
         case Quorum(view, has):
             return "quorum", f'"view":{view},"has":{"true" if has else "false"}'
         case Confirmed(view, number, by):
             return "confirm", f'"view":{view},"number":{number},"by":{_quoted(by)}'
         case Adopted(view, donor):
-            cut = _compact(dict(stay.cuts.get(view, {})))
+            # The donor's cut at the barrier: without it the audit could not say which messages the state stands for.
+            cut = _compact(dict(session.cuts.get(view, {})))
             return "adopt", f'"view":{view},"from":{_quoted(donor)},"cut":{cut}'
         case Suspected():
             return "suspect", f'"view":{event.view},"process":{_quoted(event.process)},"reason":{_quoted(event.reason)}'
@@ -106,38 +107,40 @@ def _body(definition: Definition, stay: LoggedSession, event: Event) -> tuple[st
             assert_never(event)
 
 
-def _deliver(stay: LoggedSession, event: Delivered) -> str:
+def _deliver(session: LoggedSession, event: Delivered) -> str:
     view, sent_view, sender, first, last, serial = event
-    stay.deliver(sender, first, last)
-    placed = _serial(stay, serial, last - first + 1)
+    session.deliver(sender, first, last)
+    placed = _serial(session, serial, last - first + 1)
     return f'"view":{view},"sent_view":{sent_view},"sender":{_quoted(sender)},{_numbers(first, last)}{placed}'
 
 
-def _send(stay: LoggedSession, event: Numbered) -> str:
+def _send(session: LoggedSession, event: Numbered) -> str:
     view, first, last, clock = event
-    told = stay.send(last, stay.changed(clock))
+    # What the last send told already is left out; the format says that an absent entry is unchanged.
+    told = session.send(last, session.changed(clock))
     entries = ",".join([f"{_quoted(who)}:{heard}" for who, heard in told.items()])
     return f'"view":{view},{_numbers(first, last)},"clock":{{{entries}}}'
 
 
-def _skip(stay: LoggedSession, event: Skip) -> str:
+def _skip(session: LoggedSession, event: Skip) -> str:
     last = event.first + event.count - 1
-    stay.settle(event.sender, event.first, last)
-    placed = _serial(stay, event.serial, event.count)
+    session.settle(event.sender, event.first, last)
+    placed = _serial(session, event.serial, event.count)
     return f'"view":{event.view},"sender":{_quoted(event.sender)},{_numbers(event.first, last)}{placed}'
 
 
-def _serial(stay: LoggedSession, serial: int, count: int) -> str:
+def _serial(session: LoggedSession, serial: int, count: int) -> str:
     if not serial:
         return ""
-    stay.serial = serial + count - 1
+    session.serial = serial + count - 1
     return f',"serial":{serial}'
 
 
-def _view(definition: Definition, stay: LoggedSession, event: Installed) -> str:
+def _view(definition: Definition, session: LoggedSession, event: Installed) -> str:
     view = event.view
-    stay.install(view.number, view.members, event.base or {})
-    stay.serial = max(stay.serial, event.base_serial)
+    # Before the line is made: a segment that begins after this line must have the base in its state.
+    session.install(view.number, view.members, event.base or {})
+    session.serial = max(session.serial, event.base_serial)
     fields: dict[str, object] = {
         "view": view.number,
         "members": view.members,
@@ -145,6 +148,7 @@ def _view(definition: Definition, stay: LoggedSession, event: Installed) -> str:
         "ordering": definition.ordering,
         "multicast": definition.multicast,
     }
+    # Defaults are left out, so that logs of groups without these features keep the form of version 1.
     optional = {"safe": definition.safe, "netsplit": definition.netsplit, "base": event.base or {}}
     optional["base_serial"] = event.base_serial
     fields.update({name: value for name, value in optional.items() if value != _ABSENT[name]})
@@ -169,6 +173,7 @@ def _numbers(first: int, last: int) -> str:
     return f'"number":{first},"count":{last - first + 1}' if last > first else f'"number":{first}'
 
 
+# 4,096: more names than a full group meets in a segment; each would else be escaped again on every line.
 @lru_cache(maxsize=4096)
 def _quoted(text: str) -> str:
     return json.dumps(text)

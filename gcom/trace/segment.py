@@ -1,8 +1,7 @@
 """One file of a delivery log: a dot-file while it is written, then sealed (DELIVERY_LOG.md, Files).
 
-Sealed means: complete, on the disk, and named without the dot, in this order; so a reader that ignores dot-files never
-sees half a file. When the disk refuses, the file is cut back to its last whole line: it never claims what did not
-happen, nor half of what did.
+When the disk refuses, the file is cut back to its last whole line: it never claims what did not happen, nor half of
+what did.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ class Segment:
         self._crc = 0
         self._folder = folder
         self._name = f"{number:06}.jsonl"
+        # O_EXCL: a file that is there belongs to another writer of the same incarnation, and must not be overwritten.
         self._file = os.open(folder / f".{self._name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
 
     def append(self, line: str) -> None:
@@ -58,6 +58,8 @@ class Segment:
         fields = f'"type":"close","at":{at},"records":{self.records},"crc32":{self._crc},"reason":"{reason}"'
         self.append(f"{{{fields}}}")
         self.write()
+        # Complete, on the disk, and named without the dot, in this order: a reader that ignores dot-files never sees
+        # half a file. The folder is synced too, or the new name could be lost with a power cut.
         os.fsync(self._file)
         os.rename(self._folder / f".{self._name}", self._folder / self._name)
         _sync_folder(self._folder)
@@ -77,7 +79,7 @@ class Segment:
 
 
 def folder_name(text: str) -> str:
-    """`text` as the name of a folder: percent-encoded outside [A-Za-z0-9.-], never with a dot in front."""
+    """Return `text` as the name of a folder: percent-encoded outside [A-Za-z0-9.-], never with a dot in front."""
     encoded = _UNSAFE.sub(lambda match: b"%%%02X" % match[0][0], text.encode()).decode()
     return "%2E" + encoded[1:] if encoded.startswith(".") else encoded
 

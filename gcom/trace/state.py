@@ -1,4 +1,4 @@
-"""What a process has done in one group, as far as its log says: the `state` of a segment that follows another.
+"""The state of a process in one group, as far as its log says: what a segment begins with that follows another.
 
 A segment must be judged alone when the one before it is gone, so its first line repeats what the lost lines added up
 to. The writer keeps that sum up to date as it encodes, in constant time for a run that continues its sender's stream.
@@ -10,7 +10,7 @@ import json
 
 from gcom.values.names import Process
 
-CUTS_MAX = 64  # barriers of which a state may still come; a state of an earlier one is logged without its cut
+CUTS_MAX = 64  # barriers for which a state may still come; a state of an earlier one is logged without its cut
 
 
 class SettledNumbers:
@@ -30,12 +30,13 @@ class SettledNumbers:
             self.beyond = _merged(sorted([*self.beyond, (first, last)]))
             return
         self.prefix = max(self.prefix, last)
+        # A range beyond may touch the prefix now: then it is part of it, and `beyond` stays short.
         while self.beyond and self.beyond[0][0] <= self.prefix + 1:
             self.prefix = max(self.prefix, self.beyond.pop(0)[1])
 
 
 class LoggedSession:
-    """One process in one instance of a group.
+    """The log's knowledge of one process in one instance of a group.
 
     `heard` is the highest number delivered from each other process, `told` what its sends have said of that. They
     differ between a delivery and the next send. `told_all` is false until a send of this segment has carried all.
@@ -57,6 +58,7 @@ class LoggedSession:
 
     def install(self, view: int, members: tuple[Process, ...], base: dict[Process, int]) -> None:
         self.view = view
+        # The base counts as delivered: a later segment's `delivered` is then one number per sender.
         for sender, number in base.items():
             self.deliver(sender, 1, number)
         self._members = members
@@ -65,13 +67,15 @@ class LoggedSession:
             del self.cuts[min(self.cuts)]
 
     def changed(self, clock: dict[Process, int]) -> dict[Process, int]:
-        """Of a run's clock what the last send did not say: over BASIC a run repeats what its view's runs have told."""
+        """Return the entries of a run's clock that the last send did not say."""
+        # Over BASIC a run repeats what its view's runs have told; the log need not.
         return {who: number for who, number in clock.items() if self.told.get(who) != number}
 
     def send(self, last: int, clock: dict[Process, int]) -> dict[Process, int]:
-        """Note a send; returns the clock that its line carries."""
+        """Record a send; return the clock that its line carries."""
         self.number = last
         self.told.update(clock)
+        # The first send of a segment tells all, since the lines that told the rest may be gone.
         if self.told_all:
             return clock
         self.told_all = True
@@ -79,6 +83,7 @@ class LoggedSession:
 
     def deliver(self, sender: Process, first: int, last: int) -> None:
         self.settle(sender, first, last)
+        # The clock in the log is of other processes: the own number is in every send.
         if sender != self._process and last > self.heard.get(sender, 0):
             self.heard[sender] = last
 
@@ -88,7 +93,7 @@ class LoggedSession:
         self.settled[sender].add(first, last)
 
     def state(self) -> dict[str, object]:
-        """As DELIVERY_LOG.md says."""
+        """Return the `state` of DELIVERY_LOG.md, Records."""
         beyond = {who: [[a, b - a + 1] for a, b in done.beyond] for who, done in self.settled.items() if done.beyond}
         return {
             "instance": self.instance,

@@ -1,12 +1,12 @@
-"""The delivery log of one process, version 1: what the audit reads (DELIVERY_LOG.md).
+"""The delivery log of one process, version 1, which the audit reads (DELIVERY_LOG.md).
 
 Two halves. `record` runs where the event happens, inside the caller's critical section: it takes the event's positions
-and appends a small tuple, once a run, never once a message. `flush` runs elsewhere and later: it turns tuples into
+and appends a small tuple, once per run, never once per message. `flush` runs elsewhere and later: it turns tuples into
 lines and hands them to the operating system. Two promises join them: `flush_before_frame` before any frame leaves, so
 that nobody knows of a send or a view that our log may not; and a flush within 100 ms for the rest. No thread is here.
 
 At a full buffer the event that fills it flushes by itself. At a full or failing disk the log ends at its last whole
-line, says so once, and messages go on: what is written stays true, and the audit sees a process with an unknown tail.
+line, says so once, and messages go on: what is written stays true, and the audit sees an unknown tail.
 """
 
 from __future__ import annotations
@@ -39,10 +39,12 @@ class _Record(NamedTuple):
 
 
 class DeliveryLog:
-    """One per process, for all of its groups. Nothing here raises for the disk's sake: `on_trouble` is told, once.
+    """The log of one process, for all of its groups. Nothing here raises for the disk's sake: `on_trouble` is told,
+    once.
 
-    `wall_ns` is the time of day when `clock_us`, a monotonic clock, is read first: here. `on_trouble` is called by
-    whoever met the trouble: the constructor, a flush, or a `record` that filled the buffer, so it must not wait.
+    `wall_ns` is the time of day when `clock_us`, a monotonic clock, is read first: here. `on_trouble` is called in the
+    thread that met the trouble: that of the constructor, of a flush, or of a `record` that filled the buffer, so it
+    must not wait.
     """
 
     def __init__(
@@ -71,7 +73,7 @@ class DeliveryLog:
         self._lock = Lock()
         self._encoded_at = 1  # the first position that is not encoded
         self._written_at = 1  # the first position that is not written
-        self._stays: dict[str, LoggedSession] = {}
+        self._sessions: dict[str, LoggedSession] = {}
         self._folder = directory / folder_name(name_of(process)) / folder_name(process.partition("#")[2])
         self._segment: Segment | None = None
         self._ended = False
@@ -85,6 +87,8 @@ class DeliveryLog:
         if self._ended:
             return
         event: Event
+        # Positions are taken here, in the core's step: their order is the order in which the application was given
+        # things.
         at = next_at = self._next_at
         match effect:
             case Deliver():
@@ -96,6 +100,8 @@ class DeliveryLog:
                 run = effect.run
                 next_at += len(run.payloads)
                 event = Numbered(run.view, run.first, run.first + next_at - at - 1, run.clock)
+                # 1. A sends m, and its frame leaves. 2. A is killed before the log has m. 3. B's log delivers a message
+                # that no log sends: to the audit, m is made up. So sends and views are written before a frame leaves.
                 self._urgent_at = at
             case Skip():
                 next_at += effect.count
@@ -103,6 +109,7 @@ class DeliveryLog:
             case Installed():
                 next_at += 1
                 event = effect
+                # For the same reason: a peer's log must not show this process in a view that its own does not know.
                 self._urgent_at = at
             case SetState(view, _, donor):
                 next_at += 1
@@ -127,6 +134,7 @@ class DeliveryLog:
 
     def flush_before_frame(self) -> None:
         """Return once every send and view recorded so far has reached the operating system; at once if none waits."""
+        # One comparison when nothing waits: this is asked before every frame.
         if self._urgent_at >= self._written_at:
             self.flush()
 
@@ -156,6 +164,7 @@ class DeliveryLog:
             except OSError as error:
                 trouble = error
                 self._end()
+        # Outside the lock: the application's callback may call flush.
         if trouble is not None:
             self._on_trouble(
                 f"the delivery log in {self._folder} ends here: {trouble.strerror or trouble}. Messages go on "
@@ -179,6 +188,7 @@ class DeliveryLog:
     def _catch_up(self) -> None:
         self._write_waiting()
         now_us = self._clock_us()
+
         if self._is_old(now_us):  # nothing may happen for long, and what there is should be readable
             self._rotate(now_us)
 
@@ -199,23 +209,24 @@ class DeliveryLog:
         return self._segment
 
     def _encode(self, record: _Record) -> None:
-        # By what is recorded, not by when it is flushed, so that flushes move no line into another segment.
+        # By the time of the record, not of the flush, so that flushes move no line into another segment.
         if self._is_full() or self._is_old(record.us):
             self._rotate(record.us)
-        stay = self._stay(record.definition.group, record.instance)
+        session = self._session(record.definition.group, record.instance)
         us = max(0, record.us - self._opened_us)  # recorded just before the segment was opened, written after
-        self._open_one.append(line(record.at, us, record.definition, stay, record.event))
+        self._open_one.append(line(record.at, us, record.definition, session, record.event))
         self._encoded_at = record.next_at
         if isinstance(record.event, Ended):
-            del self._stays[record.definition.group]
+            del self._sessions[record.definition.group]
 
-    def _stay(self, group: str, instance: str) -> LoggedSession:
-        stay = self._stays.get(group)
-        if stay is None or stay.instance != instance:
-            stay = self._stays[group] = LoggedSession(self._process, group, instance)
-        return stay
+    def _session(self, group: str, instance: str) -> LoggedSession:
+        session = self._sessions.get(group)
+        if session is None or session.instance != instance:
+            session = self._sessions[group] = LoggedSession(self._process, group, instance)
+        return session
 
     def _is_full(self) -> bool:
+        # More than the opening line: else a small bound would make segments without records.
         return self._open_one.records > 1 and self._open_one.size >= self._segment_bytes
 
     def _is_old(self, now_us: int) -> bool:
@@ -227,9 +238,11 @@ class DeliveryLog:
         segment = self._open_one
         segment.seal(self._encoded_at, "rotate")
         self._written_at = self._encoded_at
-        self._open(segment.number + 1, now_us, {group: stay.state() for group, stay in self._stays.items()})
-        for stay in self._stays.values():
-            stay.told_all = False
+        self._open(segment.number + 1, now_us, {group: session.state() for group, session in self._sessions.items()})
+        # The next segment's first send must carry the whole clock: the last segment may be gone when that one is
+        # judged.
+        for session in self._sessions.values():
+            session.told_all = False
 
     def _open(self, number: int, now_us: int, state: dict[str, dict[str, object]] | None) -> None:
         self._segment = Segment(self._folder, number)

@@ -1,4 +1,4 @@
-"""What members have answered in a group call, and when that is enough (Derecho's QueryResults; JGroups' modes)."""
+"""Answers of members in a group call, and when they are enough (Derecho's QueryResults; JGroups' response modes)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """Where one member's answer stands."""
+    """The state of one member's answer."""
 
     PENDING = "pending"
     VALUE = "value"  # the handler's
@@ -16,7 +16,7 @@ class Outcome(StrEnum):
 
 
 class Wait(StrEnum):
-    """For how many answers a call waits."""
+    """The number of answers for which a call waits."""
 
     ALL = "all"  # each member answered or departed
     FIRST = "first"  # one value; none can come any more when all others failed or departed
@@ -25,7 +25,7 @@ class Wait(StrEnum):
 
 
 def enough(wait: Wait, outcomes: Collection[Outcome]) -> bool:
-    """Return whether a call that waits so is over, because it has what it waits for or can never have it."""
+    """Return whether a call that waits so is over: it has what it waits for, or can never have it."""
     found = list(outcomes)
     pending = found.count(Outcome.PENDING)
     values = found.count(Outcome.VALUE)
@@ -36,6 +36,7 @@ def enough(wait: Wait, outcomes: Collection[Outcome]) -> bool:
             return values > 0 or not pending
         case Wait.MAJORITY:
             answered = values + found.count(Outcome.ERROR)
+            # Also over when too few are left to answer: departed members never will.
             return 2 * answered > len(found) or 2 * (answered + pending) <= len(found)
         case Wait.NONE:
             return True

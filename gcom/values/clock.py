@@ -1,7 +1,7 @@
 """Vector clocks: what a process knew of the others, and so which of two events may have caused which.
 
-Fidge 1988 and Mattern 1989, with one number for each process instead of a place in a vector, so that processes come and
-go ("hash vector clocks" in GCom 2009 §5.2); Schwarz and Mattern 1994, §3, for what the comparison means: one event
+Fidge 1988 and Mattern 1989, with one number per process instead of a place in a vector, so that processes come and go
+("hash vector clocks" in GCom 2009 §5.2); Schwarz and Mattern 1994, §3, for what the comparison means: one event
 happened before another exactly if its clock is less.
 """
 
@@ -14,7 +14,7 @@ from gcom.errors import BadValue
 
 
 class Causality(StrEnum):
-    """How one event stands to another."""
+    """The relation of one event to another."""
 
     BEFORE = "before"  # it may have caused the other
     AFTER = "after"
@@ -45,6 +45,7 @@ class VectorClock(Mapping[str, int]):
                 raise BadValue(f"{process!r} is no process: its name is text")
             if type(number) is not int or number < 0:
                 raise BadValue(f"{number!r} for {process!r} is no number of a clock: a whole number from 0")
+        # Zeros are dropped and keys sorted, so that equal clocks have one form: equality, hash and repr follow.
         self._numbers = {process: number for process, number in sorted((numbers or {}).items()) if number}
 
     def __getitem__(self, process: str) -> int:
@@ -79,21 +80,21 @@ class VectorClock(Mapping[str, int]):
         return self != other and self <= other
 
     def tick(self, process: str) -> VectorClock:
-        """The clock of the next event at `process`."""
+        """Return the clock of the next event at `process`."""
         return VectorClock({**self._numbers, process: self[process] + 1})
 
     def merge(self, other: VectorClock) -> VectorClock:
-        """What is known by whoever knows both: of each process the higher number. Raises BadValue for no clock."""
+        """Return the clock that knows what either knows: per process the higher number. Raise BadValue for no clock."""
         if not isinstance(other, VectorClock):
             raise BadValue(f"a clock is merged with a VectorClock, not with {type(other).__name__}")
         return VectorClock({**self._numbers, **other.changed_since(self)})
 
     def changed_since(self, other: VectorClock) -> VectorClock:
-        """Only the entries that are higher than in `other`: enough for who has `other` already to merge this one."""
+        """Return the entries that are higher than in `other`: enough for a process that has `other` to merge this."""
         return VectorClock({process: number for process, number in self._numbers.items() if number > other[process]})
 
     def compare(self, other: VectorClock) -> Causality:
-        """How the event of this clock stands to that of another."""
+        """Return the relation of this clock's event to that of another."""
         if self == other:
             return Causality.EQUAL
         if self <= other:

@@ -1,4 +1,4 @@
-"""What the creator of a group picked; every member obeys the same (GCom 2009 §4.1.12)."""
+"""The definition of a group: what its creator picked, and every member obeys (GCom 2009 §4.1.12)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _E = TypeVar("_E", bound=StrEnum)
 
 
 class Ordering(StrEnum):
-    """In which order members deliver."""
+    """The order in which members deliver."""
 
     NONORDERED = "NONORDERED"  # as messages arrive
     FIFO = "FIFO"  # each sender's in the order it sent them
@@ -24,21 +24,21 @@ class Ordering(StrEnum):
 
 
 class Multicast(StrEnum):
-    """How far a message that some member delivered is sure to reach the others."""
+    """The assurance that a message which some member delivered reaches the others."""
 
     BASIC = "BASIC"  # one copy to each; a loss is reported, not repaired
     RELIABLE = "RELIABLE"  # members that stay together deliver the same set
 
 
 class Netsplit(StrEnum):
-    """What a side of a split network may do."""
+    """The rights of a side of a split network."""
 
     PRIMARY = "PRIMARY"  # only a side with a quorum of the last view goes on
     PARTITIONABLE = "PARTITIONABLE"  # every side goes on, as an instance of its own; when they meet they merge
 
 
 class TieBreaker(StrEnum):
-    """Who decides when exactly half of a view is left."""
+    """The vote that decides when exactly half of a view is left."""
 
     LEADER = "LEADER"  # the view's oldest member
     REGISTRY = "REGISTRY"  # the home registry, as a witness that keeps its votes on disk
@@ -67,7 +67,7 @@ class Definition:
         netsplit: Netsplit | Literal["PRIMARY", "PARTITIONABLE"] = "PRIMARY",
         tie_breaker: TieBreaker | Literal["LEADER", "REGISTRY"] = "LEADER",
     ) -> None:
-        """Check and normalise; raises BadValue naming what is allowed."""
+        """Check and normalise; raise BadValue naming what is allowed."""
         if not isinstance(safe, bool):
             raise BadValue(f"safe {safe!r} is neither true nor false")
         checked = {
@@ -81,6 +81,7 @@ class Definition:
         }
         for field, value in checked.items():
             object.__setattr__(self, field, value)
+        # SAFE counts stored copies, and BASIC stores none.
         if self.safe and self.multicast is not Multicast.RELIABLE:
             raise BadValue("safe delivery needs RELIABLE multicast: BASIC keeps nothing that a majority could hold")
 
@@ -100,7 +101,7 @@ class Definition:
         netsplit: str = "PRIMARY",
         tie_breaker: str = "LEADER",
     ) -> Definition:
-        """Read a definition from a user's or a peer's words, in any case; raises BadValue naming what is allowed.
+        """Return a definition from a user's or a peer's words, in any case; raise BadValue naming what is allowed.
 
         In a program `Definition(...)` is better: there mypy finds a name that is misspelt.
         """
@@ -111,7 +112,7 @@ class Definition:
         return cls(group, orders, casts, members, safe, split, tie)
 
     def differences(self, other: Definition) -> str:
-        """In words, where `other` differs from this one; empty if nowhere."""
+        """Return the differences of `other` from this one in words; empty if there are none."""
         rows = [(name, mine, theirs) for (name, mine), (_, theirs) in zip(self._rows(), other._rows(), strict=True)]
         return ", ".join(f"{name} is {mine}, not {theirs}" for name, mine, theirs in rows if mine != theirs)
 
@@ -123,8 +124,10 @@ class Definition:
 
 
 def _members(static: object) -> tuple[str, ...]:
+    # A text is iterable: "alice" would become the members a, l, i, c and e.
     if isinstance(static, str) or not isinstance(static, Iterable):
         raise BadValue(f"static {static!r} is not a list of member names")
+    # Sorted, once each: equal definitions must compare equal, whoever wrote them in whichever order.
     members = tuple(sorted({names.member_name(name) for name in static}))
     if len(members) > limits.MEMBERS_MAX:
         raise BadValue(f"{len(members)} static members are too many: at most {limits.MEMBERS_MAX}")
@@ -139,7 +142,7 @@ def _choice(kind: type[_E], what: str, text: object) -> _E:
 
 
 def uninvited(definition: Definition, name: str) -> str:
-    """Why a stranger is kept out of a static group."""
+    """Return the reason why a stranger is kept out of a static group."""
     return (
         f"{name!r} is not a member of the static group {definition.group!r}: allowed are {', '.join(definition.static)}"
     )

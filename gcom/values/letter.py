@@ -1,4 +1,4 @@
-"""A letter: what one process sends to one other, the unit of unicast and of group calls."""
+"""A letter: the unit of unicast and of group calls, from one process to one other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gcom.values.run import Payload
 
 
 class Kind(IntEnum):
-    """What a letter is; the numbers are those of the wire, and never given to another kind."""
+    """The kind of a letter; the numbers are those of the wire, and never given to another kind."""
 
     UNICAST = 0  # a message to one member
     REQUEST = 1  # of a call, to each member asked
@@ -29,18 +29,18 @@ class Letter:
 
     @property
     def size(self) -> int:
-        """Bytes of its payload, the same at both ends."""
+        """The bytes of its payload, the same at both ends."""
         return size_of(self.payload)
 
     @property
     def taken(self) -> int:
-        """Bytes of a frame that it takes at most."""
+        """The bytes of a frame that it takes at most."""
         return self.size + limits.LETTER_HEADER_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """How the source of a status stands with the target's letters; every field only grows."""
+    """The receipt for the target's letters, in a status; every field only grows."""
 
     held: int = 0  # letters 1…held are here
     read: int = 0  # so many unicasts are behind the application (flow control)
@@ -48,7 +48,8 @@ class Receipt:
 
 
 def size_of(payload: Payload) -> int:
-    """Bytes of a payload as it travels, without its header."""
+    """Return the bytes of a payload as it travels, without its header."""
+    # Both ends count credit by it, so it must not depend on how a text is kept in memory.
     if isinstance(payload, str) and not payload.isascii():
         return len(payload.encode())
     return len(payload)

@@ -1,4 +1,4 @@
-"""Every bound that the core and the shell obey, with the reason for its size.
+"""Every bound that the core and the runtime obey, with the reason for its size.
 
 Units are in the names. What happens at a bound is said beside it.
 """
@@ -20,7 +20,7 @@ LOAD_BYTES_MAX = FRAME_BYTES_MAX - FRAME_HEADER_BYTES
 RUN_BYTES_MAX = LOAD_BYTES_MAX - 64
 RUN_MESSAGES_MAX = 2048
 RUN_HEADER_BYTES = 5  # what a load has before each encoded run
-PIECE_HEADER_BYTES = 128  # what a piece says beside its data
+PIECE_HEADER_BYTES = 128  # of a piece, beside its data
 
 # A larger message is refused by `send`. The bound is on memory: a sender and each receiver hold a message twice, as
 # bytes of the stream and as payload, and a receiver once more while it is decoded.
@@ -74,7 +74,7 @@ CONTROL_ITEMS_MAX = 256  # in one frame. A frame with more is malformed.
 ORDERS_MAX = 512  # spans of the order in one frame or answer. One with more is malformed.
 DIRECTORY_GROUPS_MAX = 10_000  # At the bound a create is refused.
 WITNESS_RECORDS_MAX = 100_000  # votes of so many instances are kept for ever. At the bound no new one gets any.
-ATTEMPT_MAX = 2**31  # of a ballot; an honest proposer needs one a failure
+ATTEMPT_MAX = 2**31  # of a ballot; an honest proposer needs one per failure
 NUMBER_MAX = 2**63 - 1  # message, serial and view numbers fit Spark's bigint
 
 # Timing, in milliseconds of the process's own running time.
@@ -83,8 +83,8 @@ HEARTBEAT_MS = 250  # an idle link says this often that both its processes live
 HEARTBEAT_LEAD_MS = 25
 SILENCE_MS = 2_000  # nothing heard for this long: evidence, while little is known of the peer's usual gaps
 SILENCE_MIN_MS = 1_500  # evidence no sooner, however regular it was; false suspicions cost more than the time
-SILENCE_MAX_MS = 4_000  # suspected, whoever vouches for it
-PROBE_MS = 300  # those who were asked whether they hear a peer have this long to say so
+SILENCE_MAX_MS = 4_000  # suspected, though others hear it
+PROBE_MS = 300  # helpers have this long to say whether they hear a peer
 PROBE_HELPERS = 3  # members that are asked
 DETACH_MS = 3_000  # no quorum heard for this long: detached
 RESEND_MS = 200  # an unanswered question of a view change is asked again
@@ -96,26 +96,26 @@ JOIN_RETRY_MS = 250  # an unanswered join is asked again
 JOIN_STAGGER_MS = 500  # a member that does not answer a join for this long is not waited for: the next is asked, too
 CUT_MS = 1_000  # two that do not reach each other while others reach both: the group goes on without one
 CUTS_GATHER_MS = 3_000  # a conflict waits for newer ones to last as long, but no longer than this
-# Half of a view, to which the registry may give its vote, is detached later than DETACH_MS: it has time to miss who is
-# cut off, to gather the conflicts, and to ask for the vote.
+# Half of a view, to which the registry may give its vote, is detached later than DETACH_MS: it needs time to find out
+# which members are cut off, to gather the conflicts, and to ask for the vote.
 TIE_MS = SILENCE_MAX_MS + CUTS_GATHER_MS + 2 * WITNESS_RETRY_MS
-# Who went though others heard it, again and again, stays out: the second time for so long, then twice that, …, the
-# most. Who has not gone again for twice the most begins anew.
+# A name that went though others heard it, again and again, stays out: the second time for so long, then twice that, …,
+# FLAP_MAX_MS at most. One that has not gone again for twice the most begins anew.
 FLAP_MS = 4_000
 FLAP_MAX_MS = 32_000
 SEEK_MS = 1_500  # a PARTITIONABLE group's members look for an instance for so long before they begin one
-HAIL_MS = 1_000  # a PARTITIONABLE group's leader calls those who were cut off this often
-RETURN_RETRY_MAX_MS = 2_000  # who lost its group tries again after JOIN_RETRY_MS, twice that, …, this at the most
+HAIL_MS = 1_000  # a PARTITIONABLE group's leader calls members that were cut off this often
+RETURN_RETRY_MAX_MS = 2_000  # one that lost its group tries again after JOIN_RETRY_MS, twice that, …, this at most
 JOIN_GATHER_MS = 15  # joins that come within this time go in one view
 LAG_MS = 200  # a timer later than this says that the process itself was paused
 RENEW_MS = 1_000  # a leader renews its entry this often
 LEASE_MS = 4_000  # a directory entry not renewed for this long is doubted
-# A registry that starts, or was itself paused, grants no claim for so long of its own running time: who has the name
-# registers every RENEW_MS. One that keeps nothing on a disk waits longer, since all depends on that.
+# A registry that starts, or was itself paused, grants no claim for so long of its own running time: a living group's
+# members register every RENEW_MS. One that keeps nothing on a disk waits longer, since all depends on that.
 START_GRACE_MS = LEASE_MS + RENEW_MS
 FORGOTTEN_GRACE_MS = 8_000
 TICK_MS = 250  # a registry's clock goes on by twice this at the most: the rest was a pause
-REAP_TICKS = 4  # of a registry: so seldom it looks whether the members of doubted groups are dead
+REAP_TICKS = 4  # a registry looks so seldom whether the members of doubted groups are dead
 DISSOLVED_MAX = 10_000  # names of which a registry knows that all have left; the oldest are forgotten
 SEATS_MAX = 256  # processes of one group that a registry knows beyond the view; at the bound it notes no more
 FORK_MS = 60_000  # an operator's order to fork that nobody has obeyed by then is void

@@ -27,7 +27,7 @@ def generation(instance: str) -> int:
 
 
 def successor(instance: str, founder: str) -> str:
-    """Return the id of the instance that succeeds this one; `founder` is the incarnation of who begins it."""
+    """Return the id of the instance that succeeds this one; `founder` is the incarnation of its beginner."""
     return f"{origin_of(instance)}-{generation(instance) + 1}-{founder}"
 
 
@@ -48,5 +48,6 @@ SizePrecedence = tuple[int, int, str]
 
 
 def precedence_by_size(members: int, views: int, instance: str) -> SizePrecedence:
-    """How an instance stands among the living ones of its name: the smaller stands above, and the others give way."""
+    """Return a key by which the smaller of two instances of a PARTITIONABLE name stands above."""
+    # More members, then more views. Size does no harm here: where sides merge, both states are kept.
     return -members, -views, instance

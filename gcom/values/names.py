@@ -23,21 +23,21 @@ _NAME_RULE = "a letter or digit, then up to {} letters, digits, dots, underscore
 
 
 def member_name(text: object) -> str:
-    """Return `text` if it may name a member; raises BadValue."""
+    """Return `text` if it may name a member; raise BadValue if not."""
     if not isinstance(text, str) or not _NAME.fullmatch(text):
         raise BadValue(f"member name {text!r} is not allowed: " + _NAME_RULE.format(31))
     return text
 
 
 def group_name(text: object) -> str:
-    """Return `text` if it may name a group; raises BadValue."""
+    """Return `text` if it may name a group; raise BadValue if not."""
     if not isinstance(text, str) or not _GROUP.fullmatch(text):
         raise BadValue(f"group name {text!r} is not allowed: " + _NAME_RULE.format(62))
     return text
 
 
 def address(text: object) -> Address:
-    """Return `text` if it is `HOST:PORT`; raises BadValue."""
+    """Return `text` if it is `HOST:PORT`; raise BadValue if not."""
     match = _ADDRESS.fullmatch(text) if isinstance(text, str) else None
     if not isinstance(text, str) or not match or int(match[2]) > 65535:
         raise BadValue(f"address {text!r} is not HOST:PORT, as in 127.0.0.1:7411")
@@ -45,23 +45,23 @@ def address(text: object) -> Address:
 
 
 def split_address(text: Address) -> tuple[str, int]:
-    """Host and port of a valid address; brackets of an IPv6 host are dropped."""
+    """Return host and port of a valid address; brackets of an IPv6 host are dropped."""
     host, _, port = place_of(address(text)).rpartition(":")
     return host.strip("[]"), int(port)
 
 
 def place_of(text: Address) -> str:
-    """The `host:port` of an address, for people."""
+    """Return the `host:port` of an address, for people."""
     return text.partition("@")[0]
 
 
 def life_of(text: Address) -> str:
-    """The `host.life` that an address names; empty where it names none."""
+    """Return the `host.life` that an address names; empty where it names none."""
     return text.partition("@")[2]
 
 
 def process(name: str, incarnation: str) -> Process:
-    """The identity of one incarnation of a member."""
+    """Return the identity of one incarnation of a member; raise BadValue for an incarnation that is not allowed."""
     if not _INCARNATION.fullmatch(incarnation):
         raise BadValue(f"incarnation {incarnation!r} is not 1 to 16 of 0-9 and a-z")
     return f"{member_name(name)}#{incarnation}"
@@ -73,5 +73,5 @@ def is_process(text: object) -> bool:
 
 
 def name_of(who: Process) -> str:
-    """`alice` of `alice#7f3a`."""
+    """Return the name in a process id: `alice` of `alice#7f3a`."""
     return who.partition("#")[0]

@@ -30,7 +30,7 @@ class Run:
     clock: dict[Process, int]
     payloads: list[Payload]
     encoded: bytes
-    last: int = field(init=False)  # asked for wherever a run passes; its payloads never change
+    last: int = field(init=False)  # computed once: every layer that a run passes asks for it
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "last", self.first + len(self.payloads) - 1)

@@ -30,9 +30,9 @@ class View:
         return tuple(names.name_of(member) for member in self.members)
 
     def rank(self, who: str) -> int:
-        """0 is the oldest; raises ValueError for a stranger."""
+        """Return a member's rank, 0 for the oldest; raise ValueError for a stranger."""
         return self.members.index(who)
 
     def address(self, who: str) -> str:
-        """Where a member listens; raises ValueError for a stranger."""
+        """Return the address at which a member listens; raise ValueError for a stranger."""
         return self.addresses[self.members.index(who)]

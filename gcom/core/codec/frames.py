@@ -220,7 +220,7 @@ def _run(encoded: bytes) -> Run:
     if max(map(len, payloads)) > limits.MESSAGE_BYTES_MAX:
         raise MalformedFrame("a message over the limit")
     checked.numbers(view, first)
-    # The audit and every store rely on numbers from 1, dense, below 2^53 (exact in JSON).
+    # The audit and every store rely on numbers from 1, dense, and small enough for a 64-bit column.
     if first < 1 or first + len(payloads) - 1 > limits.NUMBER_MAX:
         raise MalformedFrame("message numbers begin with 1 and end with the largest number")
     return Run(checked.process(sender), view, first, checked.counts(clock), payloads, encoded)

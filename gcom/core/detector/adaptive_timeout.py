@@ -40,7 +40,7 @@ class AdaptiveTimeout:
         self._vouched_ms: int | None = None
 
     def heard(self, now_ms: int) -> None:
-        """Note a sign of life."""
+        """Record a sign of life."""
         self._longest_ms = max(self._longest_ms, now_ms - self.heard_ms)
         self.heard_ms = now_ms
         self._asked_ms = self._vouched_ms = None
@@ -64,7 +64,7 @@ class AdaptiveTimeout:
             self._asked_ms = min(now_ms, self._asked_ms + lag_ms)
 
     def vouched(self, now_ms: int) -> None:
-        """Note that some member hears the peer."""
+        """Record that some member hears the peer."""
         self._vouched_ms = now_ms
 
     def is_vouched(self, now_ms: int) -> bool:

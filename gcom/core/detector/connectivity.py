@@ -68,7 +68,7 @@ class Connectivity:
         self._since: dict[Pair, int] = {}
 
     def look(self, misses: Misses, now_ms: int) -> None:
-        """Note which member misses which now; forget a conflict that is seen no more."""
+        """Record which member misses which now; forget a conflict that is seen no more."""
         pairs = {(min(one, other), max(one, other)) for one, others in misses.items() for other in as_ranks(others)}
         self._since = {pair: self._since.get(pair, now_ms) for pair in pairs}
 
@@ -94,7 +94,5 @@ class Connectivity:
     def dropped(
         self, suffice: Callable[[Set[int]], bool], now_ms: int, patient: bool = False, gone: int = 0
     ) -> tuple[int, ...]:
-        """Return the members to go on without, beside those `gone`; `patient`: for one that acts where the leader does
-        not.
-        """
+        """Return the members to drop beside those `gone`; `patient`: for one that acts only if the leader does not."""
         return to_drop(self.conflicts(limits.CUT_MS * (3 if patient else 2) // 2, now_ms), suffice, gone)

@@ -96,7 +96,7 @@ class Detector:
             self._ticked_ms = now_ms
 
     def heard(self, peer: Process, now_ms: int, suspects: Iterable[Process], unheard: Misses | None = None) -> None:
-        """Note that something came from a peer."""
+        """Record that something came from a peer."""
         watch = self._watched.get(peer)
         if watch:
             watch.silence.heard(now_ms)
@@ -113,7 +113,7 @@ class Detector:
                 self._forgive(watch)
 
     def caught_up(self, peer: Process) -> None:
-        """Note that a peer has installed the view: hearing it alone would not end that suspicion."""
+        """Record that a peer has installed the view: hearing it alone would not end that suspicion."""
         watch = self._watched.get(peer)
         if watch and watch.reason == "stuck":
             self._forgive(watch)
@@ -142,7 +142,7 @@ class Detector:
         return self._is_quorum(set(self._view.members) - set(self.suspects))
 
     def answered(self, peer: Process) -> None:
-        """Note that a call to a peer was answered."""
+        """Record that a call to a peer was answered."""
         watch = self._watched.get(peer)
         if watch:
             watch.unanswered_ms = None
@@ -151,7 +151,7 @@ class Detector:
                 self._forgive(watch)
 
     def failed(self, peer: Process, refused: bool, now_ms: int) -> bool:
-        """Note that a call failed; return whether the peer became suspected."""
+        """Record that a call failed; return whether the peer became suspected."""
         watch = self._watched.get(peer)
         if watch is None:
             return False
@@ -167,16 +167,14 @@ class Detector:
         return watch.failures > 1 and self.gone(peer, "refused")
 
     def gone(self, peer: Process, reason: str) -> bool:
-        """Note that nobody listens where a peer was, or a node that does not know it; return whether it became
-        suspected.
-        """
+        """Record that a peer is not where it was, though no proof; return whether it became suspected."""
         watch = self._watched.get(peer)
         if watch:
             watch.absent, watch.mended = True, False
         return self.suspect(peer, reason)
 
     def proven(self, peer: Process, proof: str) -> bool:
-        """Note proof that a peer will never vote again; return whether it became suspected."""
+        """Record proof that a peer will never vote again; return whether it became suspected."""
         watch = self._watched.get(peer)
         if watch:
             watch.proof = watch.proof or proof
@@ -237,9 +235,7 @@ class Detector:
         return late and self._process not in watch.suspects
 
     def _helpers(self, quiet: Process, now_ms: int) -> list[Process]:
-        """Return the helpers to ask about a peer: members that are well heard, the next in rank after this process
-        first.
-        """
+        """Return the helpers to ask about a peer: well heard members, the next in rank after this process first."""
         assert self._view is not None, "only a member watches"
         rank = self._view.rank(self._process)
         # By rank from here, so that not all members ask the oldest ones at once.
@@ -255,7 +251,7 @@ class Detector:
         return tuple(peer for peer in peers if self._hears(peer, now_ms, VOUCH_MS))
 
     def vouched(self, peers: tuple[Process, ...], now_ms: int) -> None:
-        """Note that a member hears these peers."""
+        """Record that a member hears these peers."""
         for peer in peers:
             if peer in self._watched:
                 self._watched[peer].silence.vouched(now_ms)
@@ -298,9 +294,7 @@ class Detector:
         return {one: others for one, others in found.items() if others}
 
     def contradicted(self, now_ms: int) -> dict[int, int]:
-        """Return which member misses which now, though this process hears both, is one of the two, or such a one says
-        so.
-        """
+        """Return which member misses which now, though this process, or one of the two, hears both."""
         # What others know at first hand counts, since this process may not hear the one that misses somebody. What they
         # know from others does not, or it would go round for ever.
         missed = self._as_bits(peer for peer, watch in self._watched.items() if watch.missed and self.contested(peer))

@@ -248,7 +248,7 @@ class JoinAttempt:
         return [Vow(process, address, entry.instance, entry.view) for process, address in left]
 
     def on_vowed(self, source: Process) -> None:
-        """Note a vow: a process that was noted is in no later view, and will not be."""
+        """Record a vow: a process that was noted is in no later view, and will not be."""
         if source in self._vowing:
             self._vowed.add(source)
 
@@ -266,7 +266,7 @@ class JoinAttempt:
         return [Approach(process, address)]
 
     def on_unreached(self, peer: Process, proven: bool, now_ms: int, absent: bool = False) -> list[Out]:
-        """Note that a member does not answer, or answers that it is none (`absent`); `proven`: for good."""
+        """Record that a member does not answer, or answers that it is none (`absent`); `proven`: for good."""
         if proven:
             self._proven.add(peer)
         if absent:
@@ -281,7 +281,7 @@ class JoinAttempt:
         return self._approach_next(now_ms)
 
     def on_returning(self, peer: Process, view: int, now_ms: int) -> list[Out]:
-        """Note that a former member is on its way back, too, with what it had in `view`.
+        """Record that a former member is on its way back, too, with what it had in `view`.
 
         Of two that return, the one with less waits; a newcomer has nothing, and waits for both.
         """
@@ -293,7 +293,7 @@ class JoinAttempt:
         return self.on_unreached(peer, False, now_ms)
 
     def on_heard(self, source: Process, now_ms: int) -> None:
-        """Note that a member answered; it may take its time to admit."""
+        """Record that a member answered; it may take its time to admit."""
         if self._discovery:
             self._discovery.heard(source, now_ms)
         if source in self.targets:
@@ -316,15 +316,15 @@ class JoinAttempt:
         return self._approach(item.process, item.address, now_ms)
 
     def on_put_off(self, source: Process) -> None:
-        """Note that a member does not let this name in before its links are proven."""
+        """Record that a member does not let this name in before its links are proven."""
         self.waits_for = f"{source} to admit it, once its links to all members have held for a while"
 
     def on_version(self, text: str, now_ms: int) -> list[Out]:
-        """Note that a member speaks another protocol version."""
+        """Record that a member speaks another protocol version."""
         return self._fail(VersionMismatch(text), now_ms)
 
     def on_gone(self, source: Process, text: str) -> list[Out]:
-        """Note a member's word that this very process was in and went: only a new incarnation gets in."""
+        """Record a member's word that this very process was in and went: only a new incarnation gets in."""
         return [Failed(errors.Detached(text))] if source in self.targets else []
 
     def tick(self, now_ms: int) -> list[Out]:

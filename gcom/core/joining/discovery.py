@@ -55,7 +55,7 @@ class Discovery:
             seat.said, seat.heard_ms = None, 0
 
     def know(self, process: Process, address: Address) -> bool:
-        """Note that a process may be at an address; return whether that is news."""
+        """Record that a process may be at an address; return whether that is news."""
         name = name_of(process)
         old = self._seats.get(name)
         if name == name_of(self._process) or (old and old.address == address):
@@ -66,7 +66,7 @@ class Discovery:
         return True
 
     def heard(self, process: Process, now_ms: int) -> None:
-        """Note that a process answered, if only to say nothing."""
+        """Record that a process answered, if only to say nothing."""
         seat = self._seats.get(name_of(process))
         if seat:
             seat.heard_ms, seat.said = now_ms, None
@@ -78,7 +78,7 @@ class Discovery:
             seat.heard_ms, seat.said = now_ms, (source, instance, item)
 
     def gone(self, process: Process) -> None:
-        """Note that nobody is there any more."""
+        """Record that nobody is there any more."""
         seat = self._seats.get(name_of(process))
         if seat:
             seat.said, seat.heard_ms = None, 0

@@ -118,7 +118,7 @@ class Merge:
         return isinstance(hail, DiscoverReply) and self.on_presence(instance, hail, view, now_ms)
 
     def on_failed(self, peer: Process, refused: bool) -> None:
-        """Note that a call to a process that is no member failed."""
+        """Record that a call to a process that is no member failed."""
         # Refused: nobody is there. A call that was lost says nothing.
         if refused:
             self._forget(peer)

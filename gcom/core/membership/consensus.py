@@ -341,9 +341,7 @@ class Consensus:
         return max(self._attempt_seen, self.promised[0]) >= limits.ATTEMPT_MAX
 
     def on_nack(self, promised: Ballot) -> bool:
-        """Note the ballot that another acceptor has promised to; return whether that ends the attempt that is under
-        way.
-        """
+        """Record a higher promise of another acceptor; return whether that ends the attempt that is under way."""
         # A late NACK for an attempt that this process has given up already.
         if self._proposal is None or promised <= self._proposal.ballot:
             return False

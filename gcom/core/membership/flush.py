@@ -48,7 +48,7 @@ class Flush:
         return says
 
     def heard(self, sender: Process, now_ms: int) -> None:
-        """Note that something of a sender came: the member that sends it goes on by itself."""
+        """Record that something of a sender came: the member that sends it goes on by itself."""
         if sender in self._asked_ms:
             self._asked_ms[sender] = now_ms
 

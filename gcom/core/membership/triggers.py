@@ -125,9 +125,7 @@ class Triggers:
 
     @property
     def survivors(self) -> frozenset[Process] | None:
-        """The members left of a view in which no quorum can be again, since the others are proven dead; None: one can
-        be.
-        """
+        """The members left of a view where no quorum can be again, since the others are dead by proof; else None."""
         if not (self.detector.dead or self.given_up):
             return None  # all together are a quorum
         # Only proof counts. 1. C is paused, B crashes, and A is one of three. 2. C is silent, not dead: A and C are
@@ -149,7 +147,7 @@ class Triggers:
         return self.has_quorum if survivors is None else survivors <= self.live
 
     def on_registry(self, member: Process, cut_off: bool, reaches: bool) -> None:
-        """Note what a member of the view says of the registry; a change of the sequencer is a change of the view."""
+        """Record what a member of the view says of the registry; a change of the sequencer is a change of the view."""
         if cut_off:
             self.unserved[member] = None
         if reaches:
@@ -176,9 +174,7 @@ class Triggers:
         return not self.at_registry and self._may_return
 
     def may_propose(self, now_ms: int) -> bool:
-        """Return whether this process should propose, as far as the others go: joins alone wait for one another a
-        little.
-        """
+        """Return whether this process should propose; joins alone wait for one another a little."""
         ripe = self.wants(joins=False) or self.admission.gathered(self.live, now_ms)
         return ripe and self.may_decide and self.permits(self._process)
 

@@ -84,27 +84,27 @@ class ViewChanger:
         self._links.say(peer, self._entry)
 
     def heard(self, sender: Process, now_ms: int) -> None:
-        """Note that a run of a sender came, or a fragment of one."""
+        """Record that a run of a sender came, or a fragment of one."""
         if self._flush.wanted:
             self._flush.heard(sender, now_ms)
 
     def suspect(self, peer: Process, reason: str) -> None:
-        """Note evidence against a peer."""
+        """Record evidence against a peer."""
         if self.triggers.detector.suspect(peer, reason):
             self._say_suspected([peer])
 
     def on_failed(self, peer: Process, refused: bool, now_ms: int) -> None:
-        """Note that a call to a peer failed."""
+        """Record that a call to a peer failed."""
         if self.triggers.detector.failed(peer, refused, now_ms):
             self._say_suspected([peer])
 
     def gone(self, peer: Process) -> None:
-        """Note that the node at a peer's address does not know the peer."""
+        """Record that the node at a peer's address does not know the peer."""
         if self.triggers.detector.gone(peer, "gone"):
             self._say_suspected([peer])
 
     def proven(self, peer: Process, proof: str) -> None:
-        """Note proof that a process will never vote again: a member, or one that may be in a later view."""
+        """Record proof that a process will never vote again: a member, or one that may be in a later view."""
         self._change.strike_off(peer)
         if self.triggers.detector.proven(peer, proof):
             self._say_suspected([peer])
@@ -131,7 +131,7 @@ class ViewChanger:
                 self._streams.release_previous()
 
     def seek(self, member: Process) -> None:
-        """Note that a member, this one perhaps, waits for state that its donor cannot give."""
+        """Record that a member, this one perhaps, waits for state that its donor cannot give."""
         if member not in self.triggers.seekers:
             self.triggers.seekers[member] = None
             if member == self.process:
@@ -161,9 +161,7 @@ class ViewChanger:
                 assert_never(item)
 
     def on_install(self, decision: Decision, ballot: Ballot, now_ms: int, source: Process = "") -> None:
-        """Take a value that was decided under a ballot, as another process says; without a `source`, the registry says
-        so.
-        """
+        """Take a value that was decided under a ballot; without a `source`, the registry says so."""
         # 1. A sends INSTALL, decided by A and B, which both die. 2. C promises to a succession. 3. A's INSTALL arrives.
         # No survivor has installed it and they go on otherwise, so it is void. A source that lives is in that view:
         # then there is no succession, and it counts.
@@ -227,9 +225,7 @@ class ViewChanger:
             self._links.say_later(who, prepare)
 
     def _on_nack(self, promised: Ballot, now_ms: int) -> None:
-        """Give the proposer of a higher ballot time: RESEND_MS per rank, or two proposers would outbid each other for
-        ever.
-        """
+        """Give the proposer of a higher ballot time, RESEND_MS per rank, so that two do not outbid each other."""
         if self._change.on_nack(promised):
             self._retry_ms = now_ms + limits.RESEND_MS * (1 + self._rank)
 
@@ -270,9 +266,7 @@ class ViewChanger:
         return False
 
     def _spared(self, now_ms: int) -> set[Process]:
-        """Return the members whose promise is not waited for any longer: one that is to go may not know who may
-        propose.
-        """
+        """Return the members whose promise is waited for no longer: one that is to go may not know who may propose."""
         return set(self.triggers.dropped) if now_ms - self._promised_ms >= limits.STALL_MS else set()
 
     def _should_propose(self, now_ms: int) -> bool:

@@ -1,4 +1,4 @@
-"""What the core wants done; the closed union that both drivers, shell and simulator, must carry out in order.
+"""Effects: what the core wants done; the closed union that both drivers, runtime and simulator, carry out in order.
 
 The contract (etcd raft's Ready, in Python): effects of one step are carried out in the order given. `Sent` and
 `Installed` are logged before any frame taken later leaves the process.
@@ -49,11 +49,11 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Succeeds:
-    """What the first view of an instance follows: a view of another one, in which each stream ended at `cut`, and the
-    order at `serial`.
+    """The view of another instance that the first view of an instance follows.
 
-    `by`: proof (no quorum of it can be again), operator, or ended (all had gone). `gone` will never vote again, each by
-    its proof; what only those in `gives_up` held, an operator gave up.
+    In it each stream ended at `cut`, and the order at `serial`. `by`: proof (no quorum of it can be again), operator,
+    or ended (all had gone). `gone` will never vote again, each by its proof; what only those in `gives_up` held, an
+    operator gave up.
     """
 
     instance: str
@@ -75,7 +75,8 @@ class Installed:
 
     view: View
     joined: tuple[Process, ...]
-    left: dict[Process, str]  # why each one went: request, merge, accused, or a suspicion's reason
+    left: dict[Process, str]  # by member, the reason: request, merge, accused, or a suspicion's
+    # A log that begins here cannot know what was before: the audit needs the base to tell a late joiner from a loser.
     base: dict[Process, int] | None = None
     base_serial: int = 0
     succeeds: Succeeds | None = None
@@ -95,7 +96,7 @@ class Quorum:
 
 @dataclass(frozen=True, slots=True)
 class DoubtSettled:
-    """What became of messages first … last of this process, which were in doubt.
+    """The fate of messages first … last of this process, which were in doubt.
 
     `arrived`: every member that goes on has them; else none of them will ever be delivered.
     """
@@ -116,10 +117,10 @@ class Suspected:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The process's stay in the instance is over; nothing follows for it.
+    """The end of the process's session in the instance; nothing follows for it.
 
     `reason` is request (a leave), merge (a leave for another instance), succession, expelled, dissolved (all have
-    left), fork or exit; the shell adds defect. `settled` is the view that goes on without a leaver whose cut it
+    left), fork or exit; the runtime adds defect. `settled` is the view that goes on without a leaver whose cut it
     delivered in full. `unconfirmed` are the first and last of its own messages that may not have arrived. `into` is the
     instance that it goes over to.
     """
@@ -129,7 +130,7 @@ class Ended:
     settled: int | None = None
     unconfirmed: tuple[int, int] | None = None
     into: str = ""
-    arrived: int | None = None  # of its own messages 1…arrived are in the cut, and none after; None: not known
+    arrived: int | None = None  # of its own messages 1…arrived are in the cut, and none after; None: unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,7 @@ class AskRegistry:
 
 
 @dataclass(frozen=True, slots=True)
+# At most once: an OPEN that was put twice could reach a registry that has started again, and give serials twice.
 class AskSequencer:
     """Put a request to the registry's sequencer, at most once; its answer, or that there was none, is an event."""
 

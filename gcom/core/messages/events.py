@@ -1,4 +1,4 @@
-"""What may happen to a group's machine, apart from a frame received and a frame taken (gcom/core/machine.py)."""
+"""Events that a group's machine takes, apart from a frame received and a frame taken (gcom/core/machine.py)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What one call carries.
+"""Frames: the content of one call between two processes, and of its reply.
 
-A call is `receive(frame) -> reply`. A frame brings the caller's status, control items, runs or a piece of one, a
-piece of the order, and letters; the reply brings the callee's status. A reply may be lost without the callee noticing,
-so it holds only what can be said again: the status, and answers whose question is put again, to a Join, a hail, or the
+A call is `receive(frame) -> reply`. A frame brings the caller's status, control items, runs or a piece of one, a piece
+of the order, and letters; the reply brings the callee's status. A reply may be lost without the callee noticing, so it
+holds only what can be said again: the status, and answers whose question is put again, to a Join, a hail, or the
 proposer of a view change (docs/protocols/link.md). Control items are at least once and in any order: every handler is
 idempotent and fenced by the view and the ballot.
 """
@@ -19,14 +19,14 @@ from gcom.values.names import Address, Process
 from gcom.values.run import Piece, Run
 from gcom.values.view import View
 
-Misses = Mapping[int, int]  # who does not hear whom: by rank, whom each misses as bits of their ranks
+Misses = Mapping[int, int]  # by rank, the members that each misses, as bits of their ranks
 
 ORDER: Process = ""  # the log of the view's order, where it counts as one more stream beside the senders'
 Ballot = tuple[int, int]  # (attempt, proposer's rank in the view that is left); a rank has one process, so none clash
 NO_BALLOT: Ballot = (0, 0)
-Source = tuple[Process, int]  # whose state, and at the barrier of which view (docs/protocols/state.md)
+Source = tuple[Process, int]  # a donor, and the view of the barrier (docs/protocols/state.md)
 NO_RECEIPT = Receipt()
-# Proofs that a member will never vote again.
+# Proofs that a member will never vote again. Silence, a reset or `unknown` are none.
 DEAD = "dead"  # its own kernel, or another life at its address, says so
 ENDED = "ended"  # its node says that its session is over
 LEAVES_FOR = ("request", "merge")  # of the application; to enter another instance, to which this one gives way
@@ -34,9 +34,11 @@ LEAVES_FOR = ("request", "merge")  # of the application; to enter another instan
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the source of a frame has to say about itself and about the target's stream."""
+    """The source's word about itself and about the target's stream: state, said twice, late or never without harm."""
 
     view: int  # installed at the source; 0 while it is entering
+    # Two counts. With one, a slow application would make senders send again, or a fast core would open the window of a
+    # slow application.
     held: int = 0  # of the target's stream: 1…held are stored here (stability, resend)
     consumed: int = 0  # of the target's stream: 1…consumed are behind the application (flow control)
     stable: int = 0  # of the source's stream: 1…stable are held by all of the view
@@ -53,21 +55,21 @@ class Status:
     receipt: Receipt = NO_RECEIPT  # of the target's letters
     state: int = 0  # chunks held of the state that the target gives
     seeking: bool = False  # waits for state, and its donor has failed
-    unheard: Misses = field(default_factory=dict)  # who does not hear whom now, as the source knows
+    unheard: Misses = field(default_factory=dict)  # which member misses which now, as the source knows
 
 
 class Keeping(IntEnum):
-    """How a member stands with the application's state."""
+    """The standing of a member with the application's state. The numbers are those of the wire."""
 
     NOTHING = 0  # keeps none, or cannot give it
     LATER = 1  # can give what it saw since it entered, or since the state was lost: asked only if nobody has more
     AWAITED = 2  # has set_state, and waits; knows its source, and which donors have failed it
-    WHOLE = 3  # has it, and can give it: who founded the group, was given it, or is named as donor
+    WHOLE = 3  # has it, and can give it: it founded the group, was given it, or is named as donor
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a promise says of the state. One that awaits it has a source, and knows which donors have failed it."""
+    """The standing that a promise reports. One that awaits the state has a source, and knows which donors failed it."""
 
     keeping: Keeping = Keeping.NOTHING
     source: Source | None = None
@@ -79,10 +81,10 @@ NO_STANDING = Standing()
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """What a decision is that begins `instance` in place of the view's own, in which no quorum can be again.
+    """The part of a decision that begins `instance` in place of the view's own, in which no quorum can be again.
 
-    `gone` are the members that will never vote again, each with its proof; `gives_up` those whom an operator gave up
-    without one. `by` says which it is: proof or operator.
+    `gone` are the members that will never vote again, each with its proof; `gives_up` those that an operator gave up
+    without one. `by` is proof or operator.
     """
 
     instance: str
@@ -95,9 +97,9 @@ class Succession:
 class Decision:
     """The one value that a view change agrees on: the next view, and how far each stream counts in the old.
 
-    `cut` has each sender's stream and, in a total order, under ORDER the log of the view's order.
-    `sources` names for each member that waits for state who gives it; if nobody can, itself. With a `succession` the
-    next view is view 1 of another instance: its number here only says which view is left.
+    `cut` has each sender's stream and, in a total order, under ORDER the log of the view's order. `sources` names the
+    donor for each member that waits for state; itself, if no member can give it. With a `succession` the next view is
+    view 1 of another instance: its number here only says which view is left.
     """
 
     view: View
@@ -111,9 +113,9 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """The source asks the leader to be admitted; it listens at `address`, and may want the application's state.
+    """A process asks the leader to be admitted; it listens at `address`, and may want the application's state.
 
-    `reached` are those who answered it just now, if it was asked to reach them.
+    `reached` are the members that answered it just now, if it was asked to reach them.
     """
 
     address: Address
@@ -123,7 +125,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """Not the leader; it is `process` at `address`."""
+    """The source is not the leader; `process` at `address` is."""
 
     process: Process
     address: Address
@@ -131,7 +133,7 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class JoinRefused:
-    """`code` is the name of the exception in gcom.errors that says it."""
+    """A Join is refused. `code` is the name of the exception in gcom.errors that says it."""
 
     code: str
     text: str
@@ -139,7 +141,7 @@ class JoinRefused:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The source admits the target once that reaches all of these: one of its name was cut off from some."""
+    """The source admits the target once that reaches all of these: a process of its name was cut off from some."""
 
     members: tuple[Process, ...]
     addresses: tuple[Address, ...]
@@ -156,7 +158,7 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """Nothing below `ballot` will be accepted, nothing new of the view stored; this is what is held and accepted.
+    """A promise: nothing below `ballot` will be accepted, nothing new of the view stored; this is held and accepted.
 
     `agreed`: a majority of the view was known to hold its order up to this serial.
     """
@@ -203,6 +205,8 @@ class Install:
     A joiner takes none that was decided below a ballot which it promised (docs/protocols/continuity.md).
     """
 
+    # The ballot is told so that a process which promised to a succession can see that this is older (continuity.md,
+    # story 3).
     decision: Decision
     serial: int = 0
     ballot: Ballot = NO_BALLOT
@@ -210,7 +214,7 @@ class Install:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """The source misses messages first…last of `sender`, of view `view`, but for `at_byte` bytes of the first run.
+    """A member misses messages first…last of `sender`, of view `view`, but for `at_byte` bytes of the first run.
 
     Of ORDER, serials.
     """
@@ -250,9 +254,9 @@ class GiveWay:
 
 @dataclass(frozen=True, slots=True)
 class DiscoverRequest:
-    """The source, at `address`, looks for an instance; it had that `rank` in view `view` of its last one.
+    """A process at `address` looks for an instance; it had that `rank` in view `view` of its last one.
 
-    As every hail it is for whoever has the target's name now.
+    As every hail it is for the process that has the target's name now.
     """
 
     view: int
@@ -272,7 +276,7 @@ class DiscoverReply:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The source hears nothing from these: does the target?"""
+    """The source hears nothing from these, and asks whether the target does."""
 
     view: int
     silent: tuple[Process, ...]
@@ -322,7 +326,8 @@ class Frame:
 
     @property
     def hail(self) -> DiscoverRequest | DiscoverReply | None:
-        """What makes this frame one for whoever has the target's name now, of whatever instance."""
+        """The item that makes this frame one for the process that has the target's name now, of whatever instance."""
+        # Nearly every frame: no generator is made for it.
         if not self.control:
             return None
         return next((item for item in self.control if isinstance(item, DiscoverRequest | DiscoverReply)), None)

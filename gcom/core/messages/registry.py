@@ -1,4 +1,4 @@
-"""What a registry's directory is asked, and what it answers (gcom/core/directory/table.py carries it out)."""
+"""Requests to a registry's directory, and its answers (gcom/core/directory/table.py carries them out)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What is under the name; `former` is the instance that the asker was in, which may have been dissolved."""
+    """Look up a name; `former` is the instance that the asker was in, which may have been dissolved."""
 
     group: str
     former: str = ""
@@ -36,8 +36,8 @@ class ListGroups:
 class Claim:
     """Become the first member of an instance, in view 1.
 
-    Granted if the entry is still (instance, view), and that is an empty group (view 0), or one of which all whom the
-    registry knows are in `gone`: proven dead, and whose lease has run out. Then the answer carries a new instance.
+    Granted if the entry is still (instance, view), and that is an empty group (view 0), or one whose lease has run out
+    and all of whose known processes are in `gone`: proven dead. Then the answer carries a new instance.
     """
 
     group: str
@@ -45,14 +45,15 @@ class Claim:
     view: int
     process: Process
     address: Address
+    # The registry cannot ask processes itself: it calls nobody, and knows no kernel but its own.
     gone: tuple[Process, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A member says what its instance is and which view it has; renews the lease, unless it is `detached`.
+    """A member registers its instance and view; that renews the lease, unless it is `detached`.
 
-    `away` are those who were put out of the instance against their will, and are not back: each may live, with what the
+    `away` are the processes put out of the instance against their will, and not back: each may live, with what the
     group had, so the name is not free while one of them may.
 
     The entry of another instance as the answer: that one is the group now, and this one is to give way to it. A later
@@ -95,9 +96,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """An operator's order, good for FORK_MS: what is left of the entry's latest view begins a successor without proof
-    that the others are dead.
-    """
+    """Order a fork, for FORK_MS: what is left of the entry's latest view begins a successor without proof of death."""
 
     group: str
     instance: str
@@ -118,13 +117,13 @@ class Entry:
     alive: bool  # there is a lease and it has not run out; false while nobody has joined
     forked: bool = False  # an operator lets what is left of it begin a successor without proof
     others: tuple[tuple[Process, Address], ...] = ()  # noted for a later view, or registered in an older one
-    detached: bool = False  # nobody of it hears a quorum
+    detached: bool = False  # no member of it hears a quorum
     after: tuple[str, int] = ("", 0)  # the instance and view that this instance follows, if any
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """`more`: ask again after the last of these."""
+    """A part of the groups, sorted. `more`: ask again after the last of these."""
 
     groups: tuple[Entry, ...]
     more: bool = False
@@ -137,7 +136,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """`code` is the name of the exception in gcom.errors that says it, or `Stale`: the entry has moved on."""
+    """A refusal. `code` is the name of the exception in gcom.errors that says it, or `Stale`: the entry moved on."""
 
     code: str
     text: str

@@ -21,6 +21,7 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Want:
+    # Cumulative: a request put twice, or answered late, gives the same serials, so there is no table of duplicates.
     """`process` wants serials for its messages up to `upto`, and to hear the order after serial `after`.
 
     All members hold the order up to `stable`.
@@ -37,7 +38,7 @@ class Want:
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """The last member left."""
+    """The last member left: forget the group's order."""
 
     group: str
     instance: str

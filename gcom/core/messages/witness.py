@@ -32,6 +32,7 @@ class WitnessAccept:
 WitnessRequest = WitnessPrepare | WitnessAccept
 
 
+# It names what a dead quorum may have left behind: the proposer of a succession must ask these before it goes on.
 @dataclass(frozen=True, slots=True)
 class WitnessPromised:
     """Nothing below the ballot will be accepted, and nothing was decided with this witness before.
@@ -61,6 +62,7 @@ class WitnessNack:
     promised: Ballot
 
 
+# No value is told: the record of the older view is gone, and to vote on it again could decide it twice.
 @dataclass(frozen=True, slots=True)
 class WitnessPassed:
     """The instance is in view `view` at least: what was asked about an older one is settled without the asker."""
@@ -70,7 +72,7 @@ class WitnessPassed:
 
 @dataclass(frozen=True, slots=True)
 class WitnessFull:
-    """It keeps as many records as it may."""
+    """The refusal of a witness that keeps as many records as it may."""
 
 
 WitnessAnswer = WitnessPromised | WitnessDecided | WitnessNack | WitnessPassed | WitnessFull

@@ -81,7 +81,7 @@ class Basic(MulticastProtocol):
             self._top[sender] = sent
 
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
-        """Note a sender's word that 1…sent were put to this process: it shows a gap after which no run follows."""
+        """Record a sender's word that 1…sent were put to this process: it shows a gap after which no run follows."""
         # Wedged: what is missing is counted from the cut, not from what the sender has put since.
         if sender in self._top and not self.wedged:
             self._note(sender, sent, now_ms)

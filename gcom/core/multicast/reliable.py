@@ -115,7 +115,7 @@ class MulticastProtocol(ABC):
         return False
 
     def on_consumed(self, sender: Process, number: int) -> None:
-        """Note that the application is done with 1…number of a sender."""
+        """Record that the application is done with 1…number of a sender."""
         if sender == self.process:
             self.out.on_self_consumed(number)
         elif sender in self.consumed:
@@ -184,12 +184,12 @@ class MulticastProtocol(ABC):
         return 0
 
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
-        """Note a sender's word that 1…sent were put to this process."""
+        """Record a sender's word that 1…sent were put to this process."""
         return
 
     @abstractmethod
     def on_failed(self, peer: Process) -> None:
-        """Note that a call to a peer failed: what it carried may or may not have arrived."""
+        """Record that a call to a peer failed: what it carried may or may not have arrived."""
 
     @abstractmethod
     def held(self, sender: Process) -> int:
@@ -208,9 +208,7 @@ class MulticastProtocol(ABC):
         """End the view at the cut: return the runs that still go up, and what is lost."""
 
     def within(self, cut: dict[Process, int]) -> bool:
-        """Return whether nothing went up here that the cut leaves out, and the cut has all of this process's own
-        stream.
-        """
+        """Return whether the cut has all that went up here, and all of this process's own stream."""
         return True
 
     def can_end(self, cut: dict[Process, int]) -> bool:

@@ -144,7 +144,7 @@ class Flow:
         self._number = run.last
 
     def consumed(self, floor: int) -> None:
-        """Note that every member has consumed 1…floor."""
+        """Record that every member has consumed 1…floor."""
         self._floor = max(self._floor, floor)
         while self._waiting and self._waiting[0][0] <= self._floor:
             self._bytes -= self._waiting.popleft()[1]

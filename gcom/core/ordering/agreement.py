@@ -178,7 +178,7 @@ class OrderAgreement:
         return None
 
     def _on_reached(self, reached: bool, now_ms: int) -> None:
-        """Note whether the registry answered, with any answer."""
+        """Record whether the registry answered, with any answer."""
         if not reached:
             self._reached_since_ms, self.reaches = None, False
         elif self._reached_since_ms is None:

@@ -43,9 +43,7 @@ class OrderLog:
         self.ordered[sender] = last
 
     def extend(self, orders: Orders) -> bool:
-        """Take over what follows this log; return whether it grew. A piece that does not fit on is left, and comes
-        again.
-        """
+        """Take over what follows this log; return whether it grew. A piece that leaves a gap comes again."""
         before, at = self.end, orders.after
         for sender, first, last in orders.spans:
             at += last - first + 1
@@ -58,9 +56,7 @@ class OrderLog:
         return self.end > before
 
     def piece(self, view: int, serial: int, count_max: int) -> Orders:
-        """Return the spans after `serial`, `count_max` at most; the first may begin before, within the span of
-        `serial`.
-        """
+        """Return `count_max` spans after `serial` at most; the first may begin before, within the span of `serial`."""
         index = bisect_right(self._ends, serial)
         after = self._ends[index - 1] if index else self.floor
         return Orders(view, after, tuple(self._spans[index : index + count_max]))

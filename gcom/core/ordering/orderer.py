@@ -30,7 +30,7 @@ class Orderer(Protocol):
         """Take a run that came up; return what is handed over now, in order."""
 
     def pass_over(self, sender: Process, first: int, last: int) -> list[Delivery]:
-        """Note that this range of `sender` will never come; return what is handed over now."""
+        """Record that this range of `sender` will never come; return what is handed over now."""
 
     def order(self, spans: list[Span]) -> list[Delivery]:
         """Take the next serials, for these messages; return what is handed over now."""

@@ -54,7 +54,7 @@ class StateReconciliation:
         return Brought(kept.state)
 
     def merged(self, process: Process, sender: Process, state: bytes, *, awaiting: bool) -> None:
-        """Note that `process`, which is this one, merges what `sender` brought.
+        """Record that `process`, which is this one, merges what `sender` brought.
 
         `awaiting`: its application has no state yet that this could be merged into.
         """
@@ -65,12 +65,12 @@ class StateReconciliation:
             self._kept = replace(self._kept, in_doubt=True) if awaiting else None
 
     def given(self) -> None:
-        """Note that the state that was awaited has come."""
+        """Record that the state that was awaited has come."""
         if self._kept and self._kept.in_doubt:
             self._kept = None
 
     def lost(self) -> Brought | None:
-        """Note that no state comes; return what to multicast again, if anything."""
+        """Record that no state comes; return what to multicast again, if anything."""
         # The members that had merged it may be the dead ones whose state was awaited.
         if self._kept is None or not self._kept.in_doubt:
             return None

@@ -291,7 +291,7 @@ class Channels:
         return Receipt(inbox.held, inbox.unread.read, self.outboxes[peer].served)
 
     def on_read(self, sender: Process) -> bool:
-        """Note that the application has read one more unicast; return whether its sender should hear of it at once."""
+        """Record that one more unicast was read; return whether its sender should hear of it at once."""
         inbox = self._inboxes.get(sender)
         urgent = inbox is not None and inbox.on_read()
         if sender == self.process and inbox is not None:

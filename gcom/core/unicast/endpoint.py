@@ -64,9 +64,7 @@ class UnicastEndpoint:
             self.letters.outboxes[member].withdraw(call)
 
     def on_read(self, sender: Process) -> tuple[bool, list[Effect]]:
-        """Note that the application has read a unicast; return whether its sender should hear at once, and what
-        follows.
-        """
+        """Record that a unicast was read; return whether its sender should hear at once, and what follows."""
         return self.letters.on_read(sender), self._to_self()
 
     # the members
