@@ -19,7 +19,7 @@ from pathlib import Path as _Path
 
 from loguru import logger as _logger
 
-from gcom.core.messages.registry import Entry as GroupInfo
+from gcom.core.messages.registry import GroupInfo as GroupInfo
 from gcom.errors import (
     AlreadyReceiving,
     BadValue,

@@ -18,7 +18,7 @@ from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.registry import decode_request, encode_answer
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness
-from gcom.core.messages.registry import Answer, Entry, Refusal
+from gcom.core.messages.registry import Answer, GroupInfo, Refusal
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import BadValue, Unavailable, VersionMismatch
 from gcom.runtime import pyro
@@ -116,7 +116,7 @@ class RegistryServer:
             for entry in doubted:
                 self._bury(entry)
 
-    def _bury(self, entry: Entry) -> None:
+    def _bury(self, entry: GroupInfo) -> None:
         seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
         dead = [who for who, address in seats if is_dead(address)]
         if len(dead) < len(seats):

@@ -14,7 +14,7 @@ from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import AskRegistry, AskSequencer, Effect, Ended, Installed, Succeeds
 from gcom.core.messages.frames import Control, Frame, Install, Misses, Refused, Reply, Status
-from gcom.core.messages.registry import Answer, Done, Entry, Note, Register, Request, Unregister
+from gcom.core.messages.registry import Answer, Done, GroupInfo, Note, Register, Request, Unregister
 from gcom.core.messages.sequencer import Close, SequencerAnswer, SequencerRequest
 from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPrepare
 from gcom.core.outgoing import Outgoing
@@ -31,7 +31,7 @@ class Member:
 
     def __init__(
         self,
-        found: Entry,
+        found: GroupInfo,
         process: Process,
         links: Links,
         transfer: Transfer,
@@ -402,14 +402,14 @@ class Member:
         verdict = self._registration.on_answer(request, answer, self.view, self._view_change.detached)
         if isinstance(answer, WitnessDecided):
             self._view_change.on_witness(answer, now_ms)  # the instance that succeeds this one
-        elif verdict is Verdict.GIVE_WAY and isinstance(answer, Entry):
+        elif verdict is Verdict.GIVE_WAY and isinstance(answer, GroupInfo):
             self._on_rival(answer, now_ms)
         elif verdict is Verdict.GIVE_UP_UNHEARD:
             self._triggers.give_up_unheard()
         elif verdict is not Verdict.GO_ON:
             self.end(verdict.value)
 
-    def _on_rival(self, rival: Entry, now_ms: int) -> None:
+    def _on_rival(self, rival: GroupInfo, now_ms: int) -> None:
         """Handle that another instance has the name, and stands above."""
         if not self._view_change.detached:
             self._give_way(self._merge.on_registered(rival, self.view, now_ms), now_ms)

@@ -20,8 +20,8 @@ from gcom.core.messages.registry import (
     Create,
     Done,
     Entries,
-    Entry,
     Fork,
+    GroupInfo,
     ListGroups,
     Lookup,
     Note,
@@ -58,7 +58,7 @@ DECISION = Decision(VIEW, (B,), {C: "silence"}, {A: 5, B: 6, frames.ORDER: 9}, F
 MADE = frames.Succession("i1-1-1", "operator", {C: "dead"}, ("d#1",))
 SUCCESSION = Decision(VIEW, (), {C: "dead", "d#1": "silence"}, {A: 5, B: 6}, succession=MADE)
 NEWS = Definition.parse("news", "TOTAL", "RELIABLE", static=["a", "b"], safe=True, netsplit="PRIMARY")
-ENTRY = Entry(NEWS, "i1", 7, (A, B), ("a:1", "b:2"), True, True, ((C, "c:3"),), True, ("i0", 4))
+ENTRY = GroupInfo(NEWS, "i1", 7, (A, B), ("a:1", "b:2"), True, True, ((C, "c:3"),), True, ("i0", 4))
 CONTROL: tuple[Control, ...] = (
     frames.Join("c:3", True, (A,)),
     frames.Redirect(A, "a:1"),

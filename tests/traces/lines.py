@@ -228,7 +228,7 @@ def answer(value: Told | None) -> str:
     match value:
         case None:
             return "no answer"
-        case registry.Entry(_, instance, view, members):
+        case registry.GroupInfo(_, instance, view, members):
             return f"view {view} of {instance}: {every(members)}" if view else "an empty group"
         case registry.Refusal(code, _):
             return f"Refusal {code}"

@@ -23,8 +23,8 @@ from gcom.core.messages.registry import (
     Create,
     Done,
     Entries,
-    Entry,
     Fork,
+    GroupInfo,
     ListGroups,
     Lookup,
     Note,
@@ -117,7 +117,7 @@ def decode_request(data: bytes) -> Request:
 
 def encode_answer(answer: Answer) -> bytes:
     match answer:
-        case Entry():
+        case GroupInfo():
             return _pack("entry", _plain_entry(answer))
         case Entries(groups, more):
             return _pack("entries", [_plain_entry(entry) for entry in groups], more)
@@ -190,7 +190,7 @@ def _plain_definition(it: Definition) -> list[object]:
     return [it.group, it.ordering.value, it.multicast.value, it.static, it.safe, *split]
 
 
-def _plain_entry(it: Entry) -> list[object]:
+def _plain_entry(it: GroupInfo) -> list[object]:
     seats = [it.members, it.addresses, it.others]
     return [_plain_definition(it.definition), it.instance, it.view, *seats, it.alive, it.forked, it.detached, it.after]
 
@@ -297,14 +297,14 @@ def _definition(value: Any) -> Definition:
     raise _malformed("definition", value)
 
 
-def _entry(value: Any) -> Entry:
+def _entry(value: Any) -> GroupInfo:
     match value:
         case [definition, instance, view, [*members], [*addresses], [*others], alive, forked, detached, after]:
             number = checked.number(view)
             # Without a view nobody is in it, and with one somebody is: machines tell an empty group by either.
             if bool(number) == bool(members):
                 seats = _seats(members, addresses)
-                return Entry(
+                return GroupInfo(
                     _definition(definition),
                     checked.instance(instance),
                     number,

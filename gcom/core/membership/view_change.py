@@ -17,7 +17,7 @@ from gcom.core.membership.triggers import Triggers
 from gcom.core.messages import frames
 from gcom.core.messages.effects import AskRegistry, Effect, Ended, Installed, MergeState, Quorum, Skip, Suspected
 from gcom.core.messages.frames import LEAVES_FOR, Ballot, Decision, Install, OfChange
-from gcom.core.messages.registry import Answer, Entry
+from gcom.core.messages.registry import Answer, GroupInfo
 from gcom.core.messages.witness import (
     WitnessAccept,
     WitnessDecided,
@@ -39,7 +39,7 @@ class ViewChanger:
     def __init__(
         self,
         process: Process,
-        found: Entry,
+        found: GroupInfo,
         links: Links,
         streams: Streams,
         transfer: Transfer,

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from gcom.core.messages.registry import Entry as GroupInfo
+from gcom.core.messages.registry import GroupInfo as GroupInfo
 from gcom.errors import LocalError, NotAMember
 from gcom.runtime.api.group import Group
 from gcom.runtime.host import Host

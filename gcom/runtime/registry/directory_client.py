@@ -18,8 +18,8 @@ from gcom.core.messages.registry import (
     Answer,
     Create,
     Entries,
-    Entry,
     Fork,
+    GroupInfo,
     ListGroups,
     Lookup,
     Refusal,
@@ -87,9 +87,9 @@ class DirectoryClient:
             raise errors.VersionMismatch(f"registry {self.address}: {answer.text}")
         return answer
 
-    def groups(self) -> tuple[Entry, ...]:
+    def groups(self) -> tuple[GroupInfo, ...]:
         """Return all groups, sorted by name."""
-        found: list[Entry] = []
+        found: list[GroupInfo] = []
         more = True
         while more:
             page = _accepted(self.ask(ListGroups(found[-1].definition.group if found else "")))
@@ -99,11 +99,11 @@ class DirectoryClient:
             more = page.more
         return tuple(found)
 
-    def lookup(self, group: str) -> Entry:
+    def lookup(self, group: str) -> GroupInfo:
         """Return a group; raises UnknownGroup."""
         return self._entry(Lookup(names.group_name(group)))
 
-    def create(self, definition: Definition) -> Entry:
+    def create(self, definition: Definition) -> GroupInfo:
         """Make a group, or return the equal one that is there; raises GroupExists if its definition is another."""
         return self._entry(Create(definition))
 
@@ -111,7 +111,7 @@ class DirectoryClient:
         """Remove an empty group; raises UnknownGroup, GroupInUse."""
         _accepted(self.ask(Remove(names.group_name(group))))
 
-    def fork(self, entry: Entry) -> None:
+    def fork(self, entry: GroupInfo) -> None:
         """Let what is left of the entry's group begin a successor without proof; raises UnknownGroup, Unavailable."""
         _accepted(self.ask(Fork(entry.definition.group, entry.instance)))
 
@@ -129,9 +129,9 @@ class DirectoryClient:
     def __repr__(self) -> str:
         return f"<gcom.Directory at {self.address}>"
 
-    def _entry(self, request: Request) -> Entry:
+    def _entry(self, request: Request) -> GroupInfo:
         answer = _accepted(self._ask_patiently(request))
-        if not isinstance(answer, Entry):
+        if not isinstance(answer, GroupInfo):
             raise errors.PeerError(f"registry {self.address} answered a {type(request).__name__} with {answer!r:.80}")
         return answer
 
