@@ -1,4 +1,4 @@
-"""Consensus on the next view and on the cut of the old one (ARCHITECTURE 8; docs/protocols/change.md).
+"""Consensus on the next view and on the cut of the old one (ARCHITECTURE 8; docs/protocols/view_change.md).
 
 Single-decree Paxos (Lamport 2001) whose acceptors are the members of the view that is left and whose ballots are
 (attempt, proposer's rank). PREPARE wedges a member; its PROMISE says what it holds. The proposer's value is the highest
@@ -38,7 +38,7 @@ class ConsensusState(Enum):
     """The step that a member has reached in the change out of its view."""
 
     NORMAL = "normal"  # data flows
-    PROMISED = "promised"  # frozen; has said what it holds
+    PROMISED = "promised"  # wedged; has said what it holds
     CUTTING = "cutting"  # knows a value; some payload of its cut may be missing
     ACCEPTED = "accepted"  # holds the cut and has said so
 
