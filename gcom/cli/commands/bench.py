@@ -153,7 +153,6 @@ def audit(
     from gcom.bench.audit.run import AuditBenchSetup
     from gcom.cli.commands import bench_tables
 
-    order = options.definition("bench", ordering, None, None, False, None).ordering
-    return bench_tables.audit(
-        AuditBenchSetup(members, deliveries, run_length, twice, exact, order, broken), Output(), as_json
-    )
+    definition = options.definition("bench", ordering, None, None, False, None)
+    setup = AuditBenchSetup(definition, members, deliveries, run_length, twice, exact, broken)
+    return bench_tables.audit(setup, Output(), as_json)
