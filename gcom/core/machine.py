@@ -1,4 +1,4 @@
-"""One process's stay in one group: the machine that drivers hold (docs/protocols/group.md).
+"""One process's session in one group: the machine that drivers hold (docs/protocols/group.md).
 
     ENTERING ── first, or installed ──► MEMBER ── left, expelled, succeeded, exit ──► LINGERING ── all told ──► ENDED
         └── refused ──────────────────────────────────────────────────────────────────────────────────────────┘
@@ -275,8 +275,8 @@ class GroupMachine:
             if self._member.effects:
                 self._effects += self._member.effects
                 self._member.effects.clear()
-
-                if self._member.ended and self.stage is Stage.MEMBER:  # the end is an effect, too
+                # The end is an effect, too: without effects it needs no look.
+                if self._member.ended and self.stage is Stage.MEMBER:
                     self._become_lingering(self._member.ended, now_ms)
         if self.stage is Stage.LINGERING and (self._links.idle or now_ms >= self._linger_until_ms):
             self._become_ended()
@@ -305,8 +305,8 @@ class GroupMachine:
         if isinstance(event, events.Leave | events.Exit):
             self._become_ended()
             return
-
-        if not self._arrival.entered:  # in the successor of its instance it is from the start
+        # In the successor of its instance it is from the start: there is nothing to ask.
+        if not self._arrival.entered:
             self._arrival.handle(event, now_ms)
         self._arrive(now_ms)
 
@@ -328,8 +328,8 @@ class GroupMachine:
         away = self._former.seats if self._former else ()
         parts = (self._links, self.transfer, install, now_ms, away, self._arrival.succeeds)
         self._member = Member(entry, self.process, *parts)
-
-        if self._leaves_for:  # it went on in the successor, since nobody else was left to
+        # It had asked to leave, and was needed for the succession, so it leaves there.
+        if self._leaves_for:
             self._member.leave(now_ms, self._leaves_for)
 
     # members
@@ -375,8 +375,8 @@ class GroupMachine:
                     self._links.close(peer)
             case events.CallFailed(peer, refused, dead):
                 self._links.failed(peer, now_ms)
-
-                if refused or dead:  # it is gone, and needs to be told nothing
+                # It is gone, and needs to be told nothing.
+                if refused or dead:
                     self._links.close(peer)
             case events.Exit():
                 self._become_ended()
@@ -394,7 +394,7 @@ class GroupMachine:
             return Refused("unknown", f"{frame.target} is not in group {frame.group!r} here")
         if self._member and self.stage is Stage.MEMBER and frame.instance == self.instance:
             return self._member.receive(frame, now_ms)
-        # It was in that instance and has gone on: whoever asks is told where, for as long as the node lives.
+        # It was in that instance and has gone on: it tells all that ask, for as long as the node lives.
         if self.succeeded and frame.instance == self.instance:
             return told_of_successor(frame, self.succeeded)
         if self.stage is Stage.ENDED:

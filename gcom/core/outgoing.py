@@ -33,8 +33,7 @@ class Outgoing:
         """Return what to put to a peer now of the state that it is given."""
         multicast = self._streams.multicast
         known = multicast.out.peers.get(peer)
-        # Before its install it could make nothing of a chunk; and what it fetches goes first, since a view change waits
-        # for that.
+        # Before its install it can make nothing of a chunk; and a view change waits for what it fetches.
         if known is None or known.view != multicast.view or self._links[peer].relays:
             return None
         data_waits = multicast.open_to(peer) and (self._streams.may_form or multicast.has_for(peer))

@@ -45,8 +45,7 @@ class Streams:
         self._view = view
         self.unsent: list[Payload] = []  # messages that have no number yet
         # The vector clock (BSS §5.1): the highest number delivered from each other member; what of it changed since the
-        # last run; over BASIC, where a run may be lost with its changes, what the view's runs have told (ARCHITECTURE
-        # 6).
+        # last run; over BASIC, where a run may be lost, what the view's runs have told (ARCHITECTURE 6).
         self._highest = {sender: entry.cut[sender] for sender in entry.cut if sender in view.members}
         self._clock = {sender: number for sender, number in self._highest.items() if number}
         self._told: dict[Process, int] = {}
@@ -78,8 +77,7 @@ class Streams:
         run = self._form_run(bytes_max)
         if self._basic:
             self._told |= self._clock
-        # The next run tells only what is delivered from now on: runs of a sender are released in order, so nobody needs
-        # more.
+        # The next run tells only what is delivered from now on: runs of a sender are released in order.
         self._clock = {}
         effects = [Sent(run), *self._pass_up(self.multicast.submit(run))]
         return effects + self._sequence(self.process) if self.serials and self.serials.sequences else effects
@@ -95,8 +93,8 @@ class Streams:
             if len(encoded) <= bytes_max or count == 1:
                 del self.unsent[:count]
                 return Run(self.process, self._view.number, first, clock, payloads, encoded)
-
-            count //= 2  # text beyond ASCII is longer than it has characters
+            # The estimate was by characters; text beyond ASCII has more bytes. Halving ends after 11 tries.
+            count //= 2
 
     def _count(self, bytes_max: int) -> int:
         """Return how many pending messages to try: bounded by run, window, and bytes with their msgpack headers."""

@@ -87,8 +87,7 @@ class DeliveryLog:
         if self._ended:
             return
         event: Event
-        # Positions are taken here, in the core's step: their order is the order in which the application was given
-        # things.
+        # Positions are taken in the core's step: their order is that in which the application was given things.
         at = next_at = self._next_at
         match effect:
             case Deliver():
@@ -188,8 +187,8 @@ class DeliveryLog:
     def _catch_up(self) -> None:
         self._write_waiting()
         now_us = self._clock_us()
-
-        if self._is_old(now_us):  # nothing may happen for long, and what there is should be readable
+        # Nothing may happen for long, and what there is should be readable.
+        if self._is_old(now_us):
             self._rotate(now_us)
 
     def _write_waiting(self) -> None:
@@ -239,8 +238,7 @@ class DeliveryLog:
         segment.seal(self._encoded_at, "rotate")
         self._written_at = self._encoded_at
         self._open(segment.number + 1, now_us, {group: session.state() for group, session in self._sessions.items()})
-        # The next segment's first send must carry the whole clock: the last segment may be gone when that one is
-        # judged.
+        # The next segment's first send must carry the whole clock: this segment may be gone when that is judged.
         for session in self._sessions.values():
             session.told_all = False
 

@@ -1,7 +1,7 @@
 """Instance ids that carry their lineage, fixed at birth (ARCHITECTURE 10; docs/protocols/continuity.md).
 
 A founded instance's id is its *origin*: when it was founded, then chance. A successor's id is the origin, the count of
-successions since, and who began it: `origin-2-7f3a`. So whoever meets two instances of one name ranks them by their ids
+successions since, and its beginner: `origin-2-7f3a`. So all that meet two instances of one name rank them by their ids
 alone, everywhere alike and for good: never by size, length or load, which change.
 """
 

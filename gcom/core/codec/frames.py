@@ -123,7 +123,7 @@ def _refused(fields: list[Any]) -> Refused:
     if code not in _CODES or not isinstance(text, str):
         raise MalformedFrame(f"refusal {code!r}")
     upto = None if settled is None else checked.number(settled)
-
+    # A peer's words go into errors and logs: bounded.
     return Refused(code, text[:1000], upto, checked.text(life, 80))
 
 
@@ -264,8 +264,8 @@ def decode_decision(data: bytes) -> Decision:
 
 
 def _holders(fields: Any) -> dict[Process, tuple[Process, ...]]:
-
-    if type(fields) is not dict or len(fields) > limits.MEMBERS_MAX + 1:  # a full group's senders, and the order
+    # A full group's senders, and the order.
+    if type(fields) is not dict or len(fields) > limits.MEMBERS_MAX + 1:
         raise MalformedFrame("holders")
     return {checked.stream(sender): checked.processes(who) for sender, who in fields.items()}
 

@@ -1,6 +1,6 @@
 """Suspicion: an eventually accurate failure detector (Chandra and Toueg 1996), with proof of death beside it.
 
-- `suspicion`: who is suspected, and why. A suspicion is an opinion: it may be wrong, and may be withdrawn. *Proof* is
+- `suspicion`: the suspected members, and why. A suspicion is an opinion: it may be wrong, and withdrawn. *Proof* is
   another thing: the process's own kernel says that it is dead (gcom/runtime/life.py); only proof permits a succession.
 - `adaptive_timeout`: how long a peer may say nothing, from how it has behaved and how slow this process itself is
   (memberlist's Lifeguard; Jacobson 1988 for the estimate).

@@ -212,8 +212,7 @@ class Detector:
                 watch.mended = watch.mended and watch.reason == "stuck"  # its link fails again
                 continue
             meaning = watch.silence.meaning(now_ms, can_ask=bool(self._helpers(peer, now_ms)))
-            # Somebody hears it: the link is bad, not the peer. Such a suspicion changes no view before a quorum shares
-            # it.
+            # Somebody hears it: the link is bad, not the peer. It changes no view before a quorum shares it.
             reason = CUT_OFF if watch.silence.is_vouched(now_ms) else "silence"
             if meaning is Meaning.SILENT and self.suspect(peer, reason):
                 suspected.append(peer)
@@ -228,8 +227,7 @@ class Detector:
 
     def _is_deaf(self, watch: _Watch, now_ms: int) -> bool:
         """Return whether no call reaches a peer that is heard, and that does not know it."""
-        # Only its side can open a connection (a firewall, say): it would hear replies for ever, and never a call of
-        # this process.
+        # Only its side can open a connection (a firewall, say): it would hear replies for ever, and no call.
         since_ms = watch.unanswered_ms
         late = since_ms is not None and now_ms - since_ms >= limits.SILENCE_MAX_MS
         return late and self._process not in watch.suspects
@@ -272,8 +270,7 @@ class Detector:
     def contested(self, peer: Process) -> bool:
         """Return whether this process suspects a peer that others heard and that some member does not suspect."""
         # 1. A, B and C suspect D, each while another vouches for it. 2. D dies. 3. If each went on to believe that
-        # others hear D, each would take itself for the one with the bad link, and nobody would propose a view without
-        # D.
+        # others hear D, each would think that its own link is bad, and nobody would propose a view without D.
         if self._watched[peer].reason != CUT_OFF or self.by_quorum(peer):
             return False
         return any(not watch.reason and peer not in watch.suspects for watch in self._watched.values())
@@ -302,8 +299,9 @@ class Detector:
         for peer in self._present(now_ms):
             for one, others in self._watched[peer].unheard.items():
                 if one == self._rank(peer):
+                    # Of the source's own word only peers that this process misses as well: others hear them, and
                     # neither of the two.
-                    others &= missed  # whom others hear, and neither of the two
+                    others &= missed
                 found[one] = found.get(one, 0) | others
         # A member that a quorum suspects is in no conflict: it goes anyway.
         out = self._as_bits(self.accused)

@@ -166,9 +166,9 @@ class Directory:
         row = self._rows.get(request.group)
         if row is None:
             return unknown(request.group)
-
+        # Asked again, because our answer was lost; a process id has one owner.
         if row.view and row.number == 1 and row.view.members == (request.process,):
-            return self._entry(row)  # asked again, because our answer was lost; a process id has one owner
+            return self._entry(row)
         refusal = self._unclaimable(row, request)
         if refusal:
             return refusal
@@ -190,12 +190,11 @@ class Directory:
             return stale(row, f"not instance {request.instance} in view {request.view}: look it up again")
         if row.view is None:
             return self._unready(group)
-        # Leases only delay a claim. They never free a name: a member that cannot renew may be detached, with all that
-        # the group had.
+        # Leases only delay a claim. They never free a name: a member that cannot renew may be detached, and have all.
         if row.alive(self._running_ms):
             return stale(row, "and its lease runs: ask its members, or look it up again later")
-
-        if row.freed(self._running_ms):  # what is left of it had its time to go on
+        # By an operator's order, and what is left of the group had its time to go on.
+        if row.freed(self._running_ms):
             return None
         if not row.known.keys() <= set(request.gone):
             waits = ", ".join(sorted(row.known.keys() - set(request.gone))[:5])
@@ -213,8 +212,7 @@ class Directory:
             return over
         if row is None:
             return self._full(group) or self._put(self._learned(request))
-        # Nobody in service says otherwise, so the definition of a living member counts for more than a forgotten
-        # creator's.
+        # Nobody in service says otherwise, so the definition of a living member counts for more.
         in_doubt = row.view is None or not (row.alive(self._running_ms) or request.detached)
         if row.definition != request.definition and in_doubt:
             return self._put(self._learned(request).with_seats(row.known.items()))

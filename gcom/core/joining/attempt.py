@@ -173,11 +173,11 @@ class JoinAttempt:
             return []
         if refusal.code == "Stale":  # somebody else was faster: look again
             return [self._lookup()]
-
-        if refusal.code == "UnknownGroup" and self._create:  # its last member took it along: make it again
+        # Its last member took it along: make it again.
+        if refusal.code == "UnknownGroup" and self._create:
             return [Ask(Create(self._create))]
-
-        if refusal.code == "UnknownGroup" and self._former:  # so it is, or the registry has forgotten
+        # So it is, or the registry has forgotten: its members, if they live, know.
+        if refusal.code == "UnknownGroup" and self._former:
             if self._unknown_since_ms is None:
                 self._unknown_since_ms = now_ms
             return self._ask_those_known(now_ms)

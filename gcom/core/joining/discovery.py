@@ -85,8 +85,7 @@ class Discovery:
 
     def instance(self, now_ms: int) -> GroupInfo | None:
         """Return the instance to enter, once all have had their time to answer."""
-        # 1.5 s: an answer of every process that is heard at all. The first answer might be of an instance that gives
-        # way itself.
+        # 1.5 s, so that all can answer: the first answer might be of an instance that gives way itself.
         if now_ms - self._since_ms < limits.SEEK_MS:
             return None
         found = [
@@ -110,8 +109,7 @@ class Discovery:
         first = all(
             isinstance(item, DiscoverRequest) and mine < (-item.view, item.rank, source) for source, _, item in others
         )
-        # A process that was heard and says nothing is a member without a quorum: it will look soon, perhaps as the
-        # first.
+        # A process that is heard and says nothing is a member without a quorum: it will look soon, too.
         return len(others) == len(heard) and first
 
     def begun(self) -> GroupInfo:

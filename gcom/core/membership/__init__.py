@@ -1,4 +1,4 @@
-"""Views: who is a member, agreed by consensus before anybody acts on it.
+"""Views: the membership of a group, agreed by consensus before anybody acts on it.
 
 A view change is one value agreed among the members of the view that is left: the next members and the *flush point*
 (how far each stream counts). Join, leave and crash are this one mechanism (docs/protocols/view_change.md).

@@ -84,8 +84,7 @@ class Admission:
         self.waiting: dict[Process, Joiner] = {}  # be it behind the holder of its name
         # In a PRIMARY group the registry notes a joiner before it is admitted. 1. A, B and C are in view 5, C is
         # paused. 2. A and B install view 6 with D, and both are killed before anything of it is registered. 3. C runs
-        # on, and finds A and B dead. If the registry could not name D, C would begin a successor beside the living view
-        # 6.
+        # on, and finds A and B dead. If the registry could not name D, C would begin a successor beside view 6.
         self._notes = definition.netsplit is Netsplit.PRIMARY
         self._noting: tuple[Process, ...] = ()  # the registry is asked to note these
         self._note_at_ms = 0  # when it may be asked
@@ -152,8 +151,7 @@ class Admission:
     def to_note(self, now_ms: int) -> tuple[tuple[Process, Address], ...]:
         """Return the joiners that the registry is to note now: all that wait, if that is news to it."""
         waiting = list(self.waiting.values()) if self._notes else []
-        # One request at a time, and it repeats all: the registry drops notes with every view, so it cannot be told by
-        # differences.
+        # One request at a time, and each repeats all: the registry drops notes with every view.
         if self._noting or now_ms < self._note_at_ms or all(joiner.noted for joiner in waiting):
             return ()
         self._noting = tuple(joiner.process for joiner in waiting)
@@ -177,8 +175,7 @@ class Admission:
         cut_off = _cut_off(left)
         chosen: list[Joiner] = []
         # A name that goes in this very change must prove its links as well: a process that lost its quorum by its bad
-        # link asks before the others have missed it. It would come in with the view in which it goes out, again and
-        # again.
+        # link asks before the others have missed it. It would go out and come in with one view, again and again.
         for joiner in self.waiting.values():
             name = names.name_of(joiner.process)
             ripe = joiner.noted or not self._notes

@@ -29,9 +29,8 @@ from gcom.values.definition import TieBreaker
 from gcom.values.names import Address, Process
 from gcom.values.view import View
 
-# Of each stream, in a CUT. All holders of all 64 streams would not fit a frame; when these fail, any live member is
-# asked.
-HOLDERS_TOLD = 3  # of each stream, in a CUT; when they fail, any live member is asked
+# Of each stream, in a CUT: all holders of 64 streams would not fit a frame. When these fail, any live member is asked.
+HOLDERS_TOLD = 3
 
 
 class ConsensusState(Enum):
@@ -190,8 +189,7 @@ class Consensus:
         if proposal is None or proposal.decision is not None:
             return None
         # A promise of a member that died since is left out of the union. 1. D promises, and alone holds m. 2. D dies.
-        # 3. With m in the cut, all would fetch m for ever (found by simulation: a newcomer died between PROMISE and
-        # fetch).
+        # 3. With m in the cut, all would fetch m for ever (found by simulation: a newcomer died so).
         given = {peer: promise for peer, promise in proposal.promises.items() if peer in live}
         if not live - spared <= set(given) or not self._may_choose(proposal, set(given)):
             return None
@@ -201,8 +199,7 @@ class Consensus:
     def _may_choose(self, proposal: _Proposal, given: set[Process]) -> bool:
         if self.survivors is None:
             return self._is_quorum(given, proposal.witness_promised)
-        # A survivor that is silent may be all there is of a later view, and so may a noted joiner: a majority is not
-        # enough.
+        # A majority is not enough: a silent survivor, or a noted joiner, may be all there is of a later view.
         return self.survivors <= given and proposal.witness_promised and not proposal.noted
 
     def decide(self, fresh: Decision) -> list[Out]:
@@ -239,7 +236,8 @@ class Consensus:
         """Return the value, once a quorum and every live participant have accepted it."""
         proposal = self._proposal
         if proposal is None or proposal.decision is None or self.survivors is not None:
-            return None  # of a succession the registry says that it is decided
+            # The registry accepts a succession last, and its answer says that it is decided.
+            return None
         # More than Paxos needs. A live participant that has not accepted still fetches; an INSTALL now would make it
         # fetch from members that have gone on.
         participants = live & set(proposal.promises)
@@ -330,8 +328,7 @@ class Consensus:
         # So many died, by proof, since it began that a quorum of the view can never be again.
         if proposal and self.survivors is not None and not proposal.succession:
             return True
-        # A participant died with the value undecided: perhaps it alone held a part of the cut. A new union leaves that
-        # out.
+        # A participant died with the value undecided: perhaps it alone held a part of the cut.
         return proposal is not None and proposal.decision is not None and not set(proposal.promises) <= live
 
     @property
@@ -353,8 +350,7 @@ class Consensus:
     def ask_again(self, live: Iterable[Process], now_ms: int) -> list[Out]:
         """Return what to put again to live members that have not answered for RESEND_MS."""
         proposal = self._proposal
-        # Needed though links repeat what a failed call carried: replies are not repeated, so a PROMISE or CUT_OK may be
-        # lost.
+        # Links repeat what a failed call carried, but no reply: a PROMISE or CUT_OK may be lost.
         if proposal is None or now_ms - proposal.asked_ms < limits.RESEND_MS:
             return []
         proposal.asked_ms = now_ms
@@ -387,7 +383,8 @@ class Consensus:
         if not permitted:
             return []
         if ballot == self.promised and self.state is not ConsensusState.PROMISED:
-            return []  # already past the promise in this very ballot
+            # Already past the promise in this very ballot: to promise again would forget the value recorded under it.
+            return []
         self._give_way(ballot)
         return [Wedge(), Say(source, self._promise(ballot, held, standing, agreed, succession))]
 

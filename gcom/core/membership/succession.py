@@ -27,12 +27,12 @@ def first_view(definition: Definition, instance: str, decided: Install) -> tuple
 def told_of_successor(frame: Frame, decided: Install) -> Reply:
     """Answer a call to a process in an instance that another one succeeds, for as long as its node lives."""
     view = decided.decision.view
-    # The INSTALL may have been lost on its way: whoever is in the successor is told again with every call.
+    # The INSTALL may have been lost on its way: a member of the successor is told again with every call.
     if frame.source in view.members:
         head = (frame.group, frame.instance, frame.target, frame.source)
         return Frame(*head, Status(view.number - 1), (decided,))
-
-    if frame.source not in decided.decision.cut:  # it was no member: it finds the successor where it found this one
+    # It was no member: it finds the successor where it found this one.
+    if frame.source not in decided.decision.cut:
         return Refused("elsewhere", f"{frame.target} is in another instance of group {frame.group!r}")
     text = f"another instance of group {frame.group!r} goes on without {frame.source}"
     return Refused("expelled", text, decided.decision.cut.get(frame.source))

@@ -24,7 +24,7 @@ class Tombstones:
         self._told |= dict.fromkeys(leavers, (decision, now_ms + limits.LINGER_MS))
 
     def left_view(self, decision: Decision, behind: set[Process]) -> None:
-        """Remember who went: a process enters an instance once, so a Join of it that comes late is refused."""
+        """Remember the members that went: a process enters an instance once, so a late Join of it is refused."""
         # A process still behind never installed the view that admitted it: it was never in, and may ask again.
         self._gone |= {who: decision.cut.get(who, 0) for who in decision.left if who not in behind}
         for member in list(self._gone)[: -limits.GONE_MAX]:

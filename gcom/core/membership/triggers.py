@@ -1,4 +1,4 @@
-"""Why there should be another view, which member may propose it, and what (ARCHITECTURE 8, 9)."""
+"""Triggers of a view change: why there should be another view, who may propose it, and what (ARCHITECTURE 8, 9)."""
 
 from __future__ import annotations
 
@@ -113,8 +113,7 @@ class Triggers:
     def is_detached(self, now_ms: int) -> bool:
         """Return whether this process heard no quorum for too long."""
         # Half of a view is a quorum with the registry's vote. Where links fail one by one it takes up to TIE_MS to know
-        # which members to go on without. In a split nobody contradicts anybody, and a half that has no vote by then
-        # gets none.
+        # which members to drop. In a split nobody contradicts anybody, and a half without a vote by then gets none.
         patient = self._connectivity.any and not self.partitionable
         return not self.detector.heard_quorum(now_ms, patient)
 
@@ -158,8 +157,7 @@ class Triggers:
     @property
     def _may_return(self) -> bool:
         """Return whether the sequencer is at the leader, and could go back to the registry."""
-        # All live members must reach it: one that does not would report `cut_off` at once, and the view would change
-        # back.
+        # All live members must reach it: one that does not would have the view changed back at once.
         return not self.at_registry and self.live <= set(self.reaching)
 
     def wants(self, joins: bool = True) -> bool:
@@ -205,8 +203,7 @@ class Triggers:
         )
         reasons |= self.leavers
         old = self._view
-        # If all leave at once the proposer stays last; it leaves alone after that, and takes the directory's entry
-        # along.
+        # If all leave at once the proposer stays last; it leaves alone after that, with the directory's entry.
         stay = [member for member in old.members if member in promises and member not in reasons] or [self._process]
         left = {member: reasons.get(member, "silence") for member in old.members if member not in stay}
         made = self._succession(left)
@@ -230,7 +227,7 @@ class Triggers:
         return Decision(view, tuple(joiner.process for joiner in joiners), left, cut, at_registry, given, made)
 
     def _succession(self, left: dict[Process, str]) -> Succession | None:
-        """Return what the next view is the first of, where no quorum of this one can be again."""
+        """Return the succession that the next view begins, where no quorum of this one can be again."""
         if self.survivors is None:
             return None
         gone = {who: proof for who, proof in self.detector.dead.items() if who in left}

@@ -173,8 +173,7 @@ class ViewChanger:
                 self.end("expelled")  # a member that admits it again takes it for a newcomer
             return
         takes_part = self.process in decision.view.members or decision.left.get(self.process) in LEAVES_FOR
-        # `within`: a stream of this process goes beyond the cut, so it was not in the proposer's union. It would have
-        # delivered what the others never will.
+        # Not `within`: it has delivered, or numbered, what the cut leaves out, so its promise was not in the union.
         if not takes_part or not self._streams.within(decision.cut):
             self.expel(decision.cut.get(self.process))
             return
@@ -188,7 +187,7 @@ class ViewChanger:
         match answer:
             case WitnessDecided(number, decision, ballot) if number == self.view.number:
                 if self.process in decision.view.members:
-                    # Its proposer may have died after the registry accepted: who learns the value tells the others.
+                    # Its proposer may have died after the registry accepted: so this process tells the others.
                     self._install_everywhere(decision, ballot, now_ms)
                 else:
                     self.on_install(decision, ballot, now_ms)
@@ -233,7 +232,8 @@ class ViewChanger:
         """Do what this process can do as a proposer by now."""
         self.triggers.brought = bool(self._streams.brought)
         if self._change.state is ConsensusState.NORMAL and not self.triggers.wants():
-            self.busy, self._change.survivors = False, None  # where no quorum can be again, a change is wanted
+            # Where no quorum can be again, a change is always wanted: so here one can be, and there are no survivors.
+            self.busy, self._change.survivors = False, None
             return
         self._change.survivors = self.triggers.survivors
         view = self.view
@@ -293,8 +293,7 @@ class ViewChanger:
                 case Wedge():
                     self._streams.wedge()
                     self._transfer.wedge()
-                    # Suspicions are kept from here on, or a member that flaps would make the change start over again
-                    # and again.
+                    # Suspicions are kept from here on, or a member that flaps would make the change start over.
                     self.triggers.detector.sticky = True
                     self._promised_ms = now_ms
                     if not self._flush.decided:
@@ -345,13 +344,14 @@ class ViewChanger:
         closed = self._streams.close(decision)
         self.effects += closed
         if self.process not in decision.view.members:
-            settled = None if decision.succession else decision.view.number  # a successor's views have other numbers
+            # None: the views of a successor have numbers of their own.
+            settled = None if decision.succession else decision.view.number
             self.finish(Ended(self.view.number, self.leaves_for or "request", settled))
             return
         install = Install(decision, serial, self._decided_by)
         if decision.succession:
             self.succeeded = install
-            # Who is in the successor must hear it from a survivor: the registry is asked by newcomers only.
+            # Members of the successor must hear of it from a survivor: the registry is asked by newcomers only.
             self._links.rewire({peer: self.view.address(peer) for peer in self.live_others}, (), now_ms)
             for peer in self.live_others:
                 self._links.say(peer, install)

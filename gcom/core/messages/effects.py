@@ -168,7 +168,7 @@ class TakeState:
 
 @dataclass(frozen=True, slots=True)
 class AwaitState:
-    """Hand nothing that follows to the application until SetState, StateLost, or the end (delivery_queue.py)."""
+    """Hand nothing that follows to the application until SetState, StateUnavailable, or the end (delivery_queue.py)."""
 
 
 @dataclass(frozen=True, slots=True)

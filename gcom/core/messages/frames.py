@@ -205,8 +205,7 @@ class Install:
     A joiner takes none that was decided below a ballot which it promised (docs/protocols/continuity.md).
     """
 
-    # The ballot is told so that a process which promised to a succession can see that this is older (continuity.md,
-    # story 3).
+    # So that a process which promised to a succession sees that this is older (continuity.md, story 3).
     decision: Decision
     serial: int = 0
     ballot: Ballot = NO_BALLOT

@@ -142,8 +142,7 @@ class Basic(MulticastProtocol):
         return load
 
     def close(self, cut: dict[Process, int]) -> tuple[list[Run], list[Range]]:
-        # At the view's end no grace: up to the cut each number is delivered or a skip, in the view in which it was
-        # sent.
+        # No grace at the view's end: up to the cut each number is delivered or skipped in its own view.
         lost = [lost for sender in self._top for lost in self._give_up(sender, limits.NUMBER_MAX)]
         return [run for run in self._rest if run.last <= cut.get(run.sender, 0)], lost
 

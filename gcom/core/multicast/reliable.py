@@ -285,8 +285,7 @@ class Reliable(MulticastProtocol):
 
     def on_failed(self, peer: Process) -> None:
         known = self.out.peers.get(peer)
-        # The failed call may have arrived in full; if so the next status moves the cursor on again, and copies are
-        # ignored.
+        # The call may have arrived in full; then the next status moves the cursor on, and copies are ignored.
         if known:
             known.go_back()
 

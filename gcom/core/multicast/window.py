@@ -194,12 +194,11 @@ class OwnStream:
 
     def on_status(self, peer: Peer, held: int, consumed: int, partial: int = 0) -> None:
         """Take an ack and credit from a peer in the same view."""
-
-        if held >= peer.held:  # else it was overtaken, and says nothing of the run that follows
+        # A status with a smaller ack was overtaken by a later one; its `partial` is of another run.
+        if held >= peer.held:
             peer.partial = partial
         if held > peer.held or consumed > peer.consumed:
-            # A peer cannot acknowledge what was not sent. It may lie, and must not make this process drop a run too
-            # early.
+            # A peer may lie: it cannot acknowledge what was not sent, or a run would be dropped too early.
             peer.held = max(peer.held, min(held, self.number))
             peer.consumed = max(peer.consumed, min(consumed, self.number))
             self._recount()

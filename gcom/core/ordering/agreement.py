@@ -146,8 +146,9 @@ class OrderAgreement:
     def _question(self, number: int, now_ms: int) -> SequencerRequest:
         view = self.view
         if self.at_registry and self._leads and not self._opened:
+            # Once only, over a connection that does not outlive the registry's process. 1. The registry starts again.
             # 2. An OPEN put again would open it with old serials. 3. It would give serials a second time (trace 5).
-            self._opened = True  # once only: a registry that starts again must not be opened with old serials
+            self._opened = True
             return Open(self._group, self._instance, view.number, self.log.end, dict(self.log.ordered))
         if not self.at_registry:
             self._retry_ms = now_ms + limits.RENEW_MS  # only to know whether it could serve again
@@ -184,8 +185,7 @@ class OrderAgreement:
         elif self._reached_since_ms is None:
             self._reached_since_ms = now_ms
         else:
-            # 10 s: a link to the registry that works now and then must not move the sequencer to and fro, a view change
-            # each.
+            # 10 s: a link to the registry that works now and then must not cost view changes all the time.
             self.reaches = now_ms - self._reached_since_ms >= limits.RETURN_MS
 
     def _on_unserved(self, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> None:

@@ -29,8 +29,8 @@ class Fifo(NonOrdered):
 
     def receive(self, run: Run) -> list[Delivery]:
         nothing_waits = not self._held[run.sender] and not self._lost[run.sender]
-
-        if run.first == self._settled[run.sender] + 1 and nothing_waits:  # the usual case, without a copy
+        # The usual case, without a copy.
+        if run.first == self._settled[run.sender] + 1 and nothing_waits:
             self._settled[run.sender] = run.last
             return [Deliver(run, self._view)]
         self._held[run.sender][run.first] = run
@@ -38,8 +38,7 @@ class Fifo(NonOrdered):
 
     def pass_over(self, sender: Process, first: int, last: int) -> list[Delivery]:
         """Skip a lost range in its place."""
-        # Not at once: a member that has dealt with a number counts as done with all before it, and the sender's window
-        # opens so far.
+        # Not at once: a member that is done with a number counts as done with all before, and the window opens so far.
         self._lost[sender][first] = last
         return self._release(sender)
 

@@ -55,8 +55,7 @@ class Sequencer:
     def _on_want(self, request: Want) -> SequencerAnswer:
         served = self._served.get((request.group, request.instance))
         # Only what was opened in this life is served. 1. The registry starts again, and knows no view. 2. If it made
-        # one up from a WANT, it would give serials a second time. 3. It says UNKNOWN, and the group goes on in another
-        # view.
+        # one up from a WANT, it would give serials a second time. 3. So it says UNKNOWN, and the view changes.
         if served is None or served.view != request.view:
             return Unknown()
         log = served.log

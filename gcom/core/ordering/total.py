@@ -70,8 +70,7 @@ class Total:
         while self._order:
             sender, first, last = self._order[0]
             up = self._next(sender, first, last)
-            # A later serial may be deliverable, and waits: serials go up without gaps, or members would differ in what
-            # comes first.
+            # A later serial waits, though it could be delivered: members would differ in what comes first.
             if up is None:
                 break
             count = up.count if isinstance(up, Skip) else len(up.run.payloads)

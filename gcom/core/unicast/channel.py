@@ -184,9 +184,8 @@ class Outbox:
     def on_receipt(self, receipt: Receipt, view: int) -> None:
         """Take the member's acknowledgement and credit from its status in a view."""
         held = min(receipt.held, self.number)
-
-        # before.
-        if held > self.held or view != self._view:  # a member takes letters once it is in a view with their sender
+        # A member takes letters once it is in a view with their sender, so a new view may end a stall.
+        if held > self.held or view != self._view:
             self._become(Pace.FLOWING)
         self._view = view
         while self.held < held:

@@ -73,8 +73,7 @@ class UnicastEndpoint:
         """Begin a view."""
         gone = [member for member in self.letters.outboxes if member not in members]
         effects: list[Effect] = [UnicastLost(*lost) for lost in self.letters.install(members)]
-        # Each open call has a result for every member asked, so a call never hangs on one that is gone (JGroups'
-        # GET_ALL did).
+        # Each open call has a result for every member asked, so no call hangs (JGroups' GET_ALL did).
         return effects + [Answered(call, who, Outcome.DEPARTED) for call, who in self._calls.on_departed(gone)]
 
     def receive(self, sender: Process, letters: Iterable[Letter]) -> list[Effect]:
