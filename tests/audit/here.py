@@ -1,4 +1,4 @@
-"""The quick plan without Spark: in the chains that Spark would have, and always with the same fingerprints."""
+"""The audit without Spark: in the chains that Spark would have, and always with the same fingerprints."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ SEEDS = (0x1234567, 0xABCDEF)
 
 
 def audit(folder: Path, chain_bytes: int = CHAIN_BYTES) -> PlanResult:
-    """What the quick plan says of the logs under a folder."""
+    """What the audit says of the logs under a folder."""
     return run_locally(catalogue(list_segments([str(folder)])), chain_bytes, SEEDS, all_rules=True)

@@ -29,7 +29,7 @@ def _sweep(tmp_path: Path, seeds: range) -> None:
         check(folder, f"{what}, segment by segment", audit(folder, chain_bytes=1), report)
 
 
-def test_the_quick_plan_says_what_the_oracle_says(tmp_path: Path) -> None:
+def test_the_audit_says_what_the_oracle_says(tmp_path: Path) -> None:
     _sweep(tmp_path, range(1, 13))
 
 

@@ -1,6 +1,6 @@
 """Logs that prove less than they seem to: what is not shown is never PASS, and what is wrong is not passed over.
 
-Each is judged by the oracle, and by the quick plan in one pass and segment by segment.
+Each is judged by the oracle, and by the audit in one pass and segment by segment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the stages of the quick plan do, one chain or one group at a time.
+"""What the stages of the plan do, one chain or one group at a time.
 
 job.py lets Spark do it for all of them, local.py does it for one after the other.
 """
