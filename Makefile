@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a set-up that is up to date costs a fraction of a second.
 .DEFAULT_GOAL := help
-.PHONY: help setup test check soak format notes figures demo mutants seeds bench lock clean
+.PHONY: help setup test check soak format notes traces figures demo mutants seeds bench lock clean
 
 BIN := .venv/bin
 CODE := gcom registry chat_gui tests
@@ -36,6 +36,9 @@ format: setup ## bring the code into the format that check asks for
 
 notes: setup ## write the state tables of docs/protocols, and the tree in README.md, from the code
 	@$(BIN)/python -m tests.tables
+
+traces: setup ## play the golden traces of tests/traces, and write what comes out; look at the diff
+	@$(BIN)/python -m tests.traces
 
 figures: setup ## count files, lines, comments, and the calls that one message costs, beside what they should be
 	@$(BIN)/python -m tests.figures

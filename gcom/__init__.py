@@ -19,7 +19,7 @@ from pathlib import Path as _Path
 
 from loguru import logger as _logger
 
-from gcom.core.messages.registry import Entry as GroupInfo
+from gcom.core.messages.registry import GroupInfo as GroupInfo
 from gcom.errors import (
     AlreadyReceiving,
     BadValue,
@@ -85,9 +85,9 @@ _logger.disable("gcom")
 def connect(
     name: str, registry: str | None = None, *, log_dir: str | _Path | None = None, timeout_s: float = 10.0
 ) -> Node:
-    """A node of that name, at the registry `HOST:PORT` (default: GCOM_REGISTRY, else 127.0.0.1:7411).
+    """Return a node of that name, at the registry `HOST:PORT` (default: GCOM_REGISTRY, else 127.0.0.1:7411).
 
-    `log_dir`: where to write delivery logs; `timeout_s`: how long a join waits. Raises BadValue, RegistryUnavailable,
+    `log_dir`: the folder for delivery logs; `timeout_s`: how long a join waits. Raises BadValue, RegistryUnavailable,
     VersionMismatch.
     """
     return Node(name, registry, log_dir=log_dir, timeout_s=timeout_s)

@@ -78,7 +78,7 @@ def serve(
 
 
 def _folder(data: str | None, port: int) -> Path | None:
-    """Where to keep what must outlive the registry: at a port that is always the same, unless that is not wanted."""
+    """Return the folder of what must outlive the registry: kept at a port that is always the same, unless refused."""
     if data == "none":
         if port:
             _warn("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
@@ -89,7 +89,7 @@ def _folder(data: str | None, port: int) -> Path | None:
 
 
 def _serve(host: str, port: str, data: str | None, stop: SimpleQueue[int]) -> int:
-    """Serve until a signal comes; the exit status."""
+    """Serve until a signal comes; return the exit status."""
     try:
         number = _number(port)
         server = RegistryServer(host, number, _folder(data, number))
@@ -109,14 +109,14 @@ def _serve(host: str, port: str, data: str | None, stop: SimpleQueue[int]) -> in
 
 
 def _number(port: str) -> int:
-    """The command line's own words for it do not name the value."""
+    """Return the port; the command line's own error would not name the value."""
     if not port.isascii() or not port.isdigit():
         raise BadValue(f"port {port!r} is not 0 to 65535")
     return int(port)
 
 
 def _say(line: str) -> None:
-    """To standard output, which may be closed: a service that nobody reads goes on."""
+    """Print to standard output, which may be closed: a service that nobody reads goes on."""
     try:
         print(line, flush=True)
     except (OSError, ValueError):

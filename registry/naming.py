@@ -63,7 +63,7 @@ class SafeNameServer(NameServer):  # type: ignore[misc]
 
 
 def list_system(server: SafeNameServer, ids: Iterable[str], address: Address) -> None:
-    """For the registry itself: list objects that it serves at `address`, under names that no caller can change."""
+    """List objects that the registry serves at `address`, under names that no caller can change."""
     for name in ids:
         server.storage[name] = f"PYRO:{name}@{address}", set()
 

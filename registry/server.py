@@ -18,7 +18,7 @@ from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.registry import decode_request, encode_answer
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness
-from gcom.core.messages.registry import Answer, Entry, Refusal
+from gcom.core.messages.registry import Answer, GroupInfo, Refusal
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import BadValue, Unavailable, VersionMismatch
 from gcom.runtime import pyro
@@ -32,14 +32,15 @@ TICK_S = limits.TICK_MS / 1000
 
 
 def mint_instance() -> str:
-    """An instance id: when it is founded, and 24 random bits, so that registries that know nothing of each other give
-    different ones.
+    """Return an instance id: when it is founded, and 24 random bits.
+
+    So registries that know nothing of each other give different ones.
     """
     return lineage.founded(time.time_ns() // 1_000_000, secrets.token_hex(3))
 
 
 class RegistryServer:
-    """Serves once started, until closed. Port 0 takes any free one; `data` is the folder of what it keeps.
+    """The registry, once started, until closed. Port 0 takes any free one; `data` is the folder of what it keeps.
 
     Without a folder it forgets everything when it ends, and waits the longer when it starts again: except at a port
     that was free, which nobody can know from before. Raises BadValue for an address or folder that may not be used,
@@ -80,13 +81,13 @@ class RegistryServer:
 
     @property
     def grace_s(self) -> float:
-        """For how many seconds more no name is given away."""
+        """The seconds for which no name is given away yet."""
         with self._lock:
             return self._directory.grace_ms / 1000
 
     @property
     def refused(self) -> Counter[str]:
-        """How often what was refused from the network, by reason."""
+        """Counts of what was refused from the network, by reason."""
         return self._server.refused
 
     def start(self) -> None:
@@ -115,7 +116,7 @@ class RegistryServer:
             for entry in doubted:
                 self._bury(entry)
 
-    def _bury(self, entry: Entry) -> None:
+    def _bury(self, entry: GroupInfo) -> None:
         seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
         dead = [who for who, address in seats if is_dead(address)]
         if len(dead) < len(seats):
@@ -128,7 +129,7 @@ class RegistryServer:
                 logger.warning("{}", error)
 
     def _order(self, data: bytes) -> bytes:
-        """Raises MalformedFrame or VersionMismatch, which the server counts and tells the peer."""
+        """Give serials; raises MalformedFrame or VersionMismatch, which the server counts and tells the peer."""
         request = sequencer_codec.decode_request(data)
         with self._sequencing:
             answer = self._sequencer.ask(request)
@@ -138,7 +139,7 @@ class RegistryServer:
         return encode_answer(self._answer(data))
 
     def _answer(self, data: bytes) -> Answer:
-        """Raises MalformedFrame, which the server counts and tells the peer."""
+        """Answer the directory's requests; raises MalformedFrame, which the server counts and tells the peer."""
         try:
             request = decode_request(data)
         except VersionMismatch as error:

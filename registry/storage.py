@@ -1,4 +1,4 @@
-"""What a registry keeps on its disk: one SQLite file, `registry.db`, in its data folder.
+"""The disk of a registry: one SQLite file, `registry.db`, in its data folder.
 
 Names, their instances and lineages, who is noted for a next view, which groups all have left, and its votes as an
 acceptor. Whatever it says of these must outlive it, so every write is on the disk (synchronous=EXTRA: journal and
@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS ended_empty (at INTEGER) STRICT;
 
 
 class Disk(Store):
-    """The tables. Used by one thread at a time; `fresh`: the folder had none before; `ended_empty`: nobody had a name
+    """The tables, used by one thread at a time; `fresh`: the folder had none before; `ended_empty`: nobody had a name
     that was given out of it when its last registry ended, in good order.
 
     Raises BadValue for a folder that cannot be used, or is in use, or has a file that is not of this kind.
@@ -68,7 +68,7 @@ class Disk(Store):
     # votes
 
     def votes(self) -> Iterator[WitnessRecord]:
-        """Raises BadValue for a record that nothing of ours wrote."""
+        """Yield the votes; raises BadValue for a record that nothing of ours wrote."""
         for instance, view, attempt, rank, decided in self._base.execute("SELECT * FROM votes ORDER BY instance"):
             try:
                 yield WitnessRecord(instance, view, (attempt, rank), decode_decision(decided) if decided else None)
@@ -76,7 +76,7 @@ class Disk(Store):
                 raise self._damaged(f"instance {instance!r}", error) from error
 
     def save_vote(self, record: WitnessRecord) -> None:
-        """Raises Unavailable if the disk does not take it: then nothing was saved."""
+        """Save a vote; raises Unavailable if the disk does not take it: then nothing was saved."""
         decided = encode_decision(record.decided) if record.decided else None
         values = (record.instance, record.view, *record.promised, decided)
         self._write("INSERT OR REPLACE INTO votes VALUES (?, ?, ?, ?, ?)", values)
@@ -84,7 +84,7 @@ class Disk(Store):
     # groups; each write raises Unavailable if the disk does not take it
 
     def rows(self) -> Iterable[Row]:
-        """Raises BadValue for a row that nothing of ours wrote."""
+        """Yield the groups; raises BadValue for a row that nothing of ours wrote."""
         for name, entry in self._base.execute("SELECT * FROM groups ORDER BY name"):
             try:
                 yield decode_row(entry)
@@ -108,7 +108,7 @@ class Disk(Store):
         self._write("DELETE FROM dissolved WHERE name = ?", (group,))
 
     def close(self) -> None:
-        """Say whether any name is given away, so that the next registry needs to wait for nobody if none is."""
+        """Note whether any name is given away, so that the next registry needs to wait for nobody if none is."""
         try:
             if not self._base.execute("SELECT count(*) FROM groups").fetchone()[0]:
                 self._base.execute("INSERT INTO ended_empty VALUES (1)")

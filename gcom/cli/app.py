@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from gcom import __version__
-from gcom.cli import audit, options
-from gcom.cli.commands import bench
+from gcom.cli import options
+from gcom.cli.commands import audit, bench
 from gcom.cli.output import Output, OutputClosed, notice, open_standard_descriptors
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import refusal

@@ -78,7 +78,7 @@ class PeerLink:
 
     @property
     def fills_frame(self) -> bool:
-        """Return whether an item is owed that in a full group leaves no room for runs, which go with the next frame."""
+        """Return whether an item is owed that, in a full group, leaves no room for runs: they go next."""
         return any(isinstance(item, Cut | Promise) for item in self.control)
 
 

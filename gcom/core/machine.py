@@ -20,7 +20,7 @@ from gcom.core.membership.succession import first_view, told_of_successor
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import Effect, Ended
 from gcom.core.messages.frames import LEAVES_FOR, Frame, Refused, Reply, Status
-from gcom.core.messages.registry import Entry
+from gcom.core.messages.registry import GroupInfo
 from gcom.core.multicast.window import NOTHING
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.values import limits
@@ -94,7 +94,7 @@ class GroupMachine:
         former = self._former
         if self._member:
             view = self._member.view
-            entry = Entry(self._member.definition, self.instance, view.number, view.members, view.addresses, False)
+            entry = GroupInfo(self._member.definition, self.instance, view.number, view.members, view.addresses, False)
             former = PreviousSession(self.process, entry, view.started, self._member.away)
         assert former is not None, "who was never in does not come again"
         gives, takes = self._state_callbacks
@@ -127,8 +127,8 @@ class GroupMachine:
 
     @property
     def leaving(self) -> bool:
-        """Return whether this process has asked to go."""
-        return self._member is not None and self._member.leaving
+        """Whether this process has asked to go."""
+        return self._member is not None and bool(self._member.leaves_for)
 
     @property
     def detached(self) -> bool:
@@ -177,7 +177,8 @@ class GroupMachine:
         # What a failed call carried is put again as it was, so control is taken only when the frame is sure to go.
         control = (*self._links.begin(peer), *([state] if state else []))
         orders = member.outgoing.orders_for(peer) if member else None
-        head = (self.group, self.instance, self.process, peer, self._status(peer))
+        status = member.status(peer) if member else self._status(peer)
+        head = (self.group, self.instance, self.process, peer, status)
         frame = Frame(*head, control, load.runs, load.pieces, orders, tuple(letters))
         return frame, self._settle(now_ms)
 

@@ -14,7 +14,7 @@ from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import AskRegistry, AskSequencer, Effect, Ended, Installed, Succeeds
 from gcom.core.messages.frames import Control, Frame, Install, Misses, Refused, Reply, Status
-from gcom.core.messages.registry import Answer, Done, Entry, Note, Register, Request, Unregister
+from gcom.core.messages.registry import Answer, Done, GroupInfo, Note, Register, Request, Unregister
 from gcom.core.messages.sequencer import Close, SequencerAnswer, SequencerRequest
 from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPrepare
 from gcom.core.outgoing import Outgoing
@@ -31,7 +31,7 @@ class Member:
 
     def __init__(
         self,
-        found: Entry,
+        found: GroupInfo,
         process: Process,
         links: Links,
         transfer: Transfer,
@@ -91,7 +91,7 @@ class Member:
             self._registration.install(old, decision)
         self._view_change.passed.clear()
         self.effects += self.mail.install(self.view.members)
-        if self.leaving and not self._view_change.others:
+        if self.leaves_for and not self._view_change.others:
             self._leave_alone()
         else:
             self._register(now_ms)
@@ -139,10 +139,9 @@ class Member:
         if serials:
             if serials.cut_off or serials.reaches != (self.process in self._triggers.reaching):
                 self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
-                self._view_change.look()
+                self._view_change.review()
             if not serials.asking:
-                asked = serials.due(self.streams.multicast.out.number, now_ms)
-                self.effects += map(AskSequencer, asked)
+                self.effects += map(AskSequencer, serials.due(self.streams.multicast.out.number, now_ms))
 
     def on_state_taken(self, view: int, data: bytes | None, error: str) -> None:
         self.transfer.on_taken(view, data, error)
@@ -181,15 +180,15 @@ class Member:
     def receive(self, frame: Frame, now_ms: int) -> Reply:
         if frame.source in self._view_change.view.members:
             self._on_member_frame(frame, now_ms)
-            unheard = self.process in frame.status.suspects  # then its replies may be lost on it
-            if not unheard and not self.outgoing.is_owed(frame.source):
+            # Who suspects this process may not hear the replies.
+            if self.process not in frame.status.suspects and not self.outgoing.is_owed(frame.source):
                 self._links.heard(frame.source, now_ms)
             return self._reply(frame.source, self._links.answers(frame.source))
         for item in frame.control:
             if isinstance(item, frames.Join) and not frame.status.view:  # a process that has a view does not enter
                 return self._on_join(frame.source, item, now_ms)
             if isinstance(item, frames.Install) and self._view_change.asks(frame.source):
-                # Noted for the next view, it is in it already: its proposer is dead, and no other knows of that view.
+                # Noted for the next view, it is in it already: the proposer is dead, and nobody else knows of it.
                 self._on_control(frame.source, item, now_ms)
                 self._proceed(now_ms)
                 return self._reply(frame.source)
@@ -203,10 +202,10 @@ class Member:
         return self._reply(frame.source)
 
     def _on_member_frame(self, frame: Frame, now_ms: int) -> None:
-        view = self._view_change.view
         self._on_status(frame.source, frame.status, now_ms)
-        self._wake_for_data(frame.source)
-        if frame.orders and frame.orders.view == view.number:
+        if self.outgoing.has_for(frame.source):  # what it said may let data go to it; a reply wakes its link anyway
+            self._links.wake(frame.source)
+        if frame.orders and frame.orders.view == self._view_change.view.number:
             self.effects += self.streams.on_orders(frame.orders, fresh=False)
             self._view_change.heard(frames.ORDER, now_ms)
         for run in frame.runs:
@@ -217,7 +216,7 @@ class Member:
             self._view_change.heard(piece.sender, now_ms)
         if frame.letters:
             self.effects += self.mail.receive(frame.source, frame.letters)
-        if frame.status.view == view.number:
+        if frame.status.view == self._view_change.view.number:
             self.effects += self.streams.on_sent(frame.source, frame.status.sent, now_ms)
         if frame.control:
             self._relay_fetches(frame)
@@ -244,8 +243,7 @@ class Member:
         return self._reply(source, (refusal,) if refusal else ())
 
     def _on_status(self, peer: Process, status: Status, now_ms: int) -> None:
-        number = self._view_change.view.number
-        same = status.view == number
+        same = status.view == (number := self._view_change.view.number)
         unheard = self._of_members(status.unheard) if same and status.unheard else {}
         self._triggers.detector.heard(peer, now_ms, status.suspects if same else (), unheard)
         self.effects += self.streams.on_status(peer, status)
@@ -256,19 +254,14 @@ class Member:
         if status.view < number:
             self._view_change.tell(peer)
         if same:
-            self._view_change.installed_by(peer)
+            if self._view_change.behind or peer in self._triggers.detector.suspects:
+                self._view_change.installed_by(peer)
             if status.leaving:
                 self._triggers.leavers[peer] = status.leaving
             if status.cut_off or status.reaches != (peer in self._triggers.reaching):
                 self._triggers.on_registry(peer, status.cut_off, status.reaches)
             if status.seeking:
                 self._view_change.seek(peer)
-
-    def _wake_for_data(self, peer: Process) -> None:
-        """Wake a peer's link if data may go to it by what it said; after a reply the link is woken anyway."""
-        formable = self.streams.unsent and self.streams.may_form
-        if formable or self.streams.multicast.has_for(peer) or self.mail.letters.outboxes[peer].has_more:
-            self._links.wake(peer)
 
     def _of_members(self, misses: Misses) -> Misses:
         """Return the misses within the view; a liar's ranks may be nobody's."""
@@ -287,10 +280,9 @@ class Member:
                     self._view_change.seek(self.process)
             case frames.Probe():
                 self._view_change.on_probe(source, item, now_ms)
-            case frames.IndirectAck(view, heard) if view == self.view.number:
-                self._triggers.detector.vouched(heard, now_ms)
-            case frames.IndirectAck():
-                pass
+            case frames.IndirectAck(view, heard):
+                if view == self.view.number:
+                    self._triggers.detector.vouched(heard, now_ms)
             case frames.GiveWay():
                 self._give_way(self._merge.on_told(source, item, self.view, now_ms), now_ms)
             case frames.DiscoverRequest() | frames.DiscoverReply():
@@ -360,19 +352,14 @@ class Member:
             self.mail.letters.outboxes[peer].on_failed()
             self.transfer.on_failed(peer)
             self._view_change.on_failed(peer, refused, now_ms)
-            self._proceed(now_ms)
         else:
             # An operator gave the silent up; a noted process that fails twice is silent, too.
             if self._triggers.given_up and peer in self._links and self._links[peer].failures > 1:
                 self._view_change.give_up_noted(peer)
             self._merge.on_failed(peer, refused)
-            self._proceed(now_ms)
+        self._proceed(now_ms)
 
     # leaving, and time
-
-    @property
-    def leaving(self) -> bool:
-        return bool(self.leaves_for)
 
     @property
     def leaves_for(self) -> str:
@@ -415,14 +402,14 @@ class Member:
         verdict = self._registration.on_answer(request, answer, self.view, self._view_change.detached)
         if isinstance(answer, WitnessDecided):
             self._view_change.on_witness(answer, now_ms)  # the instance that succeeds this one
-        elif verdict is Verdict.GIVE_WAY and isinstance(answer, Entry):
+        elif verdict is Verdict.GIVE_WAY and isinstance(answer, GroupInfo):
             self._on_rival(answer, now_ms)
         elif verdict is Verdict.GIVE_UP_UNHEARD:
             self._triggers.give_up_unheard()
         elif verdict is not Verdict.GO_ON:
             self.end(verdict.value)
 
-    def _on_rival(self, rival: Entry, now_ms: int) -> None:
+    def _on_rival(self, rival: GroupInfo, now_ms: int) -> None:
         """Handle that another instance has the name, and stands above."""
         if not self._view_change.detached:
             self._give_way(self._merge.on_registered(rival, self.view, now_ms), now_ms)
@@ -442,7 +429,8 @@ class Member:
         return tuple(self._merge.away)
 
     def _give_way(self, now: bool, now_ms: int) -> None:
-        if now and not self.leaving:
+        """Another instance is known; whether to leave for it `now`."""
+        if now and not self.leaves_for:
             self.leave(now_ms, "merge")
 
     def end(self, reason: str) -> None:

@@ -39,6 +39,11 @@ class Outgoing:
         data_waits = multicast.open_to(peer) and (self._streams.may_form or multicast.has_for(peer))
         return self._transfer.item_for(peer, data_waits or self._outboxes[peer].has_more, now_ms)
 
+    def has_for(self, peer: Process) -> bool:
+        """Whether runs or letters could go to a member now."""
+        formable = self._streams.unsent and self._streams.may_form
+        return bool(formable) or self._streams.multicast.has_for(peer) or self._outboxes[peer].has_more
+
     def load_for(self, peer: Process, due: bool, beside: OfState | None) -> tuple[Load, list[Letter]]:
         """Return what to put to a peer now; `due`: a frame goes anyway."""
         link = self._links[peer]
@@ -68,8 +73,9 @@ class Outgoing:
         if relays and (relayed := relay(relays, multicast, budget)).size:
             return relayed
         # A run is formed when the link is free: what came in during the last call travels together, without a timer.
-        if self._streams.unsent and self._streams.may_form and multicast.open_to(peer) and not multicast.has_for(peer):
-            self._effects += self._streams.form(limits.RUN_BYTES_MAX)
+        forms = self._streams.unsent and multicast.open_to(peer) and not multicast.has_for(peer)
+        if forms and (formed := self._streams.form(limits.RUN_BYTES_MAX)):
+            self._effects += formed
             self._links.wake_all()
         return multicast.take(peer, budget)
 

@@ -80,7 +80,7 @@ class Streams:
         # The next run tells only what is delivered from now on: runs of a sender are released in order.
         self._clock = {}
         effects = [Sent(run), *self._pass_up(self.multicast.submit(run))]
-        return effects + self._sequence(self.process) if self.serials else effects
+        return effects + self._sequence(self.process) if self.serials and self.serials.sequences else effects
 
     def _form_run(self, bytes_max: int) -> Run:
         """Return the next run, at most `bytes_max` encoded; a message that alone is larger is a run of its own."""
@@ -109,7 +109,7 @@ class Streams:
     def receive(self, run: Run, now_ms: int) -> list[Effect]:
         """Take a run of another member."""
         effects = self._pass_up(self.multicast.receive(run, now_ms))
-        return effects + self._sequence(run.sender) if self.serials else effects
+        return effects + self._sequence(run.sender) if self.serials and self.serials.sequences else effects
 
     def _pass_up(self, runs: list[Run]) -> list[Effect]:
         effects: list[Effect] = []
@@ -139,8 +139,7 @@ class Streams:
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> list[Effect]:
         """Take a sender's word of what it put to this process."""
         self.multicast.on_sent(sender, sent, now_ms)
-        # What is lost here (BASIC) has its serial all the same, or all that follows it would wait.
-        return self._sequence(sender) if self.serials else []
+        return self._sequence(sender) if self.serials and self.serials.sequences else []
 
     def give_up_overdue(self, now_ms: int) -> list[Effect]:
         return self._lose(self.multicast.overdue(now_ms))
@@ -166,11 +165,9 @@ class Streams:
     # the order of the view
 
     def _sequence(self, sender: Process) -> list[Effect]:
-        """Order what came, if this process is the sequencer."""
-        if self.serials is None or not self.serials.sequences:
-            return []
+        """As the sequencer: order what came."""
         upto = self.multicast.out.number if sender == self.process else self.multicast.held(sender)
-        if not self.serials.sequence(sender, upto):
+        if self.serials is None or not self.serials.sequence(sender, upto):
             return []
         self.news = True
         return self._advance()
@@ -304,7 +301,7 @@ class Streams:
             wedged=self.multicast.wedged,
             leaving=leaving,
             suspects=suspects,
-            partial=self.multicast.partial(peer),
+            partial=self.multicast.partial(peer) if self.multicast.assemblies.open else 0,
             receipt=receipt,
             state=state,
             seeking=seeking,

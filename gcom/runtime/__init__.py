@@ -15,7 +15,7 @@ effect is to put something into a queue or to wake a thread; to act is to call a
     host         the server, the lock, the threads, the clock; session_table, logs
     membership   from join to leave: the sessions one after the other, the queue to the application
     connection   one sender per peer address         session   one machine, and what is kept for it
-    request_handlers, open_call, arrivals            what a session uses
+    request_handlers, open_calls, arrivals           what a session uses
     registry/    clients of the registry             pyro/     all that knows Pyro5's wire
 
 A lower part names what it needs of a higher one as a small Protocol beside its class, so imports go one way. Others use

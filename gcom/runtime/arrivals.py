@@ -1,4 +1,4 @@
-"""What waits for the application beside deliveries and views: the end of a session, the start of the next, notices.
+"""Arrivals beside deliveries and views: the end of a session, the start of the next, notices of the runtime's own.
 
 The sessions and the membership put these into the queue (gcom/core/delivery_queue.py); the thread that receives turns
 each into an event of the library (api/receiving.py).
@@ -17,7 +17,7 @@ NOTICES_MAX = 100_000  # views, suspicions and losses that wait to be read; at t
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The session is over; `returning`: another one follows."""
+    """The end of a session; `returning`: another one follows."""
 
     ended: Ended
     returning: bool
@@ -25,14 +25,14 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """The process is in again, and all that follows is of its next session; `first`: it began the instance."""
+    """The start of the next session, of which is all that follows; `first`: it began the instance."""
 
     first: bool
 
 
 @dataclass(frozen=True, slots=True)
 class LogStopped:
-    """The delivery log of the process takes no more lines."""
+    """The end of the process's delivery log."""
 
     process: Process
     reason: str

@@ -92,6 +92,7 @@ class Link:
                 if taken is not None:
                     return taken
                 if not self._turns:
+                    # Under the lock: who needs this address from now on makes a new link, and never finds this one.
                     self._host.forget(self)
                     return None
                 self.waiting = True
@@ -104,7 +105,7 @@ class Link:
     def _take(self) -> tuple[Session, Process, Frame] | None:
         for _ in range(len(self._turns)):
             session, peer = self._turns[0]
-            self._turns.rotate(-1)
+            self._turns.rotate(-1)  # whoever is served goes to the end: a busy group starves no quiet one
             if session.machine.due_ms(peer) is None or session.machine.address_of(peer) != self.address:
                 self._turns.remove((session, peer))
                 continue
@@ -127,6 +128,7 @@ class Link:
         try:
             answer = self._host.call(self._caller, peer, codec.encode(frame), CALL_TIMEOUT_S)
             event = Replied(peer, codec.decode_reply(answer))
+        # The kernel is asked for a proof only after a failure: a peer that answers is not dead.
         except pyro.ConnectionRefused:
             event = CallFailed(peer, refused=True, dead=is_dead(self.address))
         except (pyro.ConnectionLost, pyro.TimedOut):

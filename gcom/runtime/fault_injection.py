@@ -10,7 +10,7 @@ What a network does to calls, and nothing else (docs/TESTING.md has the words):
   * what is cut is swallowed: the call waits until the cut is healed or its time is over. The answers of a caller that
     is cut off are lost as well, for nothing that it says arrives.
 
-Draws come from one generator a pair of names and one seed, so that threads do not disturb each other's.
+Draws come from one generator per pair of names and seed, so that threads do not disturb each other's.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SHARES = ("drop", "drop_reply", "duplicate", "reorder")
 
 @dataclass(frozen=True, slots=True)
 class FaultPlan:
-    """What may go wrong. `cuts` are pairs of names: what the first says does not reach the second."""
+    """The faults that calls may have. `cuts` are pairs of names: what the first says does not reach the second."""
 
     seed: int = 0
     drop: float = 0.0
@@ -59,7 +59,7 @@ class FaultPlan:
 
     @classmethod
     def parse(cls, text: str) -> FaultPlan:
-        """The plan of a text; raises BadValue naming what is allowed."""
+        """Read a plan from a text; raises BadValue naming what is allowed."""
         shares: dict[str, float] = {}
         cuts: set[tuple[str, str]] = set()
         seed, delay_ms = 0, (0, 0)
@@ -80,7 +80,7 @@ class FaultPlan:
         return cls(seed, delay_ms=delay_ms, cuts=frozenset(cuts), **shares)
 
     def __str__(self) -> str:
-        """A text that parses to this plan; `none` where nothing goes wrong."""
+        """Return a text that parses to this plan; `none` where nothing goes wrong."""
         items = [f"{name}={getattr(self, name):g}" for name in _SHARES if getattr(self, name)]
         if any(self.delay_ms):
             items.append(f"delay={self.delay_ms[0]}..{self.delay_ms[1]}ms")
@@ -88,13 +88,13 @@ class FaultPlan:
         return ",".join([f"seed={self.seed}", *items]) if items else "none"
 
     def cut(self, source: str, target: str) -> bool:
-        """Whether nothing gets from one name to the other."""
+        """Tell whether nothing gets from one name to the other."""
         return bool(self.cuts) and any((a, b) in self.cuts for a in (source, ANYBODY) for b in (target, ANYBODY))
 
 
 @dataclass(frozen=True, slots=True)
 class _Fate:
-    """What becomes of one call, but for cuts."""
+    """The fate of one call, but for cuts."""
 
     there_s: float
     back_s: float
@@ -106,13 +106,13 @@ class _Fate:
 
 @dataclass(slots=True)
 class _Way:
-    """From this node to one name."""
+    """The way from this node to one name."""
 
     rng: Random
     held: deque[bytes] = field(default_factory=lambda: deque(maxlen=HELD_MAX))
 
     def draw(self, plan: FaultPlan) -> _Fate:
-        """As many draws whatever the plan, so that a change of it moves no later fate."""
+        """Draw a fate, with as many draws whatever the plan is, so that a change of it moves no later fate."""
         drop, reply, again, late, there, back = (self.rng.random() for _ in range(6))
         least, most = plan.delay_ms
         there_s, back_s = ((least + share * (most - least)) / 1000 for share in (there, back))
@@ -184,7 +184,7 @@ class FaultInjector:
             return self._current().cut(source, target)
 
     def _late(self, way: _Way, data: bytes, fate: _Fate) -> Iterator[bytes]:
-        """What arrives after this request: it once more, and older ones that were held up."""
+        """Yield the requests that arrive after this one: it once more, and older ones that were held up."""
         if fate.duplicate:
             yield data
         with self._lock:
@@ -194,7 +194,7 @@ class FaultInjector:
 
     @staticmethod
     def _put_late(caller: pyro.Caller, data: bytes, deadline: float) -> None:
-        """Nobody waits for the answer."""
+        """Put a request for whose answer nobody waits."""
         try:
             caller.call(data, max(0.001, deadline - monotonic()))
         except (pyro.ConnectionRefused, pyro.ConnectionLost, pyro.TimedOut, PeerError):
@@ -209,7 +209,7 @@ class FaultInjector:
         return found
 
     def _current(self) -> FaultPlan:
-        """The plan in force; a file that changed is read again, and what it cannot mean is said and passed over."""
+        """Return the plan in force; a file that changed is read again, and one that means nothing is warned of."""
         if self._file is not None and (seen := _stamp(self._file)) != self._seen:
             self._seen = seen
             try:
@@ -226,7 +226,7 @@ class FaultInjector:
 
 
 def wanted(text: str | None) -> str | None:
-    """The faults that are asked for, by a program or by the environment; None: none."""
+    """Return the faults that a program or the environment asks for; None: none."""
     return text if text is not None else os.environ.get(VARIABLE) or None
 
 
@@ -276,7 +276,7 @@ def _content(path: Path) -> str:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """What tells one content of a file from the next; nothing, where there is no file."""
+    """Return a value that tells one content of a file from the next; empty where there is no file."""
     try:
         found = path.stat()
     except OSError:

@@ -46,7 +46,7 @@ FLUSH_S = 0.05  # delivery lines reach the operating system within 100 ms
 
 
 class Host:
-    """What a `Node` runs on. Any thread may call it; the parts below say of each method if the lock is held."""
+    """The machine room of one `Node`. Any thread may call it; the headings below say where the lock is held."""
 
     def __init__(self, name: str, registry: str | None, log_dir: str | Path | None, faults: str | None) -> None:
         self.name = names.member_name(name)
@@ -88,7 +88,7 @@ class Host:
 
     @property
     def refused(self) -> Counter[str]:
-        """How often something from the network was refused here, by reason."""
+        """Counts of what was refused from the network, by reason."""
         with self.lock:
             return self._server.refused + self._refused
 
@@ -163,7 +163,7 @@ class Host:
 
     @staticmethod
     def now_ms() -> int:
-        """Milliseconds of the monotonic clock: the time that every machine of this host is told."""
+        """Return milliseconds of the monotonic clock: the time that every machine of this host is told."""
         return time.monotonic_ns() // 1_000_000
 
     def renew_process(self) -> Process:
@@ -209,6 +209,7 @@ class Host:
 
     def hurry(self, session: Session) -> None:
         """Wake the timer if a step has brought the machine's deadline forward."""
+        # Most steps move no deadline; to wake the timer at each would cost a switch of threads per frame.
         deadline = session.machine.deadline_ms
         if deadline is not None and deadline < self._next_tick_ms:
             self._ticking.notify_all()
@@ -228,6 +229,7 @@ class Host:
             text = f"{frame.target} is not in group {frame.group!r} here"
             told = Refused("ended" if over else "unknown", text, life=self._life.name)
             return self._answer(self._unless_returning(frame.group, told))
+        # The lock was free in between: the session may have ended, and then its machine answers so.
         try:
             return self._answer(self._unless_returning(frame.group, session.receive(frame)))
         except Exception:  # outermost: of what is ours in the worker's thread; the server logs it
@@ -235,7 +237,7 @@ class Host:
             raise
 
     def _unless_returning(self, group: str, reply: Reply) -> Reply:
-        """Say of one whose session is over if it is on its way back, as another process."""
+        """Add to a refusal that the process is on its way back, as another one, if it is."""
         if not isinstance(reply, Refused) or reply.code != "ended":
             return reply
         with self.lock:
@@ -342,6 +344,8 @@ class Host:
                 self._ticking.wait(limits.JOIN_GATHER_MS / 1000)
 
     def _stop(self) -> None:
+        # Each thread is in a wait of its own, and each wait has to be ended before the thread can be joined: of a
+        # fault, of a link or its call, of the timer, for a request.
         self._closing.set()
         if self._faults is not None:
             self._faults.close()

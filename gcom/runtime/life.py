@@ -2,7 +2,7 @@
 
 A life binds a name in Linux' abstract socket namespace for as long as it runs: the kernel takes the name away with the
 process, however that ends, and at no other time. A stopped process keeps it, a mute port says nothing either way, and
-another process at the same port has another name. So whoever is on the same host (the same boot and network namespace)
+another process at the same port has another name. So a process on the same host (the same boot and network namespace)
 can ask the kernel, and nobody else can: an address names its host beside its life.
 """
 
@@ -24,7 +24,7 @@ _NETWORK = Path("/proc/self/ns/net")
 
 
 class Life:
-    """Held from the start of a node until its process ends or `end` is called; `name` is what addresses say of it."""
+    """The life of a node, until its process ends or `end` is called; `name` is what addresses say of it."""
 
     def __init__(self) -> None:
         self._lock: socket.socket | None = None
@@ -39,14 +39,14 @@ class Life:
         os.register_at_fork(after_in_child=self.end)  # a child that outlives this process is not this life
 
     def end(self) -> None:
-        """The life is over, though the process may go on. May be called again."""
+        """End the life, though the process may go on. May be called again."""
         if self._lock is not None:
             self._lock.close()
 
 
 @cache
 def host_id() -> str:
-    """Which kernel, boot and network namespace this process is in; empty where the system has no such things.
+    """Return the id of this kernel's boot and network namespace; empty where the system has no such things.
 
     The first half is the boot, the second the namespace: 12 and 8 hexadecimal digits.
     """

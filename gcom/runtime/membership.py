@@ -33,7 +33,7 @@ LEAVE_S = 1.0  # of the time that a leave is given, what is kept for the view ch
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """What the application does with a group: whether it reads, whether it comes back, its callbacks for the state."""
+    """The uses that the application makes of a group: reading, coming back, callbacks for the state."""
 
     receive: bool = True
     rejoin: bool = True
@@ -78,7 +78,7 @@ class MembershipHost(Protocol):
 
 
 class Membership:
-    """Guarded by the host's lock; `arrivals` may be popped without it.
+    """A process's membership. Guarded by the host's lock; `arrivals` may be popped without it.
 
     `session` is the one that is in the group, or was last; `following` is on its way in after it.
     """
@@ -117,14 +117,16 @@ class Membership:
 
     @property
     def over(self) -> Ended | None:
-        """How it ended for good; None while in the group, or on the way back."""
+        """The end that is for good; None while in the group, or on the way back."""
         return self.following.ended if self.following else self.session.ended
 
     def on_ended(self, session: Session, ended: Ended) -> None:
-        """A session that was in the group is over."""
+        """Tell the application that a session is over, and come back if it may."""
         asked_for = ended.reason not in RETURNS or session.leaving
         returning = self.uses.rejoin and not asked_for and len(self.arrivals) < arrivals.NOTICES_MAX
-        returning |= ended.reason == "succession"  # it did not lose the group, and may have to leave it there
+        # By a succession it did not lose the group. So it goes on there even if the application is about to leave: only
+        # a member of the successor can leave it.
+        returning |= ended.reason == "succession"
         if self.uses.receive or not returning:
             self.queue.end(Gone(ended, returning))
         if returning:
@@ -133,7 +135,7 @@ class Membership:
             self.call_server.close()
 
     def on_failed(self, session: Session, final: bool) -> None:
-        """A session did not get in: one on its way back tries under yet another identity, unless that is in vain."""
+        """Try again under yet another identity when a session did not get in, unless that is in vain."""
         if session is not self.following:
             return
         if not final:
@@ -149,17 +151,18 @@ class Membership:
         self.changed.notify_all()
 
     def _enter_again(self, former: Session) -> None:
-        """As another process; or as the same, in the instance that succeeds the one that it was in."""
+        """Come back as another process; or as the same one, in the instance that succeeds its own."""
         succeeded = former.machine.succeeded is not None
         process = former.machine.process if succeeded else self._host.renew_process()
         self.following = following = self._host.add_session(self, former.machine.again(process))
         self._start(following)
         if succeeded:
+            # The application was told by `send` that these are on their way, and it is the same process that goes on.
             for payload in former.take_unsent():
                 following.put(payload)
 
     def on_entered(self, session: Session) -> None:
-        """A session has its first view."""
+        """Go over to a session that has its first view."""
         if session is self.following:
             self.session, self.following = session, None
             if self.uses.receive:
@@ -182,6 +185,8 @@ class Membership:
             session = self.session
             again = session.leaving or session.ended is not None
             session.begin_leaving()
+            # A member whose window is full may wait for a reader that never reads. Some of the time is kept for the
+            # view change, without which the others would have to suspect this process first.
             unsent_until = deadline - min(LEAVE_S, timeout_s / 2)
             with session.awaiting_acks():
                 while (session.has_unsent or self._owes_state) and not session.ended and session.wait(unsent_until):
@@ -226,7 +231,7 @@ class Membership:
             last = self.arrivals.pop()
             self.arrivals.clear()
             self.arrivals.append(last)
-            self._entered.clear()
+            self._entered.clear()  # in step with the arrivals: each Entered among them has one session here
             return
         self.queue.shut()
         self._entered.clear()
@@ -236,5 +241,5 @@ class Membership:
 
 
 def _is_over(session: Session) -> bool:
-    """Whether a session could not begin since there is no group any more; else its name is taken."""
+    """Tell whether a session could not begin since there is no group any more; else its name is taken."""
     return isinstance(session.failure, Dissolved)

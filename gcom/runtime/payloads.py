@@ -1,4 +1,4 @@
-"""What an application may send: bytes or text of a bounded size."""
+"""Payloads: what an application may send is bytes or text of a bounded size."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ def check(payload: object, bytes_max: int, what: str = "a message") -> None:
     elif type(payload) is str:
         size = len(payload) if payload.isascii() else len(_utf8(payload))
     else:
-        raise BadValue(f"{what} is bytes or str, not {type(payload).__name__}")
+        raise BadValue(f"{what} must be bytes or str; got {type(payload).__name__}")
     if size > bytes_max:
         raise MessageTooLarge(f"{what} of {size:,} bytes is over the limit of {bytes_max:,}: cut it up")
 
 
 def text_of(payload: Payload) -> str:
-    """A payload as text; bytes that are no UTF-8 are replaced."""
+    """Return a payload as text; bytes that are no UTF-8 are replaced."""
     return payload if isinstance(payload, str) else payload.decode(errors="replace")
 
 
 def data_of(payload: Payload) -> bytes:
-    """A payload as bytes; text as UTF-8."""
+    """Return a payload as bytes; text as UTF-8."""
     return payload if isinstance(payload, bytes) else payload.encode()
 
 
@@ -32,4 +32,4 @@ def _utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise BadValue(f"text that cannot be encoded as UTF-8: {error.reason} at {error.start}; send bytes") from error
+        raise BadValue(f"text must be encodable as UTF-8: {error.reason} at {error.start}; send bytes") from error

@@ -78,7 +78,7 @@ class CallServer:
         try:
             yield
         finally:
-            self._returning += 1
+            self._returning += 1  # and no new request begins before it: requests that keep coming must not starve it
             while self._at_work and not self._closed:
                 self._ready.wait()
             self._returning -= 1

@@ -51,11 +51,10 @@ from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.errors import GComError, RegistryUnavailable, VersionMismatch
 from gcom.runtime import arrivals
 from gcom.runtime.arrivals import LogStopped, Own
-from gcom.runtime.open_call import OpenCall
+from gcom.runtime.open_calls import OpenCall, OpenCalls
 from gcom.runtime.request_handlers import NO_HANDLER, CallServer
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
-from gcom.values.answers import Outcome
 from gcom.values.names import Process
 from gcom.values.run import Payload
 
@@ -127,8 +126,7 @@ class Session:
         self._receive = membership.receives
         self._buffer: list[Payload] = []  # sent by the application, not yet handed to the machine
         self._notices = 0  # at most so many arrivals are no deliveries
-        self.calls: dict[int, OpenCall] = {}  # open group calls
-        self._called = 0  # their count, ever
+        self.calls = OpenCalls()
         self._waiting_size = 0  # characters or bytes of messages that have no number yet
         self.state_awaited = False  # until set_state has returned, or the state is lost
         self.state_lost = False
@@ -148,14 +146,14 @@ class Session:
         self._carry_out(self.machine.handle(event, self._host.now_ms()))
 
     def tick(self) -> None:
-        """The machine's deadline has come. Holds the lock."""
+        """Step the machine at its deadline. Holds the lock."""
         self._hand_over()
         self.step(events.Tick())
 
     def receive(self, frame: Frame) -> Reply:
-        """A peer put a frame to this process."""
+        """Answer the frame of a peer."""
         with self._host.lock:
-            self._hand_over()
+            self._hand_over()  # first, so that the reply can say what the application has sent
             reply, effects = self.machine.receive(frame, self._host.now_ms())
             self._carry_out(effects)
             self._host.hurry(self)
@@ -163,7 +161,7 @@ class Session:
         return reply
 
     def take(self, peer: Process) -> Frame | None:
-        """The next frame for a peer. Holds the lock."""
+        """Return the next frame for a peer, if it is due. Holds the lock."""
         self._hand_over()
         frame, effects = self.machine.take(peer, self._host.now_ms())
         if effects:
@@ -171,7 +169,7 @@ class Session:
         return frame
 
     def end_by_defect(self) -> None:
-        """The node has failed: whoever waits here is told, the log ends where it is. Holds the lock."""
+        """End by a defect of GCom: all who wait here are told, the log ends where it is. Holds the lock."""
         self.failure = self.failure or GComError("a defect in GCom ended this node; its traceback was printed")
         if self.ended is None:
             view = self.machine.view
@@ -180,14 +178,16 @@ class Session:
         self.changed.notify_all()
 
     def tell_log_ended(self, reason: str) -> None:
-        """The delivery log of this process takes no more: tell the application, once. Holds the lock."""
+        """Tell the application once that its delivery log takes no more. Holds the lock."""
         if not self._log_ended and self._receive and self.ended is None:
             self._log_ended = True
             self.membership.queue.tell(LogStopped(self.machine.process, reason))
             self.changed.notify_all()
 
     def log_before_frame(self) -> None:
-        """What a frame or reply tells must be in the log of this process first."""
+        """Write out the log: what a frame or reply tells must be in it first."""
+        # Else: 1. A member sends, and a peer delivers and logs that. 2. The member is killed before its own log is
+        # written. 3. The audit finds a delivery of a message that nobody sent.
         if self._log:
             self._log.flush_before_frame()
 
@@ -195,7 +195,7 @@ class Session:
 
     @property
     def room(self) -> bool:
-        """Whether the application may send now."""
+        """Whether the application may send now: both bounds on what waits have room."""
         few = len(self._buffer) + self.machine.pending < limits.PENDING_MESSAGES_MAX
         return few and self._waiting_size < limits.PENDING_BYTES_MAX
 
@@ -212,19 +212,21 @@ class Session:
 
     @property
     def last_number(self) -> int:
-        """Of the last message put: numbers are given in the order in which messages are sent."""
+        """The number of the last message put: numbers follow the order of sending."""
         return self.machine.number + self.unnumbered
 
     def put(self, payload: Payload) -> None:
         """Queue a message, and hand it over at once when a link has nothing else to do. Holds the lock."""
         self._buffer.append(payload)
         self._waiting_size += len(payload)
+        # While every link has a call in flight the message waits: what collects until one is free becomes one run,
+        # which costs as much as one message (decision 0001).
         if self._host.idle or self.machine.alone:
             self._hand_over()
             self._pump()
 
     def take_unsent(self) -> list[Payload]:
-        """What was sent here and never got a number goes on with the process. Holds the lock."""
+        """Hand over what never got a number: it goes on with the process. Holds the lock."""
         unsent, self._buffer = [*self.machine.unsent, *self._buffer], []
         self.carried_on = True
         return unsent
@@ -235,8 +237,10 @@ class Session:
             self._carry_out(self.machine.handle(events.Submit(payloads), self._host.now_ms()))
 
     def begin_leaving(self) -> None:
-        """No more is sent; what was sent does not wait for its own sender to read it. Holds the lock."""
+        """Send no more; what was sent does not wait for its own sender to read it. Holds the lock."""
         self.leaving = True
+        # 1. The application sends many messages and leaves, without having read its own. 2. Its window opens only as
+        # far as all members have read, itself among them. 3. The rest would wait for a number until the time is over.
         mine = [it for it in self._queue.tail if isinstance(it, Deliver) and it.run.sender == self.machine.process]
         for delivery in mine[-1:]:
             self.consumed(delivery)
@@ -244,7 +248,7 @@ class Session:
 
     @contextmanager
     def awaiting_acks(self) -> Iterator[None]:
-        """Inside, every step is a change to `wait` for. Holds the lock."""
+        """Make every step within a change to `wait` for: no effect tells of acks. Holds the lock."""
         self.acks_awaited += 1
         try:
             yield
@@ -252,7 +256,7 @@ class Session:
             self.acks_awaited -= 1
 
     def wait(self, deadline: float | None) -> bool:
-        """Wait for a change; False when the deadline, in monotonic seconds, has passed. Holds the lock."""
+        """Wait for a change; return False when the deadline, in monotonic seconds, has passed. Holds the lock."""
         if deadline is None:
             return self.changed.wait(3600.0) or True
         left = deadline - monotonic()
@@ -262,16 +266,14 @@ class Session:
 
     @property
     def members(self) -> tuple[Process, ...]:
-        """Those of the view in force, oldest first."""
+        """The members of the view in force, oldest first."""
         view = self.machine.view
         return view.members if view else ()
 
     def call(self, payload: Payload, members: tuple[Process, ...], for_ms: int | None) -> OpenCall:
         """Ask members of the view."""
-        self._called += 1
-        call = OpenCall(self._called, members)
+        call = self.calls.begin(members)
         if members:
-            self.calls[call.number] = call
             deadline_ms = None if for_ms is None else self._host.now_ms() + for_ms
             self.step(events.GroupCall(call.number, members, payload, deadline_ms))
         return call
@@ -279,13 +281,8 @@ class Session:
     def end_call(self, call: OpenCall) -> None:
         """Take no more answers; requests that have not left are withdrawn."""
         if not call.over:
-            self._close_call(call.number)
+            self.calls.end(call.number)
             self.step(events.EndGroupCall(call.number))
-
-    def _close_call(self, number: int) -> None:
-        call = self.calls.pop(number, None)
-        if call is not None:
-            call.over = True
 
     # effects
 
@@ -347,7 +344,7 @@ class Session:
         self._pump()
 
     def _on_mail(self, effect: OfMail) -> list[events.Event]:
-        """What came of unicasts and group calls; returns what the machine is to be told of it."""
+        """Carry out an effect of unicasts and group calls; return what the machine is to be told of it."""
         match effect:
             case DeliverUnicast() if self._receive:
                 self._queue.put(effect)
@@ -356,28 +353,22 @@ class Session:
             case UnicastLost():
                 self._notice(effect)
             case Serve() if self.state_awaited:
+                # Other members answer from the state, this one would from nothing: it answers when it has it.
                 self._early.append(effect)
             case Serve() if self.membership.call_server.handler:
                 self.membership.call_server.take(self, effect)
             case Serve(caller, call):
                 return [events.Served(caller, call, NO_HANDLER, failed=True)]
             case Answered(call, member, outcome, payload):
-                self._on_answer(call, member, outcome, payload)
+                self.calls.answer(call, member, outcome, payload)
             case GroupCallOver(call):
-                self._close_call(call)
+                self.calls.end(call)
             case _:
                 assert_never(effect)
         return []
 
-    def _on_answer(self, number: int, member: Process, outcome: Outcome, payload: Payload) -> None:
-        call = self.calls.get(number)
-        if call is not None:
-            call.put(member, outcome, payload)
-            if call.over:
-                self._close_call(number)
-
     def _on_state(self, effect: OfState) -> list[Deliver | Skip]:
-        """Returns what the application is not handed any more, since its state covers it."""
+        """Carry out an effect of state transfer; return what is not handed over any more, since the state covers it."""
         match effect:
             case AwaitState():
                 self.state_awaited = True
@@ -395,7 +386,7 @@ class Session:
         return self._queue.put(effect)
 
     def on_state_set(self) -> None:
-        """The application has its state. Holds the lock."""
+        """Serve the calls that waited for the application's state. Holds the lock."""
         self.state_awaited = False
         self._serve_early()
         self.changed.notify_all()
@@ -411,20 +402,20 @@ class Session:
             self._log.record(definition, self.machine.instance, effect)
 
     def confirm(self, number: int, by: str) -> None:
-        """The application is told that its message is held by so many. Holds the lock."""
+        """Log that the application is told its message is held by so many. Holds the lock."""
         definition, view = self.machine.definition, self.machine.view
         if self._log and definition and view and self.ended is None:
             self._log.confirm(definition, self.machine.instance, view.number, number, by)
 
     def _notice(self, notice: Notice) -> None:
-        """What the application is told beside messages; who reads none of very many cannot stay."""
+        """Queue a notice beside messages, and count it: who reads none of very many cannot stay."""
         if not self._receive:
             return
         self._notices = self._notices + 1 if self._queue.tail else 1
         self._queue.put(notice)
 
     def consumed(self, done: Deliver | Skip | DeliverUnicast) -> None:
-        """The application is done with a run or a unicast, or knows of a loss. Holds the lock."""
+        """Tell the machine what the application has read, which is credit. Holds the lock."""
         if self.ended:
             return
         match done:
@@ -436,7 +427,7 @@ class Session:
                 self.step(events.UnicastRead(sender))
 
     def _said(self, error: GComError) -> GComError:
-        """The registry client's own words are better than the machine's."""
+        """Return the registry client's error, whose words are better than the machine's."""
         return self.registry_failure if isinstance(error, RegistryUnavailable) and self.registry_failure else error
 
     def _pump(self) -> None:
@@ -445,7 +436,7 @@ class Session:
                 self._host.serve(self, peer)
 
     def on_registry(self, request: Request, answer: Answer | None, failure: GComError | None) -> None:
-        """The registry's answer, or why there is none."""
+        """Step the machine with the registry's answer, or without one."""
         if isinstance(failure, VersionMismatch):
             answer = Refusal("VersionMismatch", str(failure))
         with self._host.lock:

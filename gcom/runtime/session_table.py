@@ -87,5 +87,5 @@ class SessionTable:
         return session
 
     def is_over(self, frame: Frame) -> bool:
-        """Whether the process that a frame is for was in its group, and never will be again."""
+        """Tell whether the process that a frame is for was in its group, and never will be again."""
         return (frame.group, frame.target) in self._ended

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING
 
 from gcom.core.delivery_queue import DeliveryQueue, Handed
 from gcom.core.messages import events
@@ -27,14 +26,11 @@ from gcom.core.messages.effects import (
 )
 from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.sim.checks.state import BEFORE, State
-from gcom.sim.faults.trouble import Fault
-from gcom.sim.unicasts import Correspondent
+from gcom.sim.plan.events import Fault
+from gcom.sim.unicasts import Correspondent, MemberSession
 from gcom.values.definition import Netsplit
 from gcom.values.run import Brought, Payload
 from gcom.values.view import View
-
-if TYPE_CHECKING:
-    from gcom.sim.session import SimSession
 
 PENDING_MAX = 64  # sent and not yet numbered; at the bound `send` would block, and here is not called
 BURST_MAX = 60
@@ -50,9 +46,9 @@ def merged(mine: bytes, theirs: bytes) -> bytes:
 class Application:
     """Plays one member's program. Its chance is its own, so that what one does moves nobody else's."""
 
-    def __init__(self, session: SimSession, rng: Random) -> None:
+    def __init__(self, session: MemberSession, rng: Random) -> None:
         self._session = session
-        self._world = session.world
+        self._simulation = session.simulation
         self._rng = rng
         self._queue: DeliveryQueue[Ended] = DeliveryQueue()
         self._state = State()
@@ -70,7 +66,7 @@ class Application:
         for arrival in former._queue.arrivals:
             former._take_in(arrival)
         self._state, self._bringing = former._state, former._bringing
-        if self._keeps and self._world.plan.definition.netsplit is Netsplit.PARTITIONABLE:
+        if self._keeps and self._simulation.plan.definition.netsplit is Netsplit.PARTITIONABLE:
             self._had = former._session.machine.instance, self._state.dump()
             self._bringing.leave(*self._had, merged)
 
@@ -80,7 +76,7 @@ class Application:
 
     def _later(self, delay_ms: int, action: object) -> None:
         assert callable(action)
-        self._world.at(delay_ms, lambda: self._session.node.run(action))
+        self._simulation.at(delay_ms, lambda: self._session.node.run(action))
 
     # sending
 
@@ -91,13 +87,13 @@ class Application:
     def submit(self, count: int, mark: str = "") -> None:
         """Send so many messages."""
         payloads: list[Payload] = [self._compose(mark) for _ in range(count)]
-        self._world.submitted += count
+        self._simulation.submitted += count
         self._session.checker.calls.submit(self._session.process, payloads)
         self._session.handle(events.Submit(payloads))
 
     def _compose(self, mark: str) -> Payload:
         self._composed += 1
-        words = self._rng.choice(_WORDS) * self._rng.choice((1, self._world.plan.size))
+        words = self._rng.choice(_WORDS) * self._rng.choice((1, self._simulation.plan.size))
         text = f"{mark}{self._session.process} {self._composed} {words}"
         return text.encode() if self._rng.random() < 0.3 else text
 
@@ -108,18 +104,18 @@ class Application:
             count = self._burst()
             if count:
                 self.submit(count)
-        if not self._world.silent:
+        if not self._simulation.silent:
             self._endpoint.write()
         self._later(self._rng.randint(5, 150), self._write)
 
     def _burst(self) -> int:
         """How much to send now, so that all together send what the plan says, some much at once and some one by one."""
-        behind = self._world.behind
-        if self._world.silent:
+        behind = self._simulation.behind
+        if self._simulation.silent:
             return 0
         if behind <= 0:
             return int(self._rng.random() < 0.2)
-        return min(BURST_MAX, self._rng.choice((0, 1, 1, 2, behind // self._world.plan.members, behind)))
+        return min(BURST_MAX, self._rng.choice((0, 1, 1, 2, behind // self._simulation.plan.members, behind)))
 
     # reading
 
@@ -130,7 +126,7 @@ class Application:
 
     @property
     def _keeps(self) -> bool:
-        return self._session.node.name in self._world.plan.keepers
+        return self._session.node.name in self._simulation.plan.keepers
 
     def posted(self, effect: OfMail | Ended) -> None:
         """A letter, what became of one, or of a call; unicasts are read in turn with all else."""
@@ -205,7 +201,7 @@ class Application:
     def _patience_ms(self) -> int:
         slow = self._session.node.reads_slowly
         if slow:
-            self._world.count_once(Fault.SLOW_READER, self._session.node.name + slow)
+            self._simulation.count_once(Fault.SLOW_READER, self._session.node.name + slow)
         return self._rng.randint(100, 500) if slow == "crawls" else self._rng.randint(0, 20)
 
     def _read(self) -> None:
@@ -253,7 +249,7 @@ class Application:
                 self._state.add(arrival)
             case SetState(_, data):
                 given = State.load(data)
-                self._world.continuity.on_given(self._session.process, self._state, given)
+                self._simulation.continuity.on_given(self._session.process, self._state, given)
                 self._state = given
             case StateUnavailable(view):
                 self._state = State(view)
@@ -282,12 +278,12 @@ class Application:
     def _give(self, view: int) -> None:
         """Its get_state is called."""
         if self._session.machine.transfer.asks(view):
-            fails = self._rng.random() < self._world.plan.refusing
+            fails = self._rng.random() < self._simulation.plan.refusing
             data = None if fails else self._state.dump()
             self._session.handle(events.StateTaken(view, data, "its get_state raised" if fails else ""))
 
     def _call_back(self, starts: str) -> None:
         """Perhaps send from inside a callback, but no answer to an answer."""
-        answers = 0 if self._world.silent else self._world.plan.answering
+        answers = 0 if self._simulation.silent else self._simulation.plan.answering
         if answers and "re:" not in starts and self.has_room and self._rng.random() < answers:
             self.submit(1, "re:")

@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from gcom.sim.faults.trouble import REFUSED, Fault, TroubleEvent
-from gcom.sim.plan import Plan
+from gcom.sim.clock import Clock
+from gcom.sim.plan.events import REFUSED, Fault, TroubleEvent
+from gcom.sim.simulation import Simulation
 from gcom.values.names import Address
-
-if TYPE_CHECKING:
-    from gcom.sim.node import SimNode
-    from gcom.sim.world import World
 
 CALL_TIMEOUT_MS = 2_500  # of the caller's clock, as gcom/runtime/connection.py
 LATE_MS_MAX = 4_000  # no call arrives later than this after it was made, a pause of the callee not counted
@@ -28,6 +25,28 @@ RESENT_MS = (200, 600, 1_400, 3_000)  # a packet that is not acknowledged is sen
 
 ReplyTo = Callable[[bytes | None], None]  # what a callee says; None: it broke off
 End = Callable[[bytes | None, bool, bool], None]  # the reply; or None, whether it was refused, and is proven dead
+
+
+class NetworkNode(Protocol):
+    """A process, as the network sees it. One that crashed `refuses` calls unless its whole machine is gone."""
+
+    name: str
+    address: Address
+    clock: Clock
+    crashed: bool
+    refuses: bool
+
+    def run(self, action: Callable[[], None]) -> None: ...
+
+    def receive(self, data: bytes, answer: ReplyTo) -> None: ...
+
+
+class AddressBook(Protocol):
+    """Who listens at an address now, and whether the life that it names is proven to be over."""
+
+    def at_address(self, address: Address) -> NetworkNode: ...
+
+    def is_proven_dead(self, address: Address) -> bool: ...
 
 
 @dataclass(slots=True)
@@ -46,11 +65,12 @@ class _Cut:
 class Network:
     """Decides what becomes of each packet, from its own stream of chance."""
 
-    def __init__(self, world: World, plan: Plan, rng: Random) -> None:
+    def __init__(self, simulation: Simulation, addresses: AddressBook, rng: Random) -> None:
         self.healed = True  # until faults begin, and after they end
         self.stormy = False  # for a moment calls break much oftener than usual
-        self._world = world
-        self._plan = plan
+        self._simulation = simulation
+        self._plan = simulation.plan
+        self._addresses = addresses
         self._rng = rng
         self._cuts: list[tuple[Fault, _Cut]] = []
         self._held_up: set[str] = set()
@@ -79,7 +99,7 @@ class Network:
         def mend() -> None:
             self._cuts = [entry for entry in self._cuts if entry[1] is not cut]
 
-        self._world.at(event.for_ms, mend)
+        self._simulation.at(event.for_ms, mend)
 
     def slow(self, name: str, event: TroubleEvent) -> None:
         """Let all calls from and to a member take long."""
@@ -88,7 +108,7 @@ class Network:
         def recover() -> None:
             self._slow.pop(name, None)
 
-        self._world.at(event.for_ms, recover)
+        self._simulation.at(event.for_ms, recover)
 
     def hold_up(self, name: str) -> None:
         """Let what somebody sends from now on arrive late."""
@@ -110,21 +130,24 @@ class Network:
             if (one, other) in cut.blocks:
                 if not cut.counted:
                     cut.counted = True
-                    self._world.count(kind)
+                    self._simulation.count(kind)
                 return cut
         return None
 
     # calls
 
-    def call(self, caller: SimNode, address: Address, data: bytes, end: End) -> None:
+    def call(self, caller: NetworkNode, address: Address, data: bytes, end: End) -> None:
         """Put a frame to whoever listens at an address."""
         self._made += 1
-        _Call(self._world, self, caller, address, data, end, self._made).begin()
+        self._new_call(caller, address, data, end).begin()
 
-    def echo(self, caller: SimNode, address: Address, data: bytes) -> None:
+    def echo(self, caller: NetworkNode, address: Address, data: bytes) -> None:
         """A call that was made before comes again."""
-        call = _Call(self._world, self, caller, address, data, lambda reply, refused, dead: None, self._made)
-        self._world.at(self.leg_ms(), call.arrive_late)
+        call = self._new_call(caller, address, data, lambda reply, refused, dead: None)
+        self._simulation.at(self.leg_ms(), call.arrive_late)
+
+    def _new_call(self, caller: NetworkNode, address: Address, data: bytes, end: End) -> _Call:
+        return _Call(self._simulation, self._addresses, self, caller, address, data, end, self._made)
 
     def draws(self, kind: Fault) -> bool:
         """Whether a fault with a rate is to hit the call at hand."""
@@ -138,9 +161,9 @@ class Network:
         cut = self.blocked(one, other)
         if cut is None:
             late_ms = self.between(*HELD_UP_MS) if one in self._held_up else 0
-            self._world.at(self.leg_ms(one, other) + late_ms, action)
+            self._simulation.at(self.leg_ms(one, other) + late_ms, action)
         elif cut.fast:
-            self._world.at(self.leg_ms(), on_broken)
+            self._simulation.at(self.leg_ms(), on_broken)
         else:
             self._carry_again(one, other, action, 0)
 
@@ -153,13 +176,13 @@ class Network:
             elif tries + 1 < len(RESENT_MS):
                 self._carry_again(one, other, action, tries + 1)
 
-        self._world.at(RESENT_MS[tries] - waited_ms, again)
+        self._simulation.at(RESENT_MS[tries] - waited_ms, again)
 
     def happens(self, kind: Fault) -> bool:
         """Whether it hits the call; counts that."""
         drawn = self.draws(kind)
         if drawn:
-            self._world.count(kind)
+            self._simulation.count(kind)
         return drawn
 
     def leg_ms(self, *names: str) -> int:
@@ -167,7 +190,7 @@ class Network:
         delay_ms = self._rng.randint(1, self._plan.delay_ms)
         for name in names:
             if name in self._slow:
-                self._world.count_once(Fault.SLOW_MEMBER, name)
+                self._simulation.count_once(Fault.SLOW_MEMBER, name)
                 delay_ms += self._rng.randint(self._slow[name] // 2, self._slow[name])
         if self.happens(Fault.DELAY):
             delay_ms += self.late_ms(2_000)
@@ -183,7 +206,7 @@ class Network:
     def arrived(self, caller: Address, callee: Address, made: int) -> None:
         """A call arrived; one that was made before one that arrived earlier was overtaken."""
         if made < self._latest.get((caller, callee), 0):
-            self._world.count(Fault.REORDERING)
+            self._simulation.count(Fault.REORDERING)
         else:
             self._latest[caller, callee] = made
 
@@ -192,49 +215,58 @@ class _Call:
     """One call; its caller learns its end once."""
 
     def __init__(
-        self, world: World, network: Network, caller: SimNode, address: Address, data: bytes, end: End, made: int
+        self,
+        simulation: Simulation,
+        addresses: AddressBook,
+        network: Network,
+        caller: NetworkNode,
+        address: Address,
+        data: bytes,
+        end: End,
+        made: int,
     ) -> None:
-        self._world, self._network, self._caller, self._address = world, network, caller, address
+        self._simulation, self._addresses, self._network = simulation, addresses, network
+        self._caller, self._address = caller, address
         self._data, self._end, self._made = data, end, made
         self._over = False
 
     def begin(self) -> None:
-        world, network, caller = self._world, self._network, self._caller
-        callee = world.at_address(self._address)
-        world.at(caller.clock.true_ms(CALL_TIMEOUT_MS), self._break)
+        simulation, network, caller = self._simulation, self._network, self._caller
+        callee = self._addresses.at_address(self._address)
+        simulation.at(caller.clock.true_ms(CALL_TIMEOUT_MS), self._break)
         if network.happens(Fault.LOSS):
-            world.at(network.leg_ms(), self._break)
+            simulation.at(network.leg_ms(), self._break)
             if network.between(0, 1):
                 return
         elif network.draws(Fault.REORDERING):  # counted if it is overtaken
-            world.at(network.leg_ms(), self._break)
-            world.at(network.late_ms(LATE_MS_MAX), self.arrive_late)
+            simulation.at(network.leg_ms(), self._break)
+            simulation.at(network.late_ms(LATE_MS_MAX), self.arrive_late)
             return
         cut = network.blocked(caller.name, callee.name)
         broken = self._refuse if cut and cut.refuses else self._break
         network.carry(caller.name, callee.name, self._arrive, broken)
         if network.happens(Fault.DUPLICATION):
-            world.at(network.late_ms(LATE_MS_MAX), self.arrive_late)
+            simulation.at(network.late_ms(LATE_MS_MAX), self.arrive_late)
 
     def arrive_late(self) -> None:
         """What a broken connection had carried, or a second copy."""
-        callee = self._world.at_address(self._address)
+        callee = self._addresses.at_address(self._address)
         if self._network.blocked(self._caller.name, callee.name) is None:
             self._arrive()
 
     def _arrive(self) -> None:
         """Whoever has the address now takes the call, perhaps another than when it was made."""
-        callee = self._world.at_address(self._address)
+        callee = self._addresses.at_address(self._address)
         if not callee.crashed:
             callee.run(lambda: self._take(callee))
         elif callee.refuses:
             self._reply(callee, None, refused=True)
 
-    def _take(self, callee: SimNode) -> None:
+    def _take(self, callee: NetworkNode) -> None:
         self._network.arrived(self._caller.address, self._address, self._made)
         callee.receive(self._data, lambda reply: self._reply(callee, reply, refused=False))
 
-    def _reply(self, callee: SimNode, reply: bytes | None, refused: bool) -> None:
+    def _reply(self, callee: NetworkNode, reply: bytes | None, refused: bool) -> None:
         if not self._over:
             self._network.carry(callee.name, self._caller.name, lambda: self._finish(reply, refused), self._break)
 
@@ -249,5 +281,5 @@ class _Call:
     def _finish(self, reply: bytes | None, refused: bool) -> None:
         if not self._over:
             self._over = True
-            dead = reply is None and self._world.is_proven_dead(self._address)
+            dead = reply is None and self._addresses.is_proven_dead(self._address)
             self._caller.run(lambda: self._end(reply, refused, dead))

@@ -1,4 +1,4 @@
-"""One simulated operating-system process under a member's name: its clock, pauses, death, and stays in the group.
+"""One simulated operating-system process under a member's name: its clock, pauses, death, and sessions in the group.
 
 A process that was put out of its group, or could not get in, enters again by itself as another incarnation, at the same
 address; one that is started again after a crash does so at another, or at the same port.
@@ -10,25 +10,30 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from gcom.core.codec import frames as codec
 from gcom.core.machine import Stage
 from gcom.core.messages.frames import Frame, Refused, Reply
 from gcom.core.messages.registry import Answer, Request
 from gcom.sim.clock import Clock
-from gcom.sim.session import SimSession
+from gcom.sim.network import ReplyTo
+from gcom.sim.session import SessionWorld, SimSession
 from gcom.values.names import Address, Process, life_of
 
-if TYPE_CHECKING:
-    from gcom.sim.network import ReplyTo
-    from gcom.sim.world import World
+
+class NodeWorld(SessionWorld, Protocol):
+    """The world, as a process needs it: who has which name is the world's to know."""
+
+    def next_process(self, name: str) -> Process: ...
+
+    def replace(self, node: SimNode) -> None: ...
 
 
 class SimNode:
     """`crashed` is for ever; `paused` holds back everything that happens to it. `away`: it left, and means it."""
 
-    def __init__(self, world: World, name: str, address: Address, clock: Clock, rng: Random) -> None:
+    def __init__(self, world: NodeWorld, name: str, address: Address, clock: Clock, rng: Random) -> None:
         self.world = world
         self.name = name
         self.address = address
@@ -89,10 +94,15 @@ class SimNode:
         whole = self._rng.random() < 0.5
         for session in self.sessions.values():
             session.lose_log(whole)
-        self.world.on_crash(self)
+        self.world.simulation.note_crash(self.name)
 
     def pause(self) -> None:
         self.paused = True
+
+    def pause_for(self, for_ms: int) -> None:
+        """Stand still for a while."""
+        self.pause()
+        self.world.simulation.at(for_ms, self.resume)
 
     def resume(self) -> None:
         """Run again; what has come meanwhile is met by several threads, in no certain order."""
@@ -172,7 +182,7 @@ class SimNode:
             self._enter_again(1)
 
     def _enter_again(self, delay_ms: int) -> None:
-        self.world.at(delay_ms, lambda: self.run(self._enter_if_out))
+        self.world.simulation.at(delay_ms, lambda: self.run(self._enter_if_out))
 
     def _enter_if_out(self) -> None:
         if not self.away and self.session.is_over:

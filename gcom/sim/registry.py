@@ -5,7 +5,6 @@ what is on its disk: its votes as the witness of ties.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.registry import (
@@ -24,14 +23,11 @@ from gcom.core.messages.registry import Answer, Done, Note, Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.core.messages.witness import WitnessAccept, WitnessDecided
 from gcom.core.ordering.sequencer import Sequencer
-from gcom.sim.faults.trouble import FORGETS, NOTED, REGISTRY, STOPPED, Fault, TroubleEvent
-from gcom.sim.network import LATE_MS_MAX
-from gcom.sim.plan import ORDER, VOTE
+from gcom.sim.network import LATE_MS_MAX, Network, NetworkNode
+from gcom.sim.plan.events import FORGETS, NOTED, ORDER, REGISTRY, STOPPED, VOTE, Fault, TroubleEvent
+from gcom.sim.simulation import Simulation
 from gcom.values import limits
-
-if TYPE_CHECKING:
-    from gcom.sim.node import SimNode
-    from gcom.sim.world import World
+from gcom.values.names import Address
 
 ASK_TIMEOUT_MS = 2_500  # of the asker's clock, as gcom/runtime/registry/directory_client.py
 
@@ -63,10 +59,19 @@ class _Disk(Store):
 
 
 class Registry:
-    """Answers the requests that get through."""
+    """Answers the requests that get through. `on_accepted` is told who proposed a succession, before that one knows."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(
+        self,
+        simulation: Simulation,
+        network: Network,
+        is_proven_dead: Callable[[Address], bool],
+        on_accepted: Callable[[Address], None],
+    ) -> None:
+        self._simulation = simulation
+        self._network = network
+        self._is_proven_dead = is_proven_dead
+        self._on_accepted = on_accepted
         self._minted = 0
         self._ticks = 0
         self._down = ""  # how it is out of reach; empty while it is not
@@ -90,16 +95,16 @@ class Registry:
     def _tick(self) -> None:
         self._ticks += 1
         if self._down != STOPPED:
-            self.directory.tick(self._world.now_ms)
+            self.directory.tick(self._simulation.now_ms)
             if self._ticks % limits.REAP_TICKS == 0:
                 self._bury()
-        self._world.at(limits.TICK_MS, self._tick)
+        self._simulation.at(limits.TICK_MS, self._tick)
 
     def _bury(self) -> None:
         """Take groups off the list whose members are all dead, as their kernels say (registry/server.py)."""
         for entry in self.directory.doubted:
             seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
-            dead = [who for who, address in seats if self._world.is_proven_dead(address)]
+            dead = [who for who, address in seats if self._is_proven_dead(address)]
             self.directory.bury(entry.definition.group, entry.instance, entry.view, dead)
 
     def _mint(self) -> str:
@@ -121,7 +126,7 @@ class Registry:
 
     def arm(self, event: TroubleEvent) -> None:
         """Restart at once, or just after an answer of the kind that the event names."""
-        if event.detail == VOTE or (event.detail == ORDER and self._world.plan.definition.total):
+        if event.detail == VOTE or (event.detail == ORDER and self._simulation.plan.definition.total):
             self._doomed.append(event)
         else:
             self.restart(event)
@@ -134,11 +139,11 @@ class Registry:
         if event:
             self._doomed.remove(event)
             happens = self._fail if event.kind is Fault.OUTAGE else self.restart
-            self._world.at(0, lambda event=event: happens(event))  # type: ignore[misc]
+            self._simulation.at(0, lambda event=event: happens(event))  # type: ignore[misc]
 
     def restart(self, event: TroubleEvent) -> None:
         """Be gone for a while, then come back with what is on the disk, if that is still there."""
-        self._world.count(Fault.AMNESIA)
+        self._simulation.count(Fault.AMNESIA)
         self._queued.clear()
         self._outage = False
         if event.detail == FORGETS:
@@ -151,7 +156,7 @@ class Registry:
         self._down = how
         self._downs += 1
         this = self._downs
-        self._world.at(for_ms, lambda: self.heal() if this == self._downs else None)
+        self._simulation.at(for_ms, lambda: self.heal() if this == self._downs else None)
 
     def heal(self) -> None:
         self._down = ""
@@ -165,28 +170,37 @@ class Registry:
 
     # requests
 
-    def ask(self, node: SimNode, request: Request, done: Callable[[Answer | None], None]) -> None:
+    def ask(self, node: NetworkNode, request: Request, done: Callable[[Answer | None], None]) -> None:
         """Put a request; its answer, or that there was none, comes once. One that failed may be carried out later."""
 
         def finish(answer: bytes | None) -> None:
             done(decode_answer(answer) if answer else None)
 
         data = encode_request(request)
-        _Question(self._world, self, node, data, lambda data: self._answer(node, data), finish).begin(again=True)
+        self._question(node, data, lambda data: self._answer(node, data), finish).begin(again=True)
 
-    def _answer(self, node: SimNode, data: bytes) -> bytes:
+    def _question(
+        self,
+        node: NetworkNode,
+        data: bytes,
+        answer: Callable[[bytes], bytes | None],
+        done: Callable[[bytes | None], None],
+    ) -> _Question:
+        return _Question(self._simulation, self._network, self, node, data, answer, done)
+
+    def _answer(self, node: NetworkNode, data: bytes) -> bytes:
         request = decode_request(data)
-        answer = self.directory.ask(request, self._world.now_ms)
+        answer = self.directory.ask(request, self._simulation.now_ms)
         if isinstance(answer, WitnessDecided):
             self._answered(VOTE)
             if isinstance(request, WitnessAccept) and answer.decision.succession:
-                self._world.failpoints.accepted(node)
+                self._on_accepted(node.address)
         elif isinstance(request, Note) and isinstance(answer, Done):
             self._answered(NOTED)
         return encode_answer(answer)
 
     def ask_sequencer(
-        self, node: SimNode, request: SequencerRequest, done: Callable[[SequencerAnswer | None], None]
+        self, node: NetworkNode, request: SequencerRequest, done: Callable[[SequencerAnswer | None], None]
     ) -> None:
         """Put a request to the sequencer of this life, at most once: a connection does not outlive the process."""
         sequencer = self.sequencer
@@ -202,13 +216,14 @@ class Registry:
         def finish(answer: bytes | None) -> None:
             done(sequencer_codec.decode_answer(answer) if answer else None)
 
-        _Question(self._world, self, node, sequencer_codec.encode_request(request), answer, finish).begin(again=False)
+        data = sequencer_codec.encode_request(request)
+        self._question(node, data, answer, finish).begin(again=False)
 
     @property
     def down(self) -> str:
         """How it is out of reach: "silent", "unreachable", STOPPED, or not at all."""
         if self._down and self._outage:
-            self._world.count_once(Fault.OUTAGE, str(self._downs))
+            self._simulation.count_once(Fault.OUTAGE, str(self._downs))
         return self._down
 
 
@@ -217,31 +232,33 @@ class _Question:
 
     def __init__(
         self,
-        world: World,
+        simulation: Simulation,
+        network: Network,
         registry: Registry,
-        node: SimNode,
+        node: NetworkNode,
         data: bytes,
         answer: Callable[[bytes], bytes | None],
         done: Callable[[bytes | None], None],
     ) -> None:
-        self._world, self._registry, self._node, self._data = world, registry, node, data
+        self._simulation, self._network, self._registry = simulation, network, registry
+        self._node, self._data = node, data
         self._answer, self._done = answer, done
         self._over = False
 
     def begin(self, again: bool) -> None:
         """`again`: a client asks again when its connection breaks, so the request may come twice."""
-        world, network, node = self._world, self._world.network, self._node
-        world.at(node.clock.true_ms(ASK_TIMEOUT_MS), self._break)
+        simulation, network, node = self._simulation, self._network, self._node
+        simulation.at(node.clock.true_ms(ASK_TIMEOUT_MS), self._break)
         if network.happens(Fault.LOSS):
-            world.at(network.leg_ms(), self._break)
+            simulation.at(network.leg_ms(), self._break)
             if network.between(0, 1):
                 return
         network.carry(node.name, REGISTRY, self._arrive, self._break)
         if again and network.happens(Fault.DUPLICATION):
-            world.at(network.late_ms(LATE_MS_MAX), self._arrive_late)
+            simulation.at(network.late_ms(LATE_MS_MAX), self._arrive_late)
 
     def _arrive_late(self) -> None:
-        if self._world.network.blocked(self._node.name, REGISTRY) is None:
+        if self._network.blocked(self._node.name, REGISTRY) is None:
             self._arrive()
 
     def _arrive(self) -> None:
@@ -250,7 +267,7 @@ class _Question:
             self._registry.queue(self._arrive)
         elif down != "silent":
             answer = None if down else self._answer(self._data)
-            self._world.network.carry(REGISTRY, self._node.name, lambda: self._finish(answer), self._break)
+            self._network.carry(REGISTRY, self._node.name, lambda: self._finish(answer), self._break)
 
     def _break(self) -> None:
         self._finish(None)

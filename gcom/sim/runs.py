@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gcom.errors import GComError
 from gcom.sim.checkers import Violation
-from gcom.sim.plan import draw
+from gcom.sim.plan.draw import draw
 from gcom.sim.world import World
 
 AHEAD = 4  # seeds that wait for each process; a slow one holds up who wants them in order, not who runs them
@@ -69,12 +69,12 @@ def run_seed(seed: int, log_dir: Path | None = None) -> SeedResult:
         definition.safe,
         definition.netsplit.value,
         bool(definition.static),
-        world.messages,
-        world.deliveries,
-        world.views,
-        len(world.checkers),
-        dict(sorted(world.happened.items())),
-        dict(sorted(world.moves.items())),
+        world.simulation.messages,
+        world.simulation.deliveries,
+        world.simulation.views,
+        len(world.simulation.checkers),
+        dict(sorted(world.simulation.happened.items())),
+        dict(sorted(world.simulation.moves.items())),
         world.now_ms,
         world.digest,
         violation,

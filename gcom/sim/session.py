@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from gcom.core.codec import frames as codec
 from gcom.core.machine import RETURNS, GroupMachine, Stage
@@ -33,35 +33,83 @@ from gcom.core.messages.effects import (
     TakeState,
     UnicastLost,
 )
-from gcom.core.messages.frames import Frame
+from gcom.core.messages.frames import Frame, Reply
 from gcom.core.messages.registry import Answer, Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.errors import GComError
 from gcom.sim.application import Application
 from gcom.sim.checkers import Checker, Violation
-from gcom.sim.faults.trouble import Fault
+from gcom.sim.network import Network, NetworkNode, ReplyTo
+from gcom.sim.plan.events import Fault, TroubleEvent
+from gcom.sim.registry import Registry
+from gcom.sim.simulation import Simulation
 from gcom.trace.writer import DeliveryLog
 from gcom.values.names import Address, Process
-
-if TYPE_CHECKING:
-    from gcom.sim.network import ReplyTo
-    from gcom.sim.node import SimNode
-    from gcom.sim.world import World
 
 QUORUM_LOST_MS = 6_000  # a member that has heard no quorum for so long has given up (SILENCE_MAX_MS, 1 s, and slack)
 _WALL_NS = 1_700_000_000_000_000_000
 
 
+class SessionFailpoints(Protocol):
+    """Places at which a session's process may crash or pause; each is asked as the session comes by."""
+
+    def arrived(self, session: SimSession, frame: Frame) -> None: ...
+
+    def last_effect(self, session: SimSession, effects: list[Effect]) -> int | None: ...
+
+    def at_call(self, session: SimSession, frame: Frame) -> TroubleEvent | None: ...
+
+    def echo(self, session: SimSession, frame: Frame, again: Callable[[], None]) -> None: ...
+
+
+class SessionWorld(Protocol):
+    """The parts of the world that a session reaches."""
+
+    simulation: Simulation
+    network: Network
+    registry: Registry
+
+    @property
+    def failpoints(self) -> SessionFailpoints: ...
+
+
+class SessionNode(NetworkNode, Protocol):
+    """The process of a session, which is told how the session goes and may begin another."""
+
+    paused: bool
+    reads_slowly: str
+
+    @property
+    def world(self) -> SessionWorld: ...
+
+    def crash(self) -> None: ...
+
+    def pause_for(self, for_ms: int) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def unless_returning(self, reply: Reply) -> Reply: ...
+
+    def ask_registry(self, session: SimSession, request: Request) -> None: ...
+
+    def on_entered(self) -> None: ...
+
+    def on_failed(self) -> None: ...
+
+    def on_ended(self, reason: str) -> None: ...
+
+
 class SimSession:
     """A machine, its timer, its calls, its application and its log."""
 
-    def __init__(self, node: SimNode, process: Process, rng: Random, former: SimSession | None = None) -> None:
+    def __init__(self, node: SessionNode, process: Process, rng: Random, former: SimSession | None = None) -> None:
         self.node = node
         self.process = process
-        self.world: World = node.world
+        self.world = node.world
+        self.simulation = node.world.simulation
         self.failure: GComError | None = None
-        definition = self.world.plan.definition
-        keeps = node.name in self.world.plan.keepers
+        definition = self.simulation.plan.definition
+        keeps = node.name in self.simulation.plan.keepers
         self.machine = GroupMachine(
             definition.group, process, node.address, definition, gives_state=keeps, takes_state=keeps
         )
@@ -80,7 +128,7 @@ class SimSession:
 
     @property
     def checker(self) -> Checker:
-        return self.world.checker(self.machine.instance)
+        return self.simulation.checker(self.machine.instance)
 
     @property
     def is_member(self) -> bool:
@@ -218,7 +266,7 @@ class SimSession:
             self._armed_ms = due_ms
             self._timer += 1
             this = self._timer
-            self.world.at(self.node.clock.true_until(due_ms), lambda: self.node.run(lambda: self._wake(this)))
+            self.simulation.at(self.node.clock.true_until(due_ms), lambda: self.node.run(lambda: self._wake(this)))
 
     def _wake(self, timer: int) -> None:
         if timer != self._timer:
@@ -265,7 +313,7 @@ class SimSession:
         if event is None:
             return
         if event.kind is Fault.STALL:
-            self.world.faults.pause(self.node, event)
+            self.node.pause_for(event.for_ms)
             if not event.last:
                 self.node.run(put)
         else:
@@ -292,21 +340,21 @@ class SimSession:
     # its log
 
     def _record(self, effect: Effect) -> None:
-        self.world.note(self.process, effect)
+        self.simulation.note(self.process, effect)
         if isinstance(effect, OfMail):
             self.checker.letters.see(self.process, effect, self.node.clock.now_ms)
         elif isinstance(effect, Sent | Deliver | Skip | Installed | Quorum | SetState | Suspected | Ended):
             self.checker.see(self.process, effect)
-            self.world.continuity.see(self.machine.instance, self.process, effect)
+            self.simulation.continuity.see(self.machine.instance, self.process, effect)
             definition = self.machine.definition
-            if self.world.log_dir and definition:
+            if self.simulation.log_dir and definition:
                 if self._log is None:
                     self._log = DeliveryLog(
-                        self.world.log_dir,
+                        self.simulation.log_dir,
                         self.process,
                         wall_ns=_WALL_NS,
                         clock_us=lambda: self.node.clock.now_ms * 1000,
-                        on_trouble=self.world.on_trouble,
+                        on_trouble=self.simulation.on_trouble,
                     )
                 self._log.record(definition, self.machine.instance, effect)
 

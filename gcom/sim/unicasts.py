@@ -4,23 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from gcom.core.machine import GroupMachine
 from gcom.core.messages import events
 from gcom.core.messages.effects import Answered, DeliverUnicast, Ended, GroupCallOver, OfMail, Serve, UnicastLost
-
-if TYPE_CHECKING:
-    from gcom.sim.session import SimSession
+from gcom.sim.checkers import Checker
+from gcom.sim.clock import Clock
+from gcom.sim.simulation import Simulation
+from gcom.values.names import Process
 
 SERVE_MS = 60  # a handler takes up to so long
 CALLS_OPEN_MAX = 8  # at the bound nothing more is asked for now
 CALL_MS = (None, None, 100, 1_000)  # how long a call may take
 
 
+class ApplicationHost(Protocol):
+    """The process in which an application runs. `reads_slowly` says how: stalls, crawls, or not at all."""
+
+    name: str
+    clock: Clock
+    reads_slowly: str
+
+    def run(self, action: Callable[[], None]) -> None: ...
+
+
+class MemberSession(Protocol):
+    """The session that an application uses."""
+
+    simulation: Simulation
+    process: Process
+    machine: GroupMachine
+
+    @property
+    def node(self) -> ApplicationHost: ...
+
+    @property
+    def checker(self) -> Checker: ...
+
+    @property
+    def is_member(self) -> bool: ...
+
+    @property
+    def is_over(self) -> bool: ...
+
+    def handle(self, event: events.Event) -> None: ...
+
+
 class Correspondent:
     """The letters of one session. `is_ready` says whether the application has its state: it answers nothing before."""
 
-    def __init__(self, session: SimSession, rng: Random, is_ready: Callable[[], bool]) -> None:
+    def __init__(self, session: MemberSession, rng: Random, is_ready: Callable[[], bool]) -> None:
         self._session = session
         self._rng = rng
         self._is_ready = is_ready
@@ -31,7 +65,7 @@ class Correspondent:
     def write(self) -> None:
         """Perhaps post a letter, or call some members."""
         view, rng = self._session.machine.view, self._rng
-        if view is None or not self._session.is_member or rng.random() >= self._session.world.plan.posting:
+        if view is None or not self._session.is_member or rng.random() >= self._session.simulation.plan.posting:
             return
         self._known += [member for member in view.members if member not in self._known]
         members = self._known if rng.random() < 0.1 else list(view.members)
@@ -78,7 +112,7 @@ class Correspondent:
 
     def _later(self, request: Serve) -> None:
         node = self._session.node
-        self._session.world.at(self._rng.randint(0, SERVE_MS), lambda: node.run(lambda: self._serve(request)))
+        self._session.simulation.at(self._rng.randint(0, SERVE_MS), lambda: node.run(lambda: self._serve(request)))
 
     def _serve(self, request: Serve) -> None:
         if self._session.is_over:

@@ -1,38 +1,31 @@
 """A whole group in one process, one loop and one seed (TigerBeetle's VOPR: a phase with faults, then a healed one).
 
-The machines are the ones that run on Pyro5; frames and requests pass through the same codecs. One heap of (time,
-sequence) decides what happens next, so a seed is a run. Safety is checked at every step; after the heal the group must
-make progress (gcom/sim/faults/healing.py).
+The machines are the ones that run on Pyro5; frames and requests pass through the same codecs. Safety is checked at
+every step; after the heal the group must make progress (gcom/sim/faults/healing.py).
 """
 
 from __future__ import annotations
 
-import hashlib
-import heapq
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from gcom.core.messages.effects import Deliver, Effect, Installed, Sent, Skip
-from gcom.errors import Unavailable
-from gcom.sim.checkers import Checker, Violation
-from gcom.sim.checks.continuity import Continuity
+from gcom.sim.checkers import Violation
 from gcom.sim.clock import Clock
 from gcom.sim.faults.driver import FaultDriver
 from gcom.sim.faults.failpoints import Failpoints
 from gcom.sim.faults.healing import Healing
-from gcom.sim.faults.trouble import Fault, Move
-from gcom.sim.network import Network
+from gcom.sim.network import Network, NetworkNode
 from gcom.sim.node import SimNode
-from gcom.sim.plan import KINDS_MIN, MESSAGES_MIN, Plan
+from gcom.sim.plan.events import Fault, Move, TroubleEvent
+from gcom.sim.plan.plan import KINDS_MIN, Plan
 from gcom.sim.registry import Registry
+from gcom.sim.simulation import Simulation
 from gcom.values import limits
 from gcom.values.names import Address, Process
 
-CATCH_UP = 40  # messages to send as soon as possible, where faults let too few through
 EXTRA_MS = 10_000  # so much longer faults may last, until three kinds have happened
-LOOK_MS = 5  # so often it is looked whether what is waited for has come
 STATE_CHUNK_BYTES = 12
 MESSAGE_BYTES = 60  # of a window's bytes for each of its messages; where they are long, the bytes fill first
 UNICASTS_UNREAD, REQUESTS_UNSERVED = 4, 2
@@ -41,124 +34,35 @@ FORMED_MS = 10_000  # without faults the first members are in one view by then
 
 
 class World:
-    """One run of a plan. `run` returns nothing and raises Violation with what went wrong."""
+    """The parts of one run put together, and the processes in it: who has which name, port and life."""
 
     def __init__(self, plan: Plan, log_dir: Path | None = None) -> None:
-        self.plan = plan
-        self.log_dir = log_dir
-        self.now_ms = 0
-        self.submitted = 0  # messages handed over by all applications
-        self.silent = False  # no application sends
-        self.happened: dict[str, int] = {}  # faults, by kind
-        self.moves: dict[str, int] = {}
-        self.checkers: dict[str, Checker] = {}  # by instance
-        self.continuity = Continuity(plan.definition)  # the one promise that spans instances
+        self.simulation = Simulation(plan, log_dir)
         self.nodes: dict[Address, SimNode] = {}  # who has a port now
         self._lives: dict[Address, SimNode] = {}  # who had it when its life was named
-        self.network = Network(self, plan, Random(f"network {plan.seed}"))
-        self.failpoints = Failpoints(self)
-        self.faults = FaultDriver(self)
+        self.network = Network(self.simulation, self, Random(f"network {plan.seed}"))
+        self.failpoints = Failpoints(self.simulation, self.network, self)
+        self.registry = Registry(self.simulation, self.network, self.is_proven_dead, self._on_accepted)
         self._rng = Random(f"world {plan.seed}")
         self._by_name: dict[str, SimNode] = {}
         self._everybody: list[SimNode] = []
         self._incarnations: dict[str, int] = {}
-        self._once: set[tuple[Fault, str]] = set()
-        self._faulty_since: int | None = None
-        self._heap: list[tuple[int, int, Callable[[], None]]] = []
-        self._sequence = 0
-        self.registry = Registry(self)
-        self._digest = hashlib.sha256()
 
-    # the loop
+    @property
+    def plan(self) -> Plan:
+        return self.simulation.plan
 
-    def at(self, delay_ms: int, action: Callable[[], None]) -> None:
-        """Do something later; equal times happen in the order in which they were asked for."""
-        self._sequence += 1
-        heapq.heappush(self._heap, (self.now_ms + delay_ms, self._sequence, action))
-
-    def until(self, end_ms: int, done: Callable[[], bool] | None = None) -> bool:
-        """Let things happen until a time, or until something is the case; returns whether it is."""
-        heap = self._heap
-        look_ms = 0
-        while heap and heap[0][0] <= end_ms:
-            if done is not None and self.now_ms >= look_ms:
-                if done():
-                    return True
-                look_ms = self.now_ms + LOOK_MS
-            self.now_ms, _, action = heapq.heappop(heap)
-            action()
-        if done is not None and done():
-            return True
-        self.now_ms = max(self.now_ms, end_ms)
-        return False
-
-    def note(self, who: Process, effect: Effect) -> None:
-        """Put something that happened into the digest that identifies the run."""
-        match effect:
-            case Sent(run) | Deliver(run):
-                what: object = (run.sender, run.view, run.first, run.last)
-            case Skip(sender, first, count):
-                what = (sender, first, count)
-            case Installed(view):
-                what = (view.number, view.members)
-            case _:
-                what = effect
-        self._digest.update(f"{self.now_ms} {who} {type(effect).__name__} {what}\n".encode())
+    @property
+    def now_ms(self) -> int:
+        return self.simulation.now_ms
 
     @property
     def digest(self) -> str:
-        return self._digest.hexdigest()
+        return self.simulation.digest
 
-    def count(self, fault: Fault) -> None:
-        """A fault happened."""
-        self.happened[fault.value] = self.happened.get(fault.value, 0) + 1
-
-    def count_once(self, fault: Fault, what: str) -> None:
-        """A fault that lasts did harm; counts the first time."""
-        if (fault, what) not in self._once:
-            self._once.add((fault, what))
-            self.count(fault)
-
-    def count_move(self, move: Move) -> None:
-        self.moves[move.value] = self.moves.get(move.value, 0) + 1
-
-    def checker(self, instance: str) -> Checker:
-        known = self.checkers.get(instance)
-        if known is None:
-            known = self.checkers[instance] = Checker(self.plan.definition, calls=True)
-        return known
-
-    def on_trouble(self, text: str) -> None:
-        """A log could not be written: a simulated run without its logs proves nothing."""
-        raise Unavailable(text)
-
-    @property
-    def messages(self) -> int:
-        """How many messages were sent."""
-        return sum(checker.messages for checker in self.checkers.values())
-
-    @property
-    def deliveries(self) -> int:
-        return sum(checker.deliveries for checker in self.checkers.values())
-
-    @property
-    def views(self) -> int:
-        return sum(checker.views for checker in self.checkers.values())
-
-    @property
-    def behind(self) -> int:
-        """How many messages should have been sent by now and were not."""
-        if self._faulty_since is None:
-            return 0
-        if self.faults.over:
-            return 0 if self.has_enough else CATCH_UP
-        passed_ms = min(self.plan.fault_ms, self.now_ms - self._faulty_since)
-        return self.plan.messages * passed_ms // self.plan.fault_ms - self.submitted
-
-    @property
-    def has_enough(self) -> bool:
-        """Whether so much was sent and delivered that the run shows something."""
-        return self.messages >= MESSAGES_MIN and self.deliveries >= MESSAGES_MIN
+    def until(self, end_ms: int, done: Callable[[], bool] | None = None) -> bool:
+        """Let things happen until a time, or until `done`; return whether it is."""
+        return self.simulation.until(end_ms, done)
 
     # nodes
 
@@ -169,20 +73,20 @@ class World:
 
     @property
     def living(self) -> list[SimNode]:
-        """The nodes that have not crashed, one a name."""
+        """The nodes that have not crashed, one per name."""
         return [node for node in self._by_name.values() if not node.crashed]
 
     def at_address(self, address: Address) -> SimNode:
-        """Who listens at an address now, whichever life it names."""
+        """Return the node that listens at an address now, whichever life it names."""
         return self.nodes[address.partition("@")[0]]
 
     def is_proven_dead(self, address: Address) -> bool:
-        """What the kernel says of the life that an address names; one whose whole machine is gone says nothing."""
+        """Tell whether the kernel proves a life to be over; that of a machine that is gone says nothing."""
         node = self._lives[address]
         return node.crashed and node.refuses
 
     def node(self, name: str) -> SimNode | None:
-        """Who has a name now, dead or alive; None: it has not started."""
+        """Return the node that has a name now, dead or alive; None if it has not started."""
         return self._by_name.get(name)
 
     def next_process(self, name: str) -> Process:
@@ -198,7 +102,7 @@ class World:
     def _new(self, name: str, address: Address | None = None) -> SimNode:
         rate, offset_ms = self.plan.drift[self.plan.names.index(name)]
         if rate != 1000:
-            self.count_once(Fault.DRIFT, name)
+            self.simulation.count_once(Fault.DRIFT, name)
         count = len(self._everybody)
         place = address.partition("@")[0] if address else f"{name}-{count}:1"
         clock = Clock(lambda: self.now_ms, rate, offset_ms)
@@ -210,7 +114,7 @@ class World:
     def join(self, name: str, before: str = "") -> None:
         """Start somebody who was not there from the beginning; at the port of the one `before`, if that is dead."""
         if self.node(name) is None:
-            self.count_move(Move.JOIN)
+            self.simulation.count_move(Move.JOIN)
             dead = self.node(before)
             self.start(name, dead.address if dead and dead.crashed else None)
 
@@ -220,7 +124,7 @@ class World:
         if holder and holder.is_member:
             node = self._new(name)
             node.intrudes = True
-            self.count_move(Move.INTRUDE)
+            self.simulation.count_move(Move.INTRUDE)
             node.enter()
 
     def replace(self, node: SimNode) -> None:
@@ -230,22 +134,27 @@ class World:
         if not holder.crashed:
             holder.crash()
 
-    def restart(self, node: SimNode, same_port: bool = False) -> None:
+    def restart_later(self, node: NetworkNode, event: TroubleEvent) -> None:
+        """Start a node again that crashed, or crashes now; 0: not before all is healed."""
+        if event.for_ms:
+            self.simulation.at(event.for_ms, lambda: self.restart(node, same_port=event.detail == "same port"))
+
+    def restart(self, node: NetworkNode, same_port: bool = False) -> None:
         """Start a crashed process again, unless somebody did; at its port only where no other listens there."""
         if self._by_name[node.name] is node:
-            self.count(Fault.RESTART)
+            self.simulation.count(Fault.RESTART)
             free = self.at_address(node.address) is node
             self.start(node.name, node.address if same_port and free else None)
 
     def come_back(self, node: SimNode) -> None:
         """Somebody who left enters again."""
         if self._by_name[node.name] is node and node.away and not node.crashed:
-            self.count_move(Move.JOIN)
+            self.simulation.count_move(Move.JOIN)
             node.come_back()
 
     def gather(self) -> None:
         """All who crashed, or left, come back."""
-        self.count_move(Move.GATHER)
+        self.simulation.count_move(Move.GATHER)
         for node in list(self._by_name.values()):
             if node.crashed:
                 self.restart(node)
@@ -262,19 +171,18 @@ class World:
     def may_leave(self) -> bool:
         return sum(not node.away for node in self._by_name.values()) > 2
 
-    def on_crash(self, node: SimNode) -> None:
-        """For the digest."""
-        self._digest.update(f"{self.now_ms} {node.name} crashes\n".encode())
+    def _on_accepted(self, address: Address) -> None:
+        self.failpoints.accepted(self._lives[address])
 
     # the run
 
     def run(self) -> None:
-        """Everything that the plan says, then the healed phase."""
+        """Carry out the plan, then the healed phase; raise Violation with what went wrong."""
         with _bounds(self.plan):
             try:
                 self._form()
                 self._suffer()
-                Healing(self, self._rng).run()
+                Healing(self.simulation, self.network, self.registry, self, self._rng).run()
                 self._must_have_happened()
             except Violation as violation:
                 raise Violation(f"{violation} (at {self.now_ms} ms)") from None
@@ -292,7 +200,7 @@ class World:
         names = self.plan.names
         early = names[: len(names) - self.plan.late]
         for name in early:
-            self.at(self._rng.randint(0, 40), lambda name=name: self.start(name))  # type: ignore[misc]
+            self.simulation.at(self._rng.randint(0, 40), lambda name=name: self.start(name))  # type: ignore[misc]
         if not self.plan.cold:
             formed = self.until(self.now_ms + FORMED_MS, lambda: self._have_formed(len(early)))
             if not formed:
@@ -303,15 +211,16 @@ class World:
         return len(views) == count and len({view.members for view in views if view}) == 1
 
     def _suffer(self) -> None:
-        self._faulty_since = self.now_ms
+        self.simulation.begin_faults()
         self.network.healed = False
-        self.faults.schedule()
+        FaultDriver(self.simulation, self.network, self.registry, self.failpoints, self).schedule()
         self.until(self.now_ms + self.plan.fault_ms)
-        self.until(self.now_ms + EXTRA_MS, lambda: len(self.happened) >= KINDS_MIN)  # where there was little traffic
+        happened = self.simulation.happened
+        self.until(self.now_ms + EXTRA_MS, lambda: len(happened) >= KINDS_MIN)  # where there was little traffic
         if self.plan.silent:
-            self.silent = True
+            self.simulation.silent = True
             self.until(self.now_ms + SILENT_MS)
-        self.faults.over = True
+        self.simulation.faults_over = True
         self.failpoints.disarm()
         self.registry.disarm()
 
@@ -320,10 +229,11 @@ class World:
 
     def _must_have_happened(self) -> None:
         """A run that shows nothing is a failure of its own."""
-        if not self.has_enough:
-            raise Violation(f"VACUOUS: {self.messages} messages sent, {self.deliveries} delivered")
-        if len(self.happened) < KINDS_MIN:
-            raise Violation(f"VACUOUS: only {', '.join(sorted(self.happened)) or 'nothing'} went wrong")
+        shown = self.simulation
+        if not shown.has_enough:
+            raise Violation(f"VACUOUS: {shown.messages} messages sent, {shown.deliveries} delivered")
+        if len(shown.happened) < KINDS_MIN:
+            raise Violation(f"VACUOUS: only {', '.join(sorted(shown.happened)) or 'nothing'} went wrong")
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gcom.audit.judging import verdict_of
-from gcom.audit.stages import PlanResult
+from gcom.audit.plan.stages import PlanResult
+from gcom.audit.rules.judgement import verdict_of
 from tests.oracle import Report
 
 Verdicts = dict[tuple[str, str], dict[str, str]]

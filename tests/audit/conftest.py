@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gcom.audit.session import open_session
+from gcom.audit.spark.session import open_session
 
 
 @pytest.hookimpl(tryfirst=True)

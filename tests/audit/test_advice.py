@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gcom.audit.advice import advice_of
-from gcom.audit.exports import junit_of
-from gcom.audit.reading import compact, list_segments
-from gcom.audit.report import render
-from gcom.audit.result import AuditResult, result_of
+from gcom.audit.explain.advice import advice_of
+from gcom.audit.explain.result import AuditResult, result_of
+from gcom.audit.input.reading import compact, list_segments
+from gcom.audit.report.exports import junit_of
+from gcom.audit.report.page import render
 from tests.audit.here import audit
 from tests.audit.lives import broken
 from tests.oracle.build import life, view, write

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from gcom.audit.causality import Dependencies, judge_causality, packed, unpacked
-from gcom.audit.place import Place
-from gcom.audit.records import DELIVER, Rows
+from gcom.audit.input.records import DELIVER, Rows
+from gcom.audit.rules.ordering.causal import RULE
+from gcom.audit.summary.dependencies import Dependencies
+from gcom.audit.summary.excerpts import MessageRequest, packed, unpacked
+from gcom.audit.summary.position import LogPosition
 
 NEEDER, SENDER = "n#1", "s#1"
 
@@ -58,32 +60,19 @@ def test_what_was_missing_is_told_of_each_message_that_needs_it() -> None:
 def _found(settled: list[tuple[str, int, int]], needed: dict[int, int]) -> set[int]:
     """The needer's messages of which the audit says that they came too early."""
     members = (NEEDER, SENDER)
-    rows, place = _rows(settled), Place(view=1, members=members)
-    dependencies = Dependencies("p#1")
+    rows, place = _rows(settled), LogPosition(view=1, members=members)
+    dependencies, needer = Dependencies("p#1"), Dependencies(NEEDER)
     dependencies.record_deliveries(rows, np.arange(len(settled)), place, "file")
-    needer = Dependencies(NEEDER)
     sends = _rows([(NEEDER, number, 1) for number in needed])
     needer.record_sends(sends, np.arange(len(needed)), {SENDER: np.array(list(needed.values()))}, certain=True)
-    blocks = [*dependencies.blocks, *needer.blocks]
+    ((*_, past),) = needer.placed
+    excerpts = [excerpt for _, sender, _, excerpt in dependencies.placed if sender == NEEDER]
+    request = MessageRequest("CAUSAL", members={1: list(members)})
+    assert RULE.judge_bucket is not None
     found = set()
     for number in needed:
-        one = {**needer.blocks[0][3]}
-        one[f"of {SENDER}"] = np.where(one["number"] == number, one[f"of {SENDER}"], 0)
-        alone = [*blocks[:-1], (*needer.blocks[0][:3], unpacked(packed(one)))]
-        tally = judge_causality(alone, {1: list(members)}, {})
+        one = {**past, f"of {SENDER}": np.where(past["number"] == number, past[f"of {SENDER}"], 0)}
+        tally = RULE.judge_bucket(request, NEEDER, [*excerpts, unpacked(packed(one))], frozenset())
         found |= {example["number"] for example in tally.examples}
         assert tally.evaluated == 1
     return found
-
-
-def test_only_what_a_block_has_no_room_for_is_unknown() -> None:
-    settled = [row for n in range(1, 40) for row in ((SENDER, 2 * n, 1), (NEEDER, n, 1))]
-    rows, place = _rows(settled), Place(view=1, members=(NEEDER, SENDER))
-    sends = _rows([(NEEDER, number, 1) for number in range(1, 40)])
-    for most, unknown in ((39, False), (38, True)):
-        dependencies, needer = Dependencies("p#1", most), Dependencies(NEEDER)
-        dependencies.record_deliveries(rows, np.arange(len(settled)), place, "file")
-        heard = 2 * np.arange(1, 40)
-        needer.record_sends(sends, np.arange(39), {SENDER: heard}, certain=True)
-        tally = judge_causality([*dependencies.blocks, *needer.blocks], {1: [NEEDER, SENDER]}, {SENDER: "closed"})
-        assert (tally.evaluated, tally.violations, bool(tally.unknown)) == (39, 0, unknown)

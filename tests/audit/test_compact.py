@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gcom.audit.compact import from_parquet, to_parquet
-from gcom.audit.reading import compact, list_segments, open_segment
-from gcom.audit.records import Rows, parse, parse_slowly
-from gcom.audit.segments import LogSegment
+from gcom.audit.input.compact import from_parquet, to_parquet
+from gcom.audit.input.reading import compact, list_segments, open_segment
+from gcom.audit.input.records import Rows, parse, parse_slowly
+from gcom.audit.input.segments import LogSegment
 from gcom.errors import BadValue
 from tests.audit.cases import make
 from tests.audit.here import audit

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from gcom.audit.advice import advice_of
-from gcom.audit.catalogue import catalogue
-from gcom.audit.here import run_here
-from gcom.audit.job import run
-from gcom.audit.judging import verdict_of
-from gcom.audit.reading import list_segments
-from gcom.audit.result import result_of
-from gcom.audit.stages import PlanResult
-from gcom.audit.witness import write_witnesses
+from gcom.audit.explain.advice import advice_of
+from gcom.audit.explain.result import result_of
+from gcom.audit.explain.witness import write_witnesses
+from gcom.audit.input.catalogue import catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.plan.local import run_locally
+from gcom.audit.plan.stages import PlanResult
+from gcom.audit.rules.judgement import verdict_of
+from gcom.audit.spark.job import run
 from tests.audit.boundaries import damage, history, write_history
 from tests.audit.here import audit
 from tests.audit.lineages import STORIES, Told
@@ -139,7 +139,7 @@ def test_many_damaged_histories_are_judged_as_the_oracle_judges_them(first: int,
 def _check_witnesses(logs: Path, folder: Path, what: str) -> int:
     """Each incident of the rule has a small log that shows it, by the oracle's word too."""
     found = catalogue(list_segments([str(logs)]))
-    result = result_of(run_here(found))
+    result = result_of(run_locally(found))
     written = write_witnesses(result, found, folder)
     incidents = [each for each in result.incidents if each.rule == "CONTINUITY"]
     for incident in incidents:

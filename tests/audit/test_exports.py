@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from gcom.audit.exports import COVERAGE, INCIDENTS, VERDICTS, junit_of, write_tables
-from gcom.audit.result import AuditResult, result_of
+from gcom.audit.explain.result import AuditResult, result_of
+from gcom.audit.report.exports import COVERAGE, INCIDENTS, VERDICTS, junit_of, write_tables
 from tests.audit.here import audit
 from tests.audit.lives import Group, broken
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gcom.audit.importing import SHIVIZ, import_shiviz
-from gcom.audit.judging import verdict_of
+from gcom.audit.input.importing import SHIVIZ, import_shiviz
+from gcom.audit.rules.judgement import verdict_of
 from gcom.errors import BadValue, NotALog
 from tests.audit.here import audit
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from gcom.audit import exact
-from gcom.audit.catalogue import catalogue
-from gcom.audit.causes import ROOT_FIRST
-from gcom.audit.incidents import Incident
-from gcom.audit.judging import RULES
-from gcom.audit.reading import list_segments
-from gcom.audit.result import GroupResult, result_of
+from gcom.audit.explain.incidents import Incident
+from gcom.audit.explain.result import GroupResult, result_of
+from gcom.audit.rules.table import ROOT_FIRST, RULES
 from tests.audit.damage import Record
 from tests.audit.here import audit
 from tests.audit.lives import write_lives
@@ -164,14 +159,6 @@ def test_a_cause_that_came_too_late_is_told_as_it_was(how: str, tmp_path: Path) 
     sentences = _causal_sentences(group)
     assert sentences
     assert all(HOW[how] in sentence for sentence in sentences)
-
-
-@pytest.mark.soak
-def test_the_exact_plan_tells_it_so_too(spark: Any, tmp_path: Path) -> None:
-    for how, said in HOW.items():
-        found = catalogue(list_segments([str(_overtaken(tmp_path / f"-{how}", how))]))
-        (group,) = result_of(exact.run(spark, found)).groups
-        assert said in _causal_sentences(group)[0]
 
 
 def test_what_each_rule_found_is_still_told(tmp_path: Path) -> None:

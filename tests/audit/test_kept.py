@@ -7,26 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from gcom.audit.kept import Kept
-from gcom.audit.wire import pack
+from gcom.audit.plan.cache import IncrementalCache
+from gcom.audit.plan.wire import pack
 
 SEGMENT = "a/1/000000.jsonl"
 
 
-def _kept(folder: Path) -> Kept:
+def _kept(folder: Path) -> IncrementalCache:
     path = folder / SEGMENT
     path.parent.mkdir(parents=True)
     path.touch()
-    return Kept(folder / "state")
+    return IncrementalCache(folder / "state")
 
 
 @pytest.mark.parametrize("thing", [5, "text", None, {"a": 1}, (), (4,), (4, "a", "b")])
 def test_a_mark_that_holds_something_else_is_none(thing: object, tmp_path: Path) -> None:
     mark = tmp_path / "gcom-audit-state"
     mark.write_bytes(pack(thing))
-    seeds = Kept(tmp_path).seeds
+    seeds = IncrementalCache(tmp_path).seeds
     assert [type(seed) for seed in seeds] == [int, int]
-    assert Kept(tmp_path).seeds == seeds
+    assert IncrementalCache(tmp_path).seeds == seeds
 
 
 @pytest.mark.parametrize("thing", [5, "text", None, {"a": 1}, (), (4,), (4, (1, 2))])

@@ -1,7 +1,7 @@
 """Every mutation that research knows of delivery logs yields its rule, and names who and what; a sound log yields none.
 
 The logs are a group's that keeps every promise: three views, in which dave comes and carol goes. A mutation changes
-what one member logged. `--exact` says the same of all of them together.
+what one member logged.
 """
 
 from __future__ import annotations
@@ -17,12 +17,8 @@ from typing import Any
 
 import pytest
 
-from gcom.audit import exact
-from gcom.audit.catalogue import catalogue
-from gcom.audit.incidents import Incident
-from gcom.audit.reading import list_segments
-from gcom.audit.result import AuditResult, GroupResult, result_of
-from tests.audit.cases import flatten, rename
+from gcom.audit.explain.incidents import Incident
+from gcom.audit.explain.result import AuditResult, GroupResult, result_of
 from tests.audit.damage import Record, write
 from tests.audit.here import audit
 from tests.audit.lives import VIEWS, Group, Life, live, write_lives
@@ -570,27 +566,3 @@ def test_three_orders_that_rotate_are_told_step_by_step(tmp_path: Path) -> None:
     (group,) = _result(_rotated(tmp_path)).groups
     (cycle,) = [each for each in group.incidents if each.rule == "TOTAL"]
     assert (set(cycle.processes), set(cycle.messages)) == ({A, B, C}, {(A, 1), (B, 1), (C, 1)})
-
-
-@pytest.mark.soak
-def test_the_exact_plan_names_the_same_of_all_together(spark: Any, tmp_path: Path) -> None:
-    blames = []
-    for index, name in enumerate(MUTATIONS):
-        blames.append(_mutated(name, tmp_path / str(index)))
-        rename(tmp_path / str(index), index)
-    flatten([tmp_path / str(index) for index in range(len(blames))], tmp_path / "logs")
-    outcome = exact.run(spark, catalogue(list_segments([str(tmp_path / "logs")])))
-    groups = {group.group: group for group in result_of(outcome).groups}
-    for index, (name, blame) in enumerate(zip(MUTATIONS, blames, strict=True)):
-        messages = {(_in_case(sender, index), number) for sender, number in blame.messages}
-        group = groups[f"news-{index}"]
-        assert {each.rule: each.verdict for each in group.rules}[blame.rule] == "FAIL", name
-        assert _blamed(group.incidents, Blame(blame.rule, _in_case(blame.process, index), messages)), (
-            name,
-            _told(group),
-        )
-
-
-def _in_case(process: str, index: int) -> str:
-    member, _, incarnation = process.partition("#")
-    return f"{member}-{index}#{incarnation}"

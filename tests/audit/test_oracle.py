@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gcom.audit.catalogue import catalogue
-from gcom.audit.job import run
-from gcom.audit.reading import list_segments
-from tests.audit.agreement import check, of_audit, of_oracle
+from gcom.audit.input.catalogue import catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.spark.job import run
+from tests.audit.agreement import check
 from tests.audit.cases import flatten, make
 from tests.audit.here import audit
 from tests.cases import daily_and_rest
@@ -53,14 +53,6 @@ def test_spark_says_the_same_of_many_groups_in_one_folder(first: int, spark: Any
         check(logs, f"chains of {chain_bytes} bytes", outcome, judge(logs))
 
 
-@pytest.mark.slow
-def test_spark_takes_the_same_parts_of_large_groups(spark: Any, tmp_path: Path) -> None:
-    logs = _folder(tmp_path, range(5040, 5048))
-    for chain_bytes in (1 << 20, 1):
-        outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes, most=-1, all_rules=True)
-        assert of_audit(outcome) == of_audit(audit(logs, chain_bytes, most=-1))
-
-
 def _folder(tmp_path: Path, seeds: range) -> Path:
     """The logs of many cases in one folder."""
     cases = [tmp_path / str(seed) for seed in seeds]
@@ -81,43 +73,13 @@ def _small_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_small_buckets")
 @pytest.mark.slow
 def test_buckets_do_not_show(tmp_path: Path) -> None:
-    _sweep(tmp_path, range(301, 305))
-    _sweep_parts(tmp_path, range(309, 313))
+    _sweep(tmp_path, range(301, 313))
 
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("_small_buckets")
 def test_buckets_do_not_show_in_many_groups(tmp_path: Path) -> None:
-    _sweep(tmp_path, range(14000, 14080))
-    _sweep_parts(tmp_path, range(14200, 14280))
-
-
-@pytest.mark.slow
-def test_a_part_of_a_large_group_shows_what_is_there_or_says_that_it_does_not_know(tmp_path: Path) -> None:
-    _sweep_parts(tmp_path, range(101, 107))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", daily_and_rest([*range(6000, 6150, 50), *range(13000, 13150, 50)], 1))
-def test_parts_of_many_large_groups(first: int, tmp_path: Path) -> None:
-    _sweep_parts(tmp_path, range(first, first + 50))
-
-
-def _sweep_parts(tmp_path: Path, seeds: range) -> None:
-    """As large groups are judged: CAUSAL whole, and of every look one bucket, the first, so that more is unknown."""
-    for seed in seeds:
-        folder = tmp_path / str(seed)
-        what = f"case {seed}: {make(folder, seed)}"
-        if not list(folder.rglob("*.jsonl")):
-            continue
-        theirs = of_oracle(judge(folder))
-        for chain_bytes in (1 << 20, 1):
-            found = of_audit(audit(folder, chain_bytes, most=-1))
-            assert found.keys() == theirs.keys(), what
-            for key, rules in found.items():
-                unlike = {rule: (ours, theirs[key][rule]) for rule, ours in rules.items() if ours != theirs[key][rule]}
-                wrong = {rule for rule, (ours, _) in unlike.items() if ours != "UNKNOWN" or rule == "CAUSAL"}
-                assert not wrong, f"{what}, {key}: {unlike}"
+    _sweep(tmp_path, range(14000, 14160))
 
 
 def test_undamaged_groups_are_not_blamed(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """DELIVERY_LOG.md where it has to be read closely: small logs made by hand, and what the audit says of them.
 
-Each is judged by the oracle, by the quick plan in one pass and segment by segment, and with the others by `--exact`.
+Each is judged by the oracle, and by the audit in one pass and segment by segment.
 """
 
 from __future__ import annotations
@@ -9,15 +9,11 @@ import json
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from gcom.audit import exact
-from gcom.audit.catalogue import catalogue
-from gcom.audit.judging import verdict_of
-from gcom.audit.reading import list_segments
-from gcom.audit.stages import PlanResult
+from gcom.audit.plan.stages import PlanResult
+from gcom.audit.rules.judgement import verdict_of
 from tests.audit.here import audit
 from tests.oracle import judge
 from tests.oracle.build import A, B, C, Record, deliver, leave, life, send, skip, view, write, write_segments
@@ -401,32 +397,3 @@ def test_one_gap_is_one_unknown_case(tmp_path: Path) -> None:
         (judgement,) = audit(folder).judgements
         for rule in ("SERIAL_UNIQUE", "VIEW_AGREEMENT", "SELF_DELIVERY"):
             assert judgement.tallies[rule].unknown == len(tallies[rule].unknowns) == 1, (folder, rule)
-
-
-def _apart(folder: Path, name: str) -> None:
-    """Give the case's processes and its group names that no other case has; checksums that fitted fit again."""
-    for path in sorted(folder.glob("*/*/*.jsonl")):
-        data = path.read_bytes()
-        *_, last = data.splitlines(keepends=True)
-        body = data[: -len(last)]
-        fitted = f'"crc32": {zlib.crc32(body)},'.encode()
-        sealed = fitted in last
-        for old in ("a#1", "b#1", "c#1", "g", "other"):
-            data = data.replace(f'"{old}"'.encode(), f'"{name}.{old}"'.encode())
-        if sealed:
-            last = data.splitlines(keepends=True)[-1]
-            data = data.replace(fitted, f'"crc32": {zlib.crc32(data[: -len(last)])},'.encode())
-        home = folder.parent / "logs" / f"{name}.{path.parent.parent.name}" / path.parent.name
-        home.mkdir(parents=True, exist_ok=True)
-        (home / path.name).write_bytes(data)
-
-
-@pytest.mark.soak
-def test_the_exact_plan_reads_so_too(spark: Any, tmp_path: Path) -> None:
-    for name, (make, _) in CASES.items():
-        make(tmp_path / name)
-        _apart(tmp_path / name, name)
-    outcome = exact.run(spark, catalogue(list_segments([str(tmp_path / "logs")])))
-    found = _of_audit(outcome)
-    for name in CASES:
-        assert found[f"{name}.g", "i"] == judge(tmp_path / name).groups["g", "i"].verdicts(), name

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from gcom.audit.catalogue import Catalogue, catalogue
-from gcom.audit.evidence import AROUND, EVENTS, INCIDENTS, evidence_of
-from gcom.audit.finder import Finder
-from gcom.audit.here import run_here
-from gcom.audit.reading import list_segments
-from gcom.audit.report import render
-from gcom.audit.result import AuditResult, GroupResult, result_of
+from gcom.audit.explain.evidence import AROUND, EVENTS, INCIDENTS, evidence_of
+from gcom.audit.explain.lookup import LogLookup
+from gcom.audit.explain.result import AuditResult, GroupResult, result_of
+from gcom.audit.input.catalogue import Catalogue, catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.plan.local import run_locally
+from gcom.audit.report.page import render
 from tests.audit.lives import BREAKS, VIEWS, Group, broken, live, write_lives
 
 SIX_MB = 6_000_000
@@ -63,12 +63,12 @@ class Page(HTMLParser):
 
 def _audited(folder: Path) -> tuple[AuditResult, Catalogue]:
     found = catalogue(list_segments([str(folder)]))
-    return result_of(run_here(found)), found
+    return result_of(run_locally(found)), found
 
 
 def _page(folder: Path) -> str:
     result, found = _audited(folder)
-    return render(result, evidence_of(result, Finder(found)), title=str(folder))
+    return render(result, evidence_of(result, LogLookup(found)), title=str(folder))
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_a_run_without_fault_says_so_first(tmp_path: Path) -> None:
 def test_a_fault_is_shown_with_its_surroundings(tmp_path: Path, rule: str) -> None:
     result, found = _audited(broken(tmp_path, rule))
     assert result.verdict == "FAIL"
-    evidence = evidence_of(result, Finder(found))
+    evidence = evidence_of(result, LogLookup(found))
     page = Page(render(result, evidence))
     first = next(incident for incident in result.incidents if incident.expected)
     assert first.sentence in page.text
@@ -105,8 +105,8 @@ def test_what_a_process_lacks_stands_in_the_strips_though_only_the_other_has_it(
     records = lives["bob"].records
     del records[max(place for place, each in enumerate(records) if each["type"] == "deliver" and each["view"] == 1)]
     found = catalogue(list_segments([str(write_lives(tmp_path, lives))]))
-    result = result_of(run_here(found))
-    told = [each for each in evidence_of(result, Finder(found)).values() if each.incident.messages]
+    result = result_of(run_locally(found))
+    told = [each for each in evidence_of(result, LogLookup(found)).values() if each.incident.messages]
     assert told
     for each in told:
         assert set(each.incident.messages) <= set(each.columns)
@@ -114,7 +114,7 @@ def test_what_a_process_lacks_stands_in_the_strips_though_only_the_other_has_it(
 
 def test_the_strip_shows_who_deviates(torn_apart: tuple[AuditResult, Catalogue]) -> None:
     result, found = torn_apart
-    for each in evidence_of(result, Finder(found)).values():
+    for each in evidence_of(result, LogLookup(found)).values():
         cells = {strip.process: set(strip.cells) for strip in each.strips}
         if each.incident.rule == "NO_DUPLICATION":
             assert "twice" in cells["bob#1"]
@@ -125,7 +125,7 @@ def test_the_strip_shows_who_deviates(torn_apart: tuple[AuditResult, Catalogue])
 
 def test_the_page_needs_nothing_from_elsewhere(torn_apart: tuple[AuditResult, Catalogue]) -> None:
     result, found = torn_apart
-    text = render(result, evidence_of(result, Finder(found)))
+    text = render(result, evidence_of(result, LogLookup(found)))
     page = Page(text)
     assert all(link.startswith("#") for link in page.links)
     assert not re.search(r"url\((?!#)|@import|https?://(?!www\.w3\.org/)", text)
@@ -172,7 +172,7 @@ def _many(result: AuditResult, groups: int, name: str) -> Iterator[GroupResult]:
 def test_ten_thousand_incidents_fit(torn_apart: tuple[AuditResult, Catalogue], name: str) -> None:
     result, found = torn_apart
     wide = list(_many(result, 10_000 // len(result.incidents) + 1, name))
-    evidence = evidence_of(result, Finder(found))
+    evidence = evidence_of(result, LogLookup(found))
     coverage = {f"{name}{place}": "open" for place in range(10_000)}
     many = replace(result, groups=wide, coverage=coverage, notes=[name] * 10_000)
     text = render(many, evidence, title=name)
@@ -184,7 +184,7 @@ def test_ten_thousand_incidents_fit(torn_apart: tuple[AuditResult, Catalogue], n
 
 def test_the_surroundings_have_a_bound(tmp_path: Path) -> None:
     result, found = _audited(broken(tmp_path, *sorted(BREAKS)))
-    assert 1 < len(evidence_of(result, Finder(found))) <= INCIDENTS
+    assert 1 < len(evidence_of(result, LogLookup(found))) <= INCIDENTS
 
 
 def test_ids_do_not_depend_on_the_run_or_the_folder(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_who_lacks_a_message_is_shown_where_it_is_missing(tmp_path: Path) -> Non
     result, found = _audited(broken(tmp_path, "AGREEMENT"))
     (agreement,) = [
         each
-        for each in evidence_of(result, Finder(found)).values()
+        for each in evidence_of(result, LogLookup(found)).values()
         if "AGREEMENT" in (each.incident.rule, *each.incident.caused)
     ]
     strips = {strip.process: strip.cells for strip in agreement.strips}

@@ -10,38 +10,21 @@ from threading import Event
 
 import pytest
 
-from gcom.audit.catalogue import catalogue
-from gcom.audit.here import run_here
-from gcom.audit.reading import list_segments
-from gcom.audit.result import result_of
-from gcom.cli import auditing
-from gcom.cli.auditing import Outputs, compact_logs, import_log
+from gcom.audit.input.catalogue import catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.spark import job, progress, session
+from gcom.cli.commands import verdicts
+from gcom.cli.commands.verdicts import Judging, Outputs, compact_logs, import_log
 from gcom.cli.output import Output
 from gcom.cli.signals import SIGNALLED, SIGNALS, Interrupted, Signals
 from gcom.errors import AuditUnavailable
 from tests.audit.lives import Group, broken
 
 
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judge in this process."""
-    monkeypatch.setattr(auditing, "_judged", lambda found, *_words, **_more: result_of(run_here(found)))
+def _audit(folder: Path, outputs: Outputs | None = None, *, spark: bool = False) -> int:
+    return verdicts.audit([str(folder)], Judging(spark=spark), outputs or Outputs(), allow_unknown=False)
 
 
-def _audit(folder: Path, outputs: Outputs | None = None) -> int:
-    return auditing.audit(
-        [str(folder)],
-        master=None,
-        remote=None,
-        outputs=outputs or Outputs(),
-        allow_unknown=False,
-        exact=False,
-        all_rules=False,
-        incremental=None,
-    )
-
-
-@pytest.mark.usefixtures("here")
 def test_a_rule_without_case_says_what_that_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     alone = broken(tmp_path, group=Group([["bob"]], 5))
     assert _audit(alone) == 0
@@ -51,14 +34,12 @@ def test_a_rule_without_case_says_what_that_is(tmp_path: Path, capfd: pytest.Cap
     assert all(row[4] == "no case: nothing happened that it is about" for row in vacuous)
 
 
-@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("option", ["json", "junit", "report"])
 def test_a_file_that_cannot_be_written_is_named(option: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert _audit(broken(tmp_path), Outputs(**{option: "/dev/full"})) == 3
     assert "gcom: /dev/full: No space left on device" in capfd.readouterr().err
 
 
-@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(("rules", "status"), [((), 0), (("CLOCK",), 1)])
 def test_a_reader_that_has_gone_changes_no_exit_status(
     rules: tuple[str, ...],
@@ -70,7 +51,7 @@ def test_a_reader_that_has_gone_changes_no_exit_status(
     """As `head -1` does; and what else was asked for is written."""
     reading, writing = os.pipe()
     os.close(reading)
-    monkeypatch.setattr(auditing, "Output", lambda: Output(writing))
+    monkeypatch.setattr(verdicts, "Output", lambda: Output(writing))
     found = tmp_path / "audit.json"
     assert _audit(broken(tmp_path / "logs", *rules), Outputs(json=str(found))) == status
     os.close(writing)
@@ -78,7 +59,6 @@ def test_a_reader_that_has_gone_changes_no_exit_status(
     assert capfd.readouterr().out == ""
 
 
-@pytest.mark.usefixtures("here")
 def test_what_a_damage_caused_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert _audit(broken(tmp_path, "NO_DUPLICATION")) == 1
     told = " ".join(capfd.readouterr().out.split())
@@ -123,8 +103,8 @@ def test_off_a_terminal_it_says_once_what_takes_so_long(
     def unavailable(*_words: object, **_more: object) -> None:
         raise AuditUnavailable("not here")
 
-    monkeypatch.setattr(auditing, "open_session", unavailable)
-    assert _audit(broken(tmp_path)) == 3
+    monkeypatch.setattr(session, "open_session", unavailable)
+    assert _audit(broken(tmp_path), spark=True) == 3
     count = len(catalogue(list_segments([str(tmp_path)])).sizes)
     said = f"gcom: Spark starts, which takes some seconds, and then judges {count} segments\n"
     assert capfd.readouterr().err == f"{said}gcom: not here\n"
@@ -144,16 +124,16 @@ class Gone:
 def test_a_java_that_ended_is_told_or_the_signal_that_ended_it(
     signalled: int | None, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auditing, "open_session", lambda *_words, **_more: Gone())
-    monkeypatch.setattr(auditing, "followed", lambda spark, _told: spark)
+    monkeypatch.setattr(session, "open_session", lambda *_words, **_more: Gone())
+    monkeypatch.setattr(progress, "followed", lambda spark, _told: spark)
     monkeypatch.setattr(SIGNALLED, "caught", signalled)
     folder = broken(tmp_path)
     if signalled is None:
-        assert _audit(folder) == 3
+        assert _audit(folder, spark=True) == 3
         assert "Spark's Java ended before the audit did" in capfd.readouterr().err
     else:
         with pytest.raises(Interrupted) as ended:
-            _audit(folder)
+            _audit(folder, spark=True)
         assert ended.value.status == 143
 
 
@@ -176,14 +156,14 @@ class Working:
 def test_ctrl_c_does_not_break_into_what_spark_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = {number: signal.getsignal(number) for number in SIGNALS}
     signals = Signals()
-    monkeypatch.setattr(auditing, "SIGNALLED", signals)
-    monkeypatch.setattr(auditing, "followed", lambda _spark, _told: nullcontext())
-    monkeypatch.setattr(auditing, "run", lambda spark, *_words, **_more: spark.run())
+    monkeypatch.setattr(verdicts, "SIGNALLED", signals)
+    monkeypatch.setattr(progress, "followed", lambda _spark, _told: nullcontext())
+    monkeypatch.setattr(job, "run", lambda spark, *_words, **_more: spark.run())
     try:
         signals.install()
-        monkeypatch.setattr(auditing, "open_session", lambda *_words, **_more: Working())
+        monkeypatch.setattr(session, "open_session", lambda *_words, **_more: Working())
         with pytest.raises(Interrupted) as ended:
-            _audit(broken(tmp_path))
+            _audit(broken(tmp_path), spark=True)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

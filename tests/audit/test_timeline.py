@@ -8,10 +8,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.audit.catalogue import Chain, catalogue, scan
-from gcom.audit.reading import list_segments
-from gcom.audit.result import result_of
-from gcom.audit.timeline import BINS, STEPS, Counts, Spread, Timeline, bucket_of, middle_of
+from gcom.audit.explain.result import result_of
+from gcom.audit.input.catalogue import Chain, catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.scan.chain import scan
+from gcom.audit.summary.timeline import BINS, STEPS, Counts, Spread, Timeline, bucket_of, middle_of
 from tests.audit.here import audit
 from tests.audit.lives import VIEW_US, VIEWS, WALL_NS, broken
 
@@ -19,7 +20,7 @@ from tests.audit.lives import VIEW_US, VIEWS, WALL_NS, broken
 def _timelines(folder: Path) -> dict[str, Timeline]:
     paths = catalogue(list_segments([str(folder)])).paths
     scanned = {process: scan(Chain(process, tuple(each)), (1, 2)) for process, each in paths.items()}
-    return {process: each.scanner.accounts["news", "k1"].timeline for process, each in scanned.items()}
+    return {process: each.scanner.summaries["news", "k1"].timeline for process, each in scanned.items()}
 
 
 def test_a_log_is_told_in_few_bins_and_none_of_its_deliveries_is_lost(tmp_path: Path) -> None:

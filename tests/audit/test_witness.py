@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from gcom.audit.catalogue import catalogue
-from gcom.audit.here import run_here
-from gcom.audit.incidents import Incident, each_of
-from gcom.audit.judging import verdict_of
-from gcom.audit.reading import list_segments
-from gcom.audit.result import AuditResult, result_of
-from gcom.audit.shiviz import EXPRESSION, shiviz
-from gcom.audit.witness import write_witnesses
+from gcom.audit.explain.incidents import Incident, each_of
+from gcom.audit.explain.result import AuditResult, result_of
+from gcom.audit.explain.shiviz import EXPRESSION, shiviz
+from gcom.audit.explain.witness import write_witnesses
+from gcom.audit.input.catalogue import catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.plan.local import run_locally
+from gcom.audit.rules.judgement import verdict_of
 from tests.audit.cases import make
 from tests.audit.damage import read, write
 from tests.audit.here import audit
@@ -33,7 +33,7 @@ def _audited(folder: Path) -> AuditResult:
 
 def _witnessed(logs: Path, folder: Path) -> tuple[list[Incident], dict[str, str]]:
     found = catalogue(list_segments([str(logs)]))
-    result = result_of(run_here(found))
+    result = result_of(run_locally(found))
     return [each for each in result.incidents if each.expected], write_witnesses(result, found, folder)
 
 

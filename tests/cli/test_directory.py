@@ -17,7 +17,7 @@ import gcom
 from gcom.cli import app
 from gcom.cli.commands.directory import fork, show_groups, show_members
 from gcom.cli.output import Output
-from gcom.core.messages.registry import Entry, Register
+from gcom.core.messages.registry import GroupInfo, Register
 from gcom.runtime.life import Life
 from gcom.runtime.registry.directory_client import DirectoryClient
 
@@ -128,29 +128,29 @@ ALICE, BOB = "127.0.0.1:7500", "127.0.0.1:7501@0123456789ab01234567.a1b2"  # one
 class _Told:
     """A directory that knows these entries."""
 
-    def __init__(self, *entries: Entry, starting: bool = False) -> None:
+    def __init__(self, *entries: GroupInfo, starting: bool = False) -> None:
         self._entries = entries
         self._starting = starting
         self.forked: list[str] = []
 
-    def groups(self) -> tuple[Entry, ...]:
+    def groups(self) -> tuple[GroupInfo, ...]:
         return self._entries
 
-    def lookup(self, group: str) -> Entry:
+    def lookup(self, group: str) -> GroupInfo:
         return next(entry for entry in self._entries if entry.definition.group == group)
 
     def starting(self) -> bool:
         return self._starting
 
-    def fork(self, entry: Entry) -> None:
+    def fork(self, entry: GroupInfo) -> None:
         self.forked.append(entry.instance)
 
 
-def entry(group: str = "news", *addresses: str, **more: Any) -> Entry:
+def entry(group: str = "news", *addresses: str, **more: Any) -> GroupInfo:
     """A group of alice, bob and carol, as far as there are addresses."""
     members = ("alice#1", "bob#1", "carol#1")[: len(addresses)]
     fields = {"alive": False, **more}
-    return Entry(gcom.Definition.parse(group), "k1", 3 if members else 0, members, addresses, **fields)
+    return GroupInfo(gcom.Definition.parse(group), "k1", 3 if members else 0, members, addresses, **fields)
 
 
 def told(show: Callable[[DirectoryClient, Output], object], directory: _Told) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from gcom.cli import app
 from gcom.cli.wording import many, plural
-from gcom.sim.plan import Fault, Move
+from gcom.sim.plan.events import Fault, Move
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from gcom.core.messages.effects import (
     Suspected,
 )
 from gcom.core.messages.frames import Control, Frame, Refused, Reply
-from gcom.core.messages.registry import Request
+from gcom.core.messages.registry import Answer, Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import GComError
@@ -72,6 +72,19 @@ class Disk(Store):
         del self._gone[group]
 
 
+class Observer:
+    """Sees what passes over a network; this one looks away. What is lost on its way is not seen."""
+
+    def called(self, frame: Frame) -> None:
+        """A frame arrived."""
+
+    def replied(self, callee: Process, caller: Process, reply: Reply) -> None:
+        """The reply to it arrived."""
+
+    def asked(self, who: Process, request: Request | SequencerRequest, answer: Answer | SequencerAnswer | None) -> None:
+        """The registry, or its sequencer, was asked; without an answer it was not reached."""
+
+
 class Network:
     """Processes by their ids, in the order in which they were started."""
 
@@ -106,6 +119,7 @@ class Network:
         self.votes: dict[str, WitnessRecord] = {}  # on the registry's disk
         self.disk = Disk()
         self.answers_lost: Callable[[Process, Request], bool] = lambda who, request: False  # of the registry
+        self.observer = Observer()
         self.start_registry()
 
     def start_registry(self) -> None:
@@ -342,6 +356,7 @@ class Network:
                     known = self.directory.ask(request, self.now_ms) if self._served(who) else None
                     lost = self.answers_lost(who, request)
                     answer = events.RegistryAnswered(request, None if lost else known)
+                    self.observer.asked(who, request, answer.answer)
                     self._todo.append((who, answer, machine))  # a successor's machine has not asked
                 case AskSequencer(question):
                     self._ask(who, question, machine)
@@ -374,6 +389,7 @@ class Network:
         self.asked.append((who, question, answer))
         told = None if self.lose_answer(who, question) else answer
         refused = not self.registry_up
+        self.observer.asked(who, question, told)
         self._todo.append((who, events.SequencerAnswered(question, told, refused), machine))
 
     def _served(self, who: Process) -> bool:
@@ -400,6 +416,7 @@ class Network:
 
     def _arrive(self, who: Process, peer: Process, frame: Frame, to: Process, caller: GroupMachine) -> None:
         self.carried.append(frame)
+        self.observer.called(frame)
         callee = self._machine_of(frame, to)
         reply, effects = callee.receive(frame, self.now_ms)
         self._see(to, effects, callee)
@@ -411,6 +428,7 @@ class Network:
         elif not self.alive(peer):  # it died of what it was told
             self.handle(who, self._failed(peer, refused=True), caller)
         elif self.alive(who):
+            self.observer.replied(to, who, reply)
             self.handle(who, events.Replied(peer, codec.decode_reply(codec.encode(reply))), caller)
 
     def _unless_returning(self, who: Process, reply: Reply) -> Reply:

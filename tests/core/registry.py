@@ -11,7 +11,7 @@ from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import (
     Answer,
     Claim,
-    Entry,
+    GroupInfo,
     Lookup,
     Refusal,
     Register,
@@ -87,7 +87,7 @@ class Registry:
         self.now_ms += duration_ms
 
     @property
-    def news(self) -> Entry:
+    def news(self) -> GroupInfo:
         return entry(self.ask(Lookup("news")))
 
 
@@ -95,8 +95,8 @@ def directory() -> Registry:
     return Registry()
 
 
-def entry(answer: Answer) -> Entry:
-    assert isinstance(answer, Entry), answer
+def entry(answer: Answer) -> GroupInfo:
+    assert isinstance(answer, GroupInfo), answer
     return answer
 
 

@@ -8,7 +8,7 @@ from gcom.core.machine import GroupMachine, Stage
 from gcom.core.messages import frames
 from gcom.core.messages.events import CallFailed, RegistryAnswered, Replied, Start
 from gcom.core.messages.frames import Ballot, Decision, Frame, Install, Nack, Prepare, Promise, Refused, Status
-from gcom.core.messages.registry import Create, Entry
+from gcom.core.messages.registry import Create, GroupInfo
 from gcom.values.definition import Definition
 from gcom.values.view import View
 from tests.core.making import A, B, C, address
@@ -21,7 +21,7 @@ def entering() -> GroupMachine:
     """C has found A and B in view 2 of `i`, and asks them to admit it."""
     machine = GroupMachine("g", C, address(C), NEWS)
     machine.handle(Start(), 0)
-    found = Entry(NEWS, "i", 2, (A, B), (address(A), address(B)), alive=True)
+    found = GroupInfo(NEWS, "i", 2, (A, B), (address(A), address(B)), alive=True)
     machine.handle(RegistryAnswered(Create(NEWS), found), 0)
     return machine
 
@@ -88,7 +88,7 @@ def test_who_vows_promises_above_every_ballot_itself() -> None:
     """1. A is dead, B answers that it is no member: C asks for its word, and gives it. 2. A's INSTALL comes late."""
     machine = GroupMachine("g", C, address(C), NEWS)
     machine.handle(Start(), 0)
-    found = Entry(NEWS, "i", 2, (A,), (address(A),), alive=False, others=((B, address(B)),))
+    found = GroupInfo(NEWS, "i", 2, (A,), (address(A),), alive=False, others=((B, address(B)),))
     machine.handle(RegistryAnswered(Create(NEWS), found), 0)
     machine.take(A, 0)
     machine.handle(CallFailed(A, refused=True, dead=True), 0)

@@ -12,8 +12,8 @@ from gcom.core.messages.registry import (
     Claim,
     Create,
     Entries,
-    Entry,
     Fork,
+    GroupInfo,
     ListGroups,
     Lookup,
     Note,
@@ -44,7 +44,7 @@ from tests.core.registry import (
 def test_racing_creates_of_one_definition_are_one_group() -> None:
     it = directory()
     first, second = it.ask(Create(NEWS)), it.ask(Create(NEWS))
-    assert first == second == Entry(NEWS, "i1", 0, (), (), alive=False)
+    assert first == second == GroupInfo(NEWS, "i1", 0, (), (), alive=False)
 
 
 def test_a_create_of_another_definition_is_told_the_difference() -> None:
@@ -69,7 +69,7 @@ def test_one_of_two_racing_claims_wins() -> None:
     it = directory()
     it.ask(Create(NEWS))
     won = entry(it.ask(Claim("news", "i1", 0, A, HOME)))
-    assert won == Entry(NEWS, "i1", 1, (A,), (HOME,), alive=True)
+    assert won == GroupInfo(NEWS, "i1", 1, (A,), (HOME,), alive=True)
     assert code(it.ask(Claim("news", "i1", 0, B, AWAY))) == "Stale"
     assert it.news == won
 
@@ -104,7 +104,7 @@ def test_a_claim_of_a_group_with_members(
     if outcome == "Stale":
         assert code(answer) == "Stale"
     else:
-        assert answer == Entry(NEWS, outcome, 1, (B,), (AWAY,), alive=True, after=("i1", 1))
+        assert answer == GroupInfo(NEWS, outcome, 1, (B,), (AWAY,), alive=True, after=("i1", 1))
 
 
 def test_a_name_is_given_away_only_when_nobody_who_may_have_it_is_left() -> None:
@@ -121,7 +121,7 @@ def test_a_name_is_given_away_only_when_nobody_who_may_have_it_is_left() -> None
         answer = it.ask(claim(2, *[who for who in known if who != lives]))
         assert code(answer) == "Stale"
         assert f"{lives} may have it" in text(answer)
-    assert it.ask(claim(2, *known)) == Entry(NEWS, "k2-1-1", 1, (C,), (AWAY,), alive=True, after=("k2", 2))
+    assert it.ask(claim(2, *known)) == GroupInfo(NEWS, "k2-1-1", 1, (C,), (AWAY,), alive=True, after=("k2", 2))
 
 
 def test_a_static_group_is_claimed_by_its_own() -> None:

@@ -13,8 +13,8 @@ from gcom.core.messages.registry import (
     Claim,
     Create,
     Done,
-    Entry,
     Fork,
+    GroupInfo,
     Lookup,
     Note,
     Refusal,
@@ -387,7 +387,7 @@ def test_what_it_accepts_last_is_the_group_now() -> None:
     it = known()
     promises(it)
     assert accepts(it) == WitnessDecided(3, SUCCESSION, BALLOT)
-    assert it.news == Entry(NEWS, "k2-1-1", 1, (B,), (HOME,), alive=True, after=("k2", 3))
+    assert it.news == GroupInfo(NEWS, "k2-1-1", 1, (B,), (HOME,), alive=True, after=("k2", 3))
     for again in (accepts(it), promises(it, (9, 0)), it.ask(register(3, A, B, by=B, detached=True))):
         assert again == WitnessDecided(3, SUCCESSION, BALLOT)
     it.start()

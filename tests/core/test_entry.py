@@ -10,7 +10,7 @@ from gcom import errors
 from gcom.core.joining.attempt import JoinAttempt, error_of
 from gcom.core.joining.steps import Approach, Ask, Failed, First, Out, PreviousSession, Vow
 from gcom.core.messages.frames import JoinRefused, Redirect
-from gcom.core.messages.registry import Claim, Create, Done, Entry, Lookup, Refusal
+from gcom.core.messages.registry import Claim, Create, Done, GroupInfo, Lookup, Refusal
 from gcom.errors import Dissolved, NameTaken, NotInvited, PeerError, RegistryUnavailable
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -20,8 +20,8 @@ NEWS = Definition.parse("news")
 ME, HERE = "me#7", "me-7:1"
 
 
-def entry(*members: str, view: int = 3, alive: bool = True, definition: Definition = NEWS) -> Entry:
-    return Entry(definition, "i1", view if members else 0, members, tuple(map(address, members)), alive)
+def entry(*members: str, view: int = 3, alive: bool = True, definition: Definition = NEWS) -> GroupInfo:
+    return GroupInfo(definition, "i1", view if members else 0, members, tuple(map(address, members)), alive)
 
 
 def entering(create: Definition | None = None) -> JoinAttempt:

@@ -362,7 +362,7 @@ def test_pieces_of_liars_take_no_more_memory_than_one_run_a_sender(multicast: st
                 frame = Frame("g", machine.instance, b, a, Status(3), pieces=(piece,))
                 machine.receive(codec.decode(codec.encode(frame)), net.now_ms)
     assert machine._member is not None
-    assemblies = machine._member.streams.multicast._assemblies._open
+    assemblies = machine._member.streams.multicast.assemblies.open
     assert set(assemblies) <= {b, c}
     assert all(len(found.data) <= limits.LARGE_RUN_BYTES_MAX for found in assemblies.values())
 

@@ -61,7 +61,7 @@ def test_reliable_keeps_nothing_once_all_is_stable(schedule: Schedule) -> None:
         assert kept == {sender: [] for sender in kept}
         assert multicast.out.store.floor == multicast.out.number
         assert streams.unconfirmed is None
-        assert multicast._assemblies._open == {}
+        assert multicast.assemblies.open == {}
 
 
 @given(schedules)

@@ -207,7 +207,7 @@ def test_pieces_of_a_run_that_would_not_be_stored_take_no_memory(wrong: Run) -> 
     multicast = reliable()
     for piece in cut(wrong):
         assert multicast.assemble(piece, 0) is None
-    assert multicast._assemblies._open == {}
+    assert multicast.assemblies.open == {}
 
 
 def test_after_a_promise_only_pieces_of_the_cut_are_taken_and_nothing_is_acknowledged() -> None:
@@ -231,7 +231,7 @@ def test_a_view_begins_without_pieces() -> None:
     multicast = reliable()
     multicast.assemble(cut(large(B, 1))[0], 0)
     multicast.install(view(A, B, C, number=2), {})
-    assert multicast._assemblies._open == {}
+    assert multicast.assemblies.open == {}
 
 
 def basic() -> Basic:
@@ -262,7 +262,7 @@ def test_basic_counts_a_broken_run_as_missing_and_frees_it_when_it_is_given_up()
     multicast.assemble(pieces[1], 400)  # late, and not too late
     assert multicast.overdue(10 + limits.GAP_GRACE_MS) == []
     assert multicast.overdue(400 + limits.GAP_GRACE_MS) == [Range(B, 1, 1)]
-    assert multicast._assemblies._open == {}
+    assert multicast.assemblies.open == {}
     assert multicast.assemble(pieces[2], 1000) is None
 
 
@@ -296,7 +296,7 @@ def held_in_pieces(net: Network, who: Process) -> int:
     """How many assemblies a process has."""
     member = net.machines[who]._member
     assert member is not None
-    return len(member.streams.multicast._assemblies._open)
+    return len(member.streams.multicast.assemblies.open)
 
 
 def pieces_between(net: Network, source: Process, target: Process) -> int:

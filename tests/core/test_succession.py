@@ -8,7 +8,7 @@ from gcom.core.machine import Stage
 from gcom.core.messages import frames
 from gcom.core.messages.effects import Deliver, DoubtSettled, Effect, Ended, Installed, Quorum
 from gcom.core.messages.frames import Frame
-from gcom.core.messages.registry import Entry, Fork, Lookup, Note
+from gcom.core.messages.registry import Fork, GroupInfo, Lookup, Note
 from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
 from gcom.values import limits, lineage
 from gcom.values.definition import Definition
@@ -42,9 +42,9 @@ def until_succeeded(net: Network, *members: Process) -> Installed:
     return next(installed for installed in net.views(members[0]) if installed.succeeds)
 
 
-def registered(net: Network) -> Entry:
+def registered(net: Network) -> GroupInfo:
     found = net.directory.ask(Lookup("g"), net.now_ms)
-    assert isinstance(found, Entry)
+    assert isinstance(found, GroupInfo)
     return found
 
 

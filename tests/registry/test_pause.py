@@ -10,7 +10,7 @@ from time import monotonic
 import pytest
 
 import gcom
-from gcom.core.messages.registry import Claim, Entry, Refusal, Register
+from gcom.core.messages.registry import Claim, GroupInfo, Refusal, Register
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -57,11 +57,11 @@ def test_a_registry_that_was_stopped_longer_than_a_lease_grants_no_claim_that_wa
     assert "its lease runs" in refused(of_news)
     assert refused(of_empty).startswith("RegistryStarting")
     renewed = first.ask(Register(NEWS, "k1", view(A), A))
-    assert isinstance(renewed, Entry)
+    assert isinstance(renewed, GroupInfo)
     assert renewed.alive
 
     def granted() -> bool:
-        return isinstance(first.ask(claims[1]), Entry)
+        return isinstance(first.ask(claims[1]), GroupInfo)
 
     until(granted, "the claim of an empty group, once all had the time to register")
 

@@ -11,7 +11,7 @@ from Pyro5.errors import NamingError, PyroError
 
 from gcom.core.codec.registry import decode_answer
 from gcom.core.directory.table import Directory
-from gcom.core.messages.registry import Claim, Create, Entry, Lookup, Refusal, Register
+from gcom.core.messages.registry import Claim, Create, GroupInfo, Lookup, Refusal, Register
 from gcom.errors import PeerError, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
@@ -130,7 +130,7 @@ def test_a_group_goes_from_creation_to_its_first_member(client: DirectoryClient)
     made = client.create(NEWS)
     assert (made.view, made.alive) == (0, False)
     claimed = client.ask(Claim("news", made.instance, 0, "alice#1", HOME))
-    assert claimed == Entry(NEWS, made.instance, 1, ("alice#1",), (HOME,), alive=True) == client.lookup("news")
+    assert claimed == GroupInfo(NEWS, made.instance, 1, ("alice#1",), (HOME,), alive=True) == client.lookup("news")
 
 
 def test_racing_claims_have_one_winner(registry: RegistryServer, client: DirectoryClient) -> None:
@@ -149,7 +149,7 @@ def test_racing_claims_have_one_winner(registry: RegistryServer, client: Directo
         thread.start()
     for thread in threads:
         thread.join(10)
-    assert sum(isinstance(answer, Entry) for answer in answers) == 1
+    assert sum(isinstance(answer, GroupInfo) for answer in answers) == 1
     assert sum(isinstance(answer, Refusal) and answer.code == "Stale" for answer in answers) == 7
 
 
@@ -200,10 +200,10 @@ def test_a_group_that_nobody_registers_is_in_doubt_and_not_detached() -> None:
     directory = Directory(lambda: "k1")
     view = View(1, ("alice#1",), (HOME,))
     told = directory.ask(Register(NEWS, "k1", view, "alice#1", detached=True), 0)
-    assert isinstance(told, Entry)
+    assert isinstance(told, GroupInfo)
     assert (told.alive, told.detached) == (False, True)
     for now_ms in range(0, limits.LEASE_MS + limits.TICK_MS, limits.TICK_MS):
         directory.tick(now_ms)
     later = directory.ask(Lookup("news"), limits.LEASE_MS + limits.TICK_MS)
-    assert isinstance(later, Entry)
+    assert isinstance(later, GroupInfo)
     assert (later.alive, later.detached) == (False, False)

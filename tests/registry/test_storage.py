@@ -12,7 +12,7 @@ import pytest
 import gcom
 from gcom.core.directory.rows import DissolvedInstance, Row
 from gcom.core.directory.witness import WitnessRecord
-from gcom.core.messages.registry import Claim, Create, Entry, Lookup, Refusal, Register, Request, Unregister
+from gcom.core.messages.registry import Claim, Create, GroupInfo, Lookup, Refusal, Register, Request, Unregister
 from gcom.errors import BadValue, Unavailable
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values.definition import Definition
@@ -179,7 +179,7 @@ def test_a_registry_that_starts_again_knows_its_groups_and_gives_no_name_away(re
     assert registries.server.grace_s == 0
     made = registries.client.create(NEWS)
     claimed = registries.client.ask(Claim("news", made.instance, 0, A, address(A)))
-    assert isinstance(claimed, Entry)
+    assert isinstance(claimed, GroupInfo)
     registries.client.create(Definition.parse("abc"))
     registries.restart()
     assert registries.server.grace_s > 0
@@ -196,7 +196,7 @@ def test_a_registry_that_starts_again_knows_its_groups_and_gives_no_name_away(re
         assert isinstance(answer, Refusal)
         assert (answer.code, "members of group" in answer.text) == ("RegistryStarting", True)
     alive = registries.client.ask(Register(NEWS, made.instance, view(A, number=1), A))
-    assert isinstance(alive, Entry)
+    assert isinstance(alive, GroupInfo)
     assert alive.alive
 
 

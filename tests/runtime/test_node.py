@@ -307,12 +307,12 @@ class TestMisuse:
     @staticmethod
     def _register(here: Cluster, process: str, address: str) -> None:
         """A group in the directory, whose one member is somebody else."""
-        from gcom.core.messages.registry import Entry, Register
+        from gcom.core.messages.registry import GroupInfo, Register
 
         directory = gcom.Directory(here.registry)
         entry = directory.create(FIFO)
         view = gcom.View(1, (process,), (address,))
-        assert isinstance(directory.ask(Register(FIFO, entry.instance, view, process)), Entry)
+        assert isinstance(directory.ask(Register(FIFO, entry.instance, view, process)), GroupInfo)
         directory.close()
 
     def test_no_registry(self) -> None:

@@ -178,8 +178,8 @@ class TestCallbacksThatFail:
         Replica(here, "alice", get_state=lambda: returned).listen()
         bob = Replica(here, "bob").listen()
         until(lambda: bool(bob.lost))
-        assert "its get_state raised TypeError: a state is bytes, not str" in bob.lost[0].reason
-        assert "a state is bytes, not str" in capfd.readouterr().err
+        assert "its get_state raised TypeError: a state must be bytes; got str" in bob.lost[0].reason
+        assert "a state must be bytes; got str" in capfd.readouterr().err
 
     def test_a_state_over_the_limit_is_refused_in_words(
         self, here: Cluster, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog

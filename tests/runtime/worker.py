@@ -236,7 +236,7 @@ class Worker:
     def assembled(self) -> None:
         member = self._group._session.machine._member
         assert member is not None
-        found = list(member.streams.multicast._assemblies._open.values())
+        found = list(member.streams.multicast.assemblies.open.values())
         tell("assembled", count=len(found), bytes=sum(len(each.data) for each in found))
 
     def mute(self) -> None:

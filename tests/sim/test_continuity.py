@@ -11,8 +11,8 @@ from gcom.core.messages.registry import Lookup, Refusal
 from gcom.sim.checks.continuity import Continuity
 from gcom.sim.checks.record import Violation
 from gcom.sim.checks.state import State
-from gcom.sim.faults.trouble import FORGETS, REFUSED, STOPPED, Fault, TroubleEvent
-from gcom.sim.plan import draw
+from gcom.sim.plan.draw import draw
+from gcom.sim.plan.events import FORGETS, REFUSED, STOPPED, Fault, TroubleEvent
 from gcom.sim.world import World
 from gcom.values import limits
 from gcom.values.definition import Definition

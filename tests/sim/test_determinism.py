@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from gcom.sim.plan import draw
+from gcom.sim.plan.draw import draw
 from gcom.sim.world import World
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import sys
 from pathlib import Path
-from gcom.sim.plan import draw
+from gcom.sim.plan.draw import draw
 from gcom.sim.world import World
 
 world = World(draw(int(sys.argv[1])), Path(sys.argv[2]))

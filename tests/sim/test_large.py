@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gcom.core.multicast.fragments import Assemblies
-from gcom.sim.plan import draw
+from gcom.sim.plan.draw import draw
 from gcom.sim.world import World
 from gcom.values import limits
 from gcom.values.run import Piece, Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gcom.sim.plan import draw
+from gcom.sim.plan.draw import draw
 from gcom.sim.world import World
 
 

@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gcom.sim.faults.trouble import ACCEPTED, DISSOLVES, LISTENS, NOTED, STOPPED
-from gcom.sim.plan import (
-    EFFECTS,
-    ITEMS,
-    KINDS_MIN,
-    MEMBERS,
-    MESSAGES_MIN,
-    ORDER,
-    REGISTRY,
-    SCHEMES,
-    STALLS,
-    VOTE,
-    Fault,
-    Move,
-    draw,
-)
+from gcom.sim.plan.draw import EFFECTS, ITEMS, MEMBERS, SCHEMES, STALLS, draw
+from gcom.sim.plan.events import ACCEPTED, DISSOLVES, LISTENS, NOTED, ORDER, REGISTRY, STOPPED, VOTE, Fault, Move
+from gcom.sim.plan.plan import KINDS_MIN, MESSAGES_MIN
 from gcom.values import limits
 from gcom.values.definition import Multicast, Netsplit, Ordering, TieBreaker
 

@@ -10,7 +10,9 @@ from collections import Counter
 
 import pytest
 
-from gcom.sim.plan import KINDS_MIN, MESSAGES_MIN, Fault, draw
+from gcom.sim.plan.draw import draw
+from gcom.sim.plan.events import Fault
+from gcom.sim.plan.plan import KINDS_MIN, MESSAGES_MIN
 from gcom.sim.runs import run_seed
 from tests.audit.agreement import check
 from tests.audit.here import audit
@@ -82,7 +84,7 @@ def test_what_is_drawn_does_happen() -> None:
 def test_a_run_that_shows_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gcom.sim.world.KINDS_MIN", len(Fault) + 1)
     assert run_seed(1).violation.startswith("VACUOUS: only ")
-    monkeypatch.setattr("gcom.sim.world.MESSAGES_MIN", 1_000_000)
+    monkeypatch.setattr("gcom.sim.simulation.MESSAGES_MIN", 1_000_000)
     assert run_seed(1).violation.startswith(("VACUOUS: ", "STUCK: only "))
 
 

@@ -1,7 +1,7 @@
-"""The report: one HTML file that opens offline, and stays small whatever the logs hold."""
+"""The report: one HTML file that opens offline, and stays small whatever the logs hold; and forms for other programs.
 
-from __future__ import annotations
-
-from gcom.audit.report.page import render
-
-__all__ = ["render"]
+`page` chooses what is shown of a result, how much at most, and in what words; a Jinja template makes it HTML, whose
+styles and script are inline. `plots` draws what happened over time, and `spacetime` a space-time diagram (Lamport 1978)
+of the records around a violation, both as SVG in the page's own colours. `exports` writes JUnit XML and Parquet tables.
+Nothing here is imported before it is asked for: Matplotlib takes a second to come.
+"""

@@ -16,14 +16,14 @@ from typing import Any
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from gcom.audit.advice import advice_of
-from gcom.audit.evidence import Evidence
-from gcom.audit.incidents import Incident
-from gcom.audit.judging import RULES
+from gcom.audit.explain.advice import advice_of
+from gcom.audit.explain.evidence import Evidence
+from gcom.audit.explain.incidents import Incident
+from gcom.audit.explain.result import AuditResult, GroupResult
 from gcom.audit.report.plots import over_time
 from gcom.audit.report.spacetime import diagram_of
-from gcom.audit.result import AuditResult, GroupResult
-from gcom.audit.timeline import Counts
+from gcom.audit.rules.table import RULES
+from gcom.audit.summary.timeline import Counts
 
 BYTES = 5_500_000  # of a page; where names from the logs make it larger, less is shown
 # What is shown at most; the totals are always said, and --json has the rest.
@@ -56,7 +56,7 @@ def render(
     witnesses: Mapping[str, str] | None = None,
     title: str = "delivery logs",
 ) -> str:
-    """The page. `evidence` is by incident id, and so are `witnesses`, the folders that --witness wrote."""
+    """Return the page. `evidence` is by incident id, and so are `witnesses`, the folders that --witness wrote."""
     page = _template()
     evidence, groups = evidence or {}, sorted(result.groups, key=lambda group: _WORST.index(group.verdict))
     told = [(group, _plot(group), _latencies(group), _changes(group)) for group in groups[:TOLD_GROUPS]]
@@ -93,14 +93,14 @@ def _template() -> Template:
         "style": Markup((files / "report.css").read_text("utf-8")),
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "marks": _MARKS,
-        "rules": RULES,
+        "rules": list(RULES.values()),
         "EFFECTS": _EFFECTS,
     }
     return environment.get_template("report.html")
 
 
 def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[str, Any]:
-    """What the lists hold, each cut to its limit's `share`th part."""
+    """Return what the lists hold, each cut to its limit's `share`th part."""
     counted = [incident for incident in result.incidents if incident.expected]
     coverage = sorted(result.coverage.items(), key=lambda item: (item[1] == "closed", item[0]))
     return {
@@ -120,7 +120,7 @@ def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[s
 
 
 def _positions(result: AuditResult, evidence: Evidence) -> int:
-    """How long the logs are of which the surroundings are a piece."""
+    """Return how long the logs are of which the surroundings are a piece."""
     return sum(result.positions.get(process, 0) for process in evidence.events)
 
 
@@ -144,7 +144,7 @@ def _facts(result: AuditResult, counted: list[Incident]) -> list[tuple[str, str]
 
 
 def _covered(result: AuditResult, group: GroupResult) -> str:
-    """How many of the group's processes have a log that is complete."""
+    """Return how many of the group's processes have a log that is complete."""
     closed = sum(result.coverage.get(process) == "closed" for process in group.processes)
     return f"{closed}/{len(group.processes)}"
 
@@ -175,7 +175,7 @@ def _percentiles(counts: Counts) -> list[str]:
 
 
 def _changes(group: GroupResult) -> list[tuple[int, int, list[str], list[str], str, int | None]]:
-    """Of each view: its number, how many members, who came, who went, who leads, and about when."""
+    """Return of each view: its number, how many members, who came, who went, who leads, and about when."""
     found = []
     before: list[str] = []
     for number, members, leader, when in group.history.views[:TOLD_VIEWS]:
@@ -219,5 +219,5 @@ def _clock(microseconds: int | None) -> str:
 
 
 def _tail(path: str) -> str:
-    """The end of a path that tells member, incarnation and segment."""
+    """Return the end of a path that tells member, incarnation and segment."""
     return "/".join(PurePath(path).parts[-3:])

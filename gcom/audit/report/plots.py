@@ -13,7 +13,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
-from gcom.audit.timeline import Counts, Timeline
+from gcom.audit.summary.timeline import Counts, Timeline
 
 # Colours that stand for the page's variables until the picture is text.
 _STANDINS = {

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gcom.audit.evidence import Evidence
-from gcom.audit.finder import LogEvent
+from gcom.audit.explain.evidence import Evidence
+from gcom.audit.explain.lookup import LogEvent
 
 LANE = 66
 _TOP, _LEFT, _RIGHT = 34, 18, 26
@@ -75,7 +75,7 @@ def diagram_of(evidence: Evidence) -> Diagram | None:
 
 
 def _sends(events: list[LogEvent]) -> list[int | None]:
-    """Of each delivery the place of its send, if that is there too."""
+    """Return of each delivery the place of its send, if that is there too."""
     sends = [(place, event) for place, event in enumerate(events) if event.kind == "send"]
     return [
         next((place for place, send in sends if event.kind == "deliver" and send.has(event.sender, event.number)), None)
@@ -84,7 +84,7 @@ def _sends(events: list[LogEvent]) -> list[int | None]:
 
 
 def _columns(lanes: list[int], sends: list[int | None]) -> list[int]:
-    """Of each record its column: one more than what it follows at most."""
+    """Return of each record its column: one more than what it follows at most."""
     columns = [-1] * len(lanes)
     queues = [[place for place, each in enumerate(lanes) if each == lane] for lane in range(max(lanes) + 1)]
     last = [-1] * len(queues)

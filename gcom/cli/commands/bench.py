@@ -132,7 +132,6 @@ def audit(
     members: Annotated[int, typer.Option(metavar="N", help="Processes in the group, all of them sending.")] = 5,
     run_length: Annotated[int, typer.Option(metavar="N", help="Messages in a run, on average.")] = 20,
     twice: Annotated[bool, typer.Option("--twice", help="Also half the input, each three times.")] = False,
-    exact: Annotated[bool, typer.Option("--exact", help="Measure the exact plan.")] = False,
     ordering: Annotated[str, typer.Option(metavar="ORDER", help="That of the group.")] = "CAUSALTOTAL",
     broken: Annotated[bool, typer.Option("--broken", help="Halfway one member delivers a run too late.")] = False,
     as_json: options.Json = False,
@@ -154,6 +153,5 @@ def audit(
     from gcom.cli.commands import bench_tables
 
     order = options.definition("bench", ordering, None, None, False, None).ordering
-    return bench_tables.audit(
-        AuditBenchSetup(members, deliveries, run_length, twice, exact, order, broken), Output(), as_json
-    )
+    setup = AuditBenchSetup(members, deliveries, run_length, twice, order, broken)
+    return bench_tables.audit(setup, Output(), as_json)

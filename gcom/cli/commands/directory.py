@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from gcom.cli.output import Output, notice
 from gcom.cli.rows import describe
-from gcom.core.messages.registry import Entry
+from gcom.core.messages.registry import GroupInfo
 from gcom.runtime.life import is_dead
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import limits
@@ -58,7 +58,7 @@ def show_members(directory: DirectoryClient, output: Output, group: str, as_json
         notice(STARTING)
 
 
-def _tell_state(entry: Entry, dead: Sequence[Process]) -> None:
+def _tell_state(entry: GroupInfo, dead: Sequence[Process]) -> None:
     """What a list of members does not say."""
     group, state = entry.definition.group, state_of(entry)
     if state == "empty":
@@ -126,7 +126,7 @@ def _typed(group: str) -> bool:
     return sys.stdin is not None and sys.stdin.readline().strip() == group
 
 
-def state_of(entry: Entry) -> str:
+def state_of(entry: GroupInfo) -> str:
     """In one or two words."""
     if not entry.members:
         return "empty"
@@ -135,7 +135,7 @@ def state_of(entry: Entry) -> str:
     return "alive" if entry.alive else "detached" if entry.detached else "in doubt"
 
 
-def _proven_dead(entry: Entry) -> list[Process]:
+def _proven_dead(entry: GroupInfo) -> list[Process]:
     """The members of which this machine's kernel says that they are over; of other machines nothing is known here."""
     seats = zip(entry.members, entry.addresses, strict=True)
     return [process for process, address in seats if is_dead(address)]
@@ -145,7 +145,7 @@ def _names(processes: Iterable[Process]) -> str:
     return ", ".join(map(name_of, processes))
 
 
-def _row(entry: Entry) -> dict[str, object]:
+def _row(entry: GroupInfo) -> dict[str, object]:
     definition = entry.definition
     return {
         "type": "group",
@@ -168,7 +168,7 @@ def _row(entry: Entry) -> dict[str, object]:
     }
 
 
-def _columns(entry: Entry) -> tuple[str, ...]:
+def _columns(entry: GroupInfo) -> tuple[str, ...]:
     definition = entry.definition
     members = f"{len(entry.members)}" + (f" of {len(definition.static)}" if definition.static else "")
     return (definition.group, definition.ordering, definition.multicast, members, str(entry.view), state_of(entry))

@@ -116,4 +116,4 @@ def streams(values: Any) -> dict[Process, int]:
 def counts(values: Any) -> dict[Process, int]:
     if type(values) is not dict or len(values) > 2 * limits.MEMBERS_MAX:
         raise MalformedFrame("too many counts, or no table of them")
-    return {process(who): number(count) for who, count in values.items()}
+    return dict(zip(map(process, values), map(number, values.values()), strict=True))

@@ -8,6 +8,7 @@ Payload checks go through C loops (`map`, `set`): this is the one place that tou
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from operator import attrgetter, gt
 from typing import Any
 
@@ -15,7 +16,7 @@ import msgpack
 
 from gcom.core.codec import checked
 from gcom.core.codec.decisions import decision_of, plain_decision
-from gcom.core.codec.versions import check_version
+from gcom.core.codec.versions import mismatch
 from gcom.core.messages import frames
 from gcom.core.messages.frames import Ballot, Control, Decision, Frame, Keeping, Refused, Reply, Standing, Status
 from gcom.core.messages.orders import Orders
@@ -98,8 +99,8 @@ def decode_reply(data: bytes) -> Reply:
         fields = msgpack.unpackb(data, **_BOUNDS)
         if not isinstance(fields, list) or not fields or type(fields[0]) is not int:
             raise MalformedFrame("no version")
-        check_version(fields[0])
-        # Told apart by their length: a refusal must be readable to peers of every version.
+        if fields[0] != limits.PROTOCOL_VERSION:
+            raise mismatch(fields[0])
         return _refused(fields) if len(fields) == _REFUSAL_FIELDS else _frame(fields)
     except _NOT_OURS as error:
         raise MalformedFrame(f"not a frame: {error}") from error
@@ -133,10 +134,10 @@ def _frame(fields: list[Any]) -> Frame:
     # 512 letters and 256 items: more in one frame is an attempt to occupy this process.
     if len(control) > limits.CONTROL_ITEMS_MAX or len(letters) > limits.LETTERS_TAKEN:
         raise MalformedFrame("control items or letters are too many")
-    checked.processes([source, target])
+    _check_head(group, instance, source, target)
     return Frame(
-        names.group_name(group),
-        checked.instance(instance),
+        group,
+        instance,
         source,
         target,
         _status(status),
@@ -146,6 +147,14 @@ def _frame(fields: list[Any]) -> Frame:
         None if orders is None else _orders(orders),
         tuple(map(_letter, letters)),
     )
+
+
+@lru_cache(maxsize=1024)
+def _check_head(group: Any, instance: Any, source: Any, target: Any) -> None:
+    """Raise for what is no head; all frames of a link have the same, so one that was checked is remembered."""
+    names.group_name(group)
+    checked.instance(instance)
+    checked.processes([source, target])
 
 
 def _status(fields: list[Any]) -> Status:

@@ -14,7 +14,7 @@ import msgpack
 
 from gcom.core.codec import checked
 from gcom.core.codec.frames import decode_decision, encode_decision
-from gcom.core.codec.versions import check_version
+from gcom.core.codec.versions import mismatch
 from gcom.core.directory.rows import Row
 from gcom.core.messages.frames import Decision
 from gcom.core.messages.registry import (
@@ -23,8 +23,8 @@ from gcom.core.messages.registry import (
     Create,
     Done,
     Entries,
-    Entry,
     Fork,
+    GroupInfo,
     ListGroups,
     Lookup,
     Note,
@@ -117,7 +117,7 @@ def decode_request(data: bytes) -> Request:
 
 def encode_answer(answer: Answer) -> bytes:
     match answer:
-        case Entry():
+        case GroupInfo():
             return _pack("entry", _plain_entry(answer))
         case Entries(groups, more):
             return _pack("entries", [_plain_entry(entry) for entry in groups], more)
@@ -180,7 +180,8 @@ def _unpack(data: bytes) -> list[Any]:
         raise MalformedFrame(f"not a message of the directory: {type(error).__name__}") from error
     if not isinstance(parts, list) or len(parts) < 2 or type(parts[0]) is not int:
         raise _malformed("message", parts)
-    check_version(parts[0])
+    if parts[0] != limits.PROTOCOL_VERSION:
+        raise mismatch(parts[0])
     return parts[1:]
 
 
@@ -189,7 +190,7 @@ def _plain_definition(it: Definition) -> list[object]:
     return [it.group, it.ordering.value, it.multicast.value, it.static, it.safe, *split]
 
 
-def _plain_entry(it: Entry) -> list[object]:
+def _plain_entry(it: GroupInfo) -> list[object]:
     seats = [it.members, it.addresses, it.others]
     return [_plain_definition(it.definition), it.instance, it.view, *seats, it.alive, it.forked, it.detached, it.after]
 
@@ -296,14 +297,14 @@ def _definition(value: Any) -> Definition:
     raise _malformed("definition", value)
 
 
-def _entry(value: Any) -> Entry:
+def _entry(value: Any) -> GroupInfo:
     match value:
         case [definition, instance, view, [*members], [*addresses], [*others], alive, forked, detached, after]:
             number = checked.number(view)
             # Without a view nobody is in it, and with one somebody is: machines tell an empty group by either.
             if bool(number) == bool(members):
                 seats = _seats(members, addresses)
-                return Entry(
+                return GroupInfo(
                     _definition(definition),
                     checked.instance(instance),
                     number,

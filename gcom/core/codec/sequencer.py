@@ -8,7 +8,7 @@ import msgpack
 
 from gcom.core.codec import checked
 from gcom.core.codec.frames import decode_orders
-from gcom.core.codec.versions import check_version
+from gcom.core.codec.versions import mismatch
 from gcom.core.messages.orders import Orders
 from gcom.core.messages.sequencer import Close, Open, Opened, SequencerAnswer, SequencerRequest, Unknown, Want
 from gcom.errors import BadValue, MalformedFrame
@@ -88,8 +88,8 @@ def _unpack(data: bytes) -> list[Any]:
         raise MalformedFrame(f"not a message of a sequencer: {type(error).__name__}") from error
     if not isinstance(parts, list) or len(parts) < 2 or type(parts[0]) is not int:
         raise MalformedFrame("a sequencer's message begins with a version and a kind")
-    # Before the kind is looked at: another version's kinds may mean something else.
-    check_version(parts[0])
+    if parts[0] != limits.PROTOCOL_VERSION:
+        raise mismatch(parts[0])
     return parts[1:]
 
 

@@ -6,12 +6,11 @@ from gcom.errors import VersionMismatch
 from gcom.values import limits
 
 
-def check_version(theirs: int) -> None:
-    """Raise VersionMismatch, which says which side is to be replaced, unless both speak one protocol."""
+def mismatch(theirs: int) -> VersionMismatch:
+    """The error that says whose GCom is to be replaced."""
     ours = limits.PROTOCOL_VERSION
-    if theirs != ours:
-        older = "the other side's" if theirs < ours else "this process's"
-        raise VersionMismatch(
-            f"the other side speaks protocol {theirs}, this process {ours}: "
-            f"{older} GCom is the older one; install the same version for both, and start that side again"
-        )
+    older = "the other side's" if theirs < ours else "this process's"
+    return VersionMismatch(
+        f"the other side speaks protocol {theirs}, this process {ours}: "
+        f"{older} GCom is the older one; install the same version for both, and start that side again"
+    )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import attrgetter
 
 from gcom.core.detector.adaptive_timeout import AdaptiveTimeout, Meaning
 from gcom.core.detector.connectivity import as_bits
@@ -23,7 +24,8 @@ from gcom.values.names import Process
 from gcom.values.view import View
 
 CUT_OFF = "cut off"  # the reason of a suspicion that others contradict
-VOUCH_MS = 3 * limits.HEARTBEAT_MS  # a peer that was heard within this time is vouched for
+_UNHEARD = attrgetter("unheard")
+VOUCH_MS = 3 * limits.HEARTBEAT_MS  # who was heard within this time is vouched for
 
 
 class Trust(Enum):
@@ -272,6 +274,11 @@ class Detector:
         if self._watched[peer].reason != CUT_OFF or self.by_quorum(peer):
             return False
         return any(not watch.reason and peer not in watch.suspects for watch in self._watched.values())
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether nobody is suspected here, and nobody says that one does not hear another."""
+        return not self.suspects and not any(map(_UNHEARD, self._watched.values()))
 
     def unheard(self, now_ms: int) -> dict[int, int]:
         """Return which member misses which now: this process at all; and others, if it hears both, or is the second."""

@@ -24,8 +24,8 @@ from gcom.core.messages.registry import (
     Create,
     Done,
     Entries,
-    Entry,
     Fork,
+    GroupInfo,
     ListGroups,
     Lookup,
     Note,
@@ -133,7 +133,7 @@ class Directory:
             return other_definition(row, wanted)
         return self._entry(row)
 
-    def _found(self, wanted: Definition) -> Entry:
+    def _found(self, wanted: Definition) -> GroupInfo:
         """Return a new entry, with nobody in it."""
         before, minted = self._dissolved.get(wanted.group), self._mint()
         if before is None:
@@ -152,7 +152,7 @@ class Directory:
 
     def _on_list(self, request: ListGroups) -> Answer:
         later = sorted(name for name in self._rows if name > request.after)
-        page: list[Entry] = []
+        page: list[GroupInfo] = []
         weight = 0
         for name in later:
             entry = self._entry(self._rows[name])
@@ -366,7 +366,7 @@ class Directory:
 
     # what is kept
 
-    def _put(self, row: Row) -> Entry:
+    def _put(self, row: Row) -> GroupInfo:
         before = self._rows.get(row.definition.group)
         if before is None or before.durable != row.durable:
             self._store.save(row)
@@ -385,16 +385,16 @@ class Directory:
         return isinstance(self._on_unregister(Unregister(group, instance, view)), Done)
 
     @property
-    def doubted(self) -> list[Entry]:
+    def doubted(self) -> list[GroupInfo]:
         """The groups that no member that hears a quorum registers."""
         return [self._entry(row) for row in self._rows.values() if row.view and not row.alive(self._running_ms)]
 
-    def _entry(self, row: Row) -> Entry:
+    def _entry(self, row: Row) -> GroupInfo:
         members, addresses = (row.view.members, row.view.addresses) if row.view else ((), ())
         alive, forked = row.alive(self._running_ms), row.forked(self._running_ms)
         others = tuple((who, at) for who, at in row.known.items() if who not in members)[: limits.SEATS_MAX]
         where = (row.definition, row.instance, row.number, members, addresses)
-        return Entry(*where, alive, forked, others, not alive and row.heard(self._running_ms), row.after)
+        return GroupInfo(*where, alive, forked, others, not alive and row.heard(self._running_ms), row.after)
 
     def _ended(self, group: str, instance: str) -> Refusal | None:
         """Return the answer for a process of an instance that all others have left."""
@@ -421,7 +421,7 @@ class Directory:
         )
 
 
-def _weight(entry: Entry) -> int:
+def _weight(entry: GroupInfo) -> int:
     others = [text for seat in entry.others for text in seat]
     texts = (*entry.members, *entry.addresses, *entry.definition.static, *others)
     return 256 + sum(map(len, texts)) + 3 * len(texts)

@@ -17,7 +17,7 @@ from gcom import errors
 from gcom.core.joining.discovery import Discovery
 from gcom.core.joining.steps import Approach, Ask, Failed, First, Out, PreviousSession, ProbePeers, Vow
 from gcom.core.messages.frames import DiscoverReply, DiscoverRequest, JoinRefused, Redirect
-from gcom.core.messages.registry import Answer, Claim, Create, Entry, Lookup, Refusal, Request
+from gcom.core.messages.registry import Answer, Claim, Create, GroupInfo, Lookup, Refusal, Request
 from gcom.errors import (
     Dissolved,
     GComError,
@@ -52,7 +52,7 @@ class JoinAttempt:
         self._address = address
         self._create = create
         self._former = former
-        self.entry: Entry | None = None
+        self.entry: GroupInfo | None = None
         self.targets: dict[Process, bool] = {}
         self.waits_for = "the registry"
         self._candidates: list[tuple[Process, Address]] = []
@@ -134,7 +134,7 @@ class JoinAttempt:
             return self._on_no_answer(now_ms)
         if isinstance(answer, Refusal):
             return self._on_refusal(request, answer, now_ms)
-        if not isinstance(answer, Entry):
+        if not isinstance(answer, GroupInfo):
             text = f"the registry answered {type(answer).__name__} to {type(request).__name__}"
             return self._fail(PeerError(text), now_ms)
         # The name was founded anew by somebody else: its state and promises are none of this process's.
@@ -199,7 +199,7 @@ class JoinAttempt:
         self._again_ms = now_ms + min(limits.JOIN_RETRY_MS << min(self._rounds, 8), longest_ms)
         self._rounds += 1
 
-    def _on_entry(self, entry: Entry, now_ms: int) -> list[Out]:
+    def _on_entry(self, entry: GroupInfo, now_ms: int) -> list[Out]:
         mine = names.name_of(self._process)
         if entry.definition.static and mine not in entry.definition.static:
             return self._fail(NotInvited(uninvited(entry.definition, mine)), now_ms)
@@ -220,7 +220,7 @@ class JoinAttempt:
             self._candidates += [seat for seat in seats if seat not in self._candidates]
         return self._approach_next(now_ms)
 
-    def _claim(self, entry: Entry) -> Ask:
+    def _claim(self, entry: GroupInfo) -> Ask:
         self.waits_for = "the registry to let it begin anew"
         gone = tuple(who for who, _ in self._candidates if who in self._proven | self._vowed)
         return Ask(Claim(self._group, entry.instance, entry.view, self._process, self._address, gone))

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gcom.core.messages.frames import DiscoverReply, DiscoverRequest
-from gcom.core.messages.registry import Entry
+from gcom.core.messages.registry import GroupInfo
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.lineage import precedence_by_size
@@ -83,7 +83,7 @@ class Discovery:
         if seat:
             seat.said, seat.heard_ms = None, 0
 
-    def instance(self, now_ms: int) -> Entry | None:
+    def instance(self, now_ms: int) -> GroupInfo | None:
         """Return the instance to enter, once all have had their time to answer."""
         # 1.5 s, so that all can answer: the first answer might be of an instance that gives way itself.
         if now_ms - self._since_ms < limits.SEEK_MS:
@@ -96,7 +96,7 @@ class Discovery:
         if not found:
             return None
         _, best, instance = min(found, key=lambda each: each[0])
-        return Entry(self._definition, instance, best.view, (best.process,), (best.address,), alive=True)
+        return GroupInfo(self._definition, instance, best.view, (best.process,), (best.address,), alive=True)
 
     def may_begin(self, now_ms: int) -> bool:
         """Return whether this process is the first of those that look, and all others that are heard look, too."""
@@ -112,12 +112,12 @@ class Discovery:
         # A process that is heard and says nothing is a member without a quorum: it will look soon, too.
         return len(others) == len(heard) and first
 
-    def begun(self) -> Entry:
+    def begun(self) -> GroupInfo:
         """Return the instance that this process begins. Its id is made of its beginner's, which begins one at most."""
         name, _, incarnation = self._process.partition("#")
         letters = "".join(filter(str.isalnum, name.lower()))[:15]  # an id has nothing else
         instance = f"{len(letters):x}{letters}{incarnation}"
-        return Entry(self._definition, instance, 0, (), (), alive=False)
+        return GroupInfo(self._definition, instance, 0, (), (), alive=False)
 
     def _said(self, now_ms: int) -> list[tuple[Process, str, DiscoverRequest | DiscoverReply]]:
         return [seat.said for seat in self._seats.values() if seat.said and self._is_fresh(seat, now_ms)]

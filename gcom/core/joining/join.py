@@ -12,7 +12,7 @@ from gcom.core.membership.triggers import is_started
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import AskRegistry, Effect, EntryFailed, Succeeds
 from gcom.core.messages.frames import Control, Decision, Refused, Reply
-from gcom.core.messages.registry import Entry
+from gcom.core.messages.registry import GroupInfo
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -42,7 +42,7 @@ class Joining:
         self.effects: list[Effect] = []
         self._process = process
         self._address = address
-        self._found: Entry | None = None
+        self._found: GroupInfo | None = None
         self._entering = JoinAttempt(group, process, address, create, former)
         self._reached: dict[Process, int] = {}  # when each member that it was asked to reach answered last
         self._asked: dict[Process, Address] = {}
@@ -58,7 +58,7 @@ class Joining:
         return self._entering.waits_for
 
     @property
-    def found(self) -> Entry:
+    def found(self) -> GroupInfo:
         """The group whose members were asked last, or that this process is the first of: it is entered."""
         assert self._found is not None, "a process enters a group that it found"
         return self._found
@@ -112,7 +112,7 @@ class Joining:
         self._promised[left] = prepare.ballot
         return frames.Promise(prepare.view, prepare.ballot, {})
 
-    def inherit(self, entry: Entry, install: frames.Install, succeeds: Succeeds) -> None:
+    def inherit(self, entry: GroupInfo, install: frames.Install, succeeds: Succeeds) -> None:
         """Enter the instance that succeeds this process's own: it is in already."""
         self._found, self.instance, self.succeeds = entry, entry.instance, succeeds
         self.entered = install
@@ -183,7 +183,7 @@ class Joining:
         self._links.open(process, address, now_ms)
         self._links.say(process, item)
 
-    def _begin(self, entry: Entry, started: bool) -> None:
+    def _begin(self, entry: GroupInfo, started: bool) -> None:
         """Be the first member of an instance."""
         self._found = entry
         if entry.after[0]:

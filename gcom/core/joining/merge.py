@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable
 
 from gcom.core.links import Links
 from gcom.core.messages.frames import Decision, DiscoverReply, GiveWay, Refused, Reply
-from gcom.core.messages.registry import Entry
+from gcom.core.messages.registry import GroupInfo
 from gcom.values import limits
 from gcom.values.definition import Netsplit
 from gcom.values.lineage import precedence_by_size
@@ -133,7 +133,7 @@ class Merge:
 
     # giving way
 
-    def on_registered(self, entry: Entry, view: View, now_ms: int) -> bool:
+    def on_registered(self, entry: GroupInfo, view: View, now_ms: int) -> bool:
         """Take the registry's word that it holds another instance; return whether to leave now."""
         if not entry.members:
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gcom.core.messages.frames import DiscoverRequest
-from gcom.core.messages.registry import Entry, Request
+from gcom.core.messages.registry import GroupInfo, Request
 from gcom.errors import GComError
 from gcom.values.names import Address, Process
 
@@ -18,7 +18,7 @@ class PreviousSession:
     """
 
     process: Process
-    entry: Entry
+    entry: GroupInfo
     started: bool = True
     away: tuple[tuple[Process, Address], ...] = ()
 
@@ -66,7 +66,7 @@ class Vow:
 class First:
     """Enter view 1 as its only member; `started`: the instance goes on from a view that had started."""
 
-    entry: Entry
+    entry: GroupInfo
     started: bool = False
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import Enum
 
 from gcom.core.messages.frames import LEAVES_FOR, Decision
-from gcom.core.messages.registry import Answer, Entry, Refusal, Register
+from gcom.core.messages.registry import Answer, GroupInfo, Refusal, Register
 from gcom.values import limits
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.lineage import descends
@@ -73,7 +73,7 @@ class Registration:
         self._unanswered = False
         if isinstance(answer, Refusal) and answer.code == "Dissolved":
             return Verdict.DISSOLVED
-        if not isinstance(answer, Entry):
+        if not isinstance(answer, GroupInfo):
             return Verdict.GO_ON
         # Another instance has the name.
         if answer.instance != self._instance:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from gcom.core.messages.effects import Succeeds
 from gcom.core.messages.frames import ORDER, Decision, Frame, Install, Refused, Reply, Status
-from gcom.core.messages.registry import Entry
+from gcom.core.messages.registry import GroupInfo
 from gcom.values.definition import Definition
 from gcom.values.view import View
 
 
-def first_view(definition: Definition, instance: str, decided: Install) -> tuple[Entry, Install, Succeeds]:
+def first_view(definition: Definition, instance: str, decided: Install) -> tuple[GroupInfo, Install, Succeeds]:
     """Return the successor of `instance` as an entry, its view 1, and what that follows."""
     decision, last = decided.decision, decided.decision.view
     made = decision.succession
@@ -17,7 +17,7 @@ def first_view(definition: Definition, instance: str, decided: Install) -> tuple
     # The same processes and addresses, so streams to peers live on. Numbers begin at 1 again, which the new instance id
     # fences; serials go on, since the audit holds that they have no gap and no double across instances.
     view = View(1, last.members, last.addresses, last.started)
-    entry = Entry(definition, made.instance, 1, view.members, view.addresses, alive=True)
+    entry = GroupInfo(definition, made.instance, 1, view.members, view.addresses, alive=True)
     first = Decision(view, view.members, {}, {}, decision.at_registry, decision.sources)
     cut = {sender: number for sender, number in decision.cut.items() if sender != ORDER}
     follows = Succeeds(instance, last.number - 1, cut, decided.serial, made.by, made.gone, made.gives_up)

@@ -59,15 +59,22 @@ class Triggers:
         self.wedged = False
         self.seekers = {}
         self.given_up = set()
-        self.dropped = self._drops = ()
-        self._connectivity, self._beyond, self.unheard = Connectivity(), set(), {}
+        self._hear_all()
         # A leaver that was not in this view's decision still wants to go; seekers say so again with their status.
         self.leavers = {member: why for member, why in self.leavers.items() if member in view.members}
         self.detector.install(view, now_ms)
         self.admission.install(view, decision.left, now_ms)
 
+    def _hear_all(self) -> None:
+        """Begin without a conflict of links, and with nothing that follows from one."""
+        self.dropped = self._drops = ()
+        self._connectivity, self._beyond, self.unheard = Connectivity(), set(), {}
+
     def look(self, now_ms: int) -> None:
-        """Compute from the links that fail now which members are to go."""
+        """Who does not reach whom now, and what follows."""
+        if self.detector.is_calm:
+            self._hear_all()
+            return
         members = self._view.members
         # A suspect that others hear has a bad link and counts as sound: it may be among those who stay.
         sound = {who for who in members if not self.detector.suspected(who) or self.detector.contested(who)}

@@ -17,7 +17,7 @@ from gcom.core.membership.triggers import Triggers
 from gcom.core.messages import frames
 from gcom.core.messages.effects import AskRegistry, Effect, Ended, Installed, MergeState, Quorum, Skip, Suspected
 from gcom.core.messages.frames import LEAVES_FOR, Ballot, Decision, Install, OfChange
-from gcom.core.messages.registry import Answer, Entry
+from gcom.core.messages.registry import Answer, GroupInfo
 from gcom.core.messages.witness import (
     WitnessAccept,
     WitnessDecided,
@@ -39,7 +39,7 @@ class ViewChanger:
     def __init__(
         self,
         process: Process,
-        found: Entry,
+        found: GroupInfo,
         links: Links,
         streams: Streams,
         transfer: Transfer,
@@ -69,8 +69,8 @@ class ViewChanger:
         self._promised_ms = 0
         self._begin_view(entry, now_ms)
 
-    def look(self) -> None:
-        """Record whether a change is under way or wanted; `advance` does so itself."""
+    def review(self) -> None:
+        """See whether a change is under way or wanted; `advance` does so itself."""
         self.busy = self._change.state is not ConsensusState.NORMAL or self.triggers.wants()
 
     @property
@@ -124,12 +124,11 @@ class ViewChanger:
 
     def installed_by(self, peer: Process) -> None:
         """Record that a peer, or this process, is in this view."""
-        if peer in self.triggers.detector.suspects:
-            self.triggers.detector.caught_up(peer)
-        if peer in self._behind:
-            self._behind.remove(peer)
+        self.triggers.detector.caught_up(peer)
+        if peer in self.behind:
+            self.behind.remove(peer)
             # Suspected ones are waited for too: one of them may be the member without which there is no quorum.
-            if not self._behind:
+            if not self.behind:
                 self._streams.release_previous()
 
     def seek(self, member: Process) -> None:
@@ -241,7 +240,7 @@ class ViewChanger:
         view = self.view
         while not self.ended and self.view is view and self._step(now_ms):
             pass
-        self.look()
+        self.review()
 
     def _step(self, now_ms: int) -> bool:
         """Take one step as a proposer; return whether there may be another in this view."""
@@ -272,9 +271,8 @@ class ViewChanger:
         return set(self.triggers.dropped) if now_ms - self._promised_ms >= limits.STALL_MS else set()
 
     def _should_propose(self, now_ms: int) -> bool:
-        """Return whether this process should propose now."""
-        # A member that is behind has not got this view's decision; it cannot promise in a view that it is not in.
-        if not self.triggers.wants() or now_ms < self._retry_ms or self._behind & self.triggers.live:
+        """The oldest whom a quorum does not suspect proposes, once all who live are in the view that is left."""
+        if not self.triggers.wants() or now_ms < self._retry_ms or self.behind & self.triggers.live:
             return False
         if self._change.state is not ConsensusState.NORMAL and not self._may_supersede(now_ms):
             return False
@@ -365,7 +363,7 @@ class ViewChanger:
         number = decision.view.number
         self.passed.append((self.view, decision))
         self.effects += [MergeState(number, sender, state) for sender, state in self._streams.take_brought()]
-        self.tombstones.left_view(decision, self._behind)
+        self.tombstones.left_view(decision, self.behind)
         self._streams.install(decision, serial)
         self.effects += self._transfer.install(decision, now_ms)
         self._begin_view(install, now_ms)
@@ -380,7 +378,7 @@ class ViewChanger:
         self.triggers.install(decision, now_ms)
         self._rank, self._retry_ms = view.rank(self.process), now_ms
         self.others = tuple(member for member in view.members if member != self.process)
-        self._behind = set(view.members)
+        self.behind = set(view.members)
         self._installed_ms = now_ms
         self.tombstones.install(decision, now_ms)
         members = {peer: view.address(peer) for peer in self.others}
@@ -446,7 +444,7 @@ class ViewChanger:
         self._look_for_quorum(now_ms)
         # 4 s: a member that is heard, and yet does not get this view's decision, would hold up every later change.
         if now_ms - self._installed_ms >= 2 * limits.SILENCE_MS:
-            for peer in sorted(self._behind):
+            for peer in sorted(self.behind):
                 self.suspect(peer, "stuck")
         for leaver in self.tombstones.forget(now_ms):
             self._links.close(leaver)

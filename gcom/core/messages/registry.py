@@ -106,7 +106,7 @@ Request = Create | Lookup | ListGroups | Claim | Register | Note | Unregister | 
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class GroupInfo:
     """A group as the directory knows it. `view` is 0 and `members` empty while nobody has joined."""
 
     definition: Definition
@@ -125,7 +125,7 @@ class Entry:
 class Entries:
     """A part of the groups, sorted. `more`: ask again after the last of these."""
 
-    groups: tuple[Entry, ...]
+    groups: tuple[GroupInfo, ...]
     more: bool = False
 
 
@@ -142,4 +142,4 @@ class Refusal:
     text: str
 
 
-Answer = Entry | Entries | Done | Refusal | WitnessAnswer
+Answer = GroupInfo | Entries | Done | Refusal | WitnessAnswer

@@ -101,7 +101,7 @@ class Basic(MulticastProtocol):
         gap = self._gap(piece.sender, piece.first)
         if gap is not None:
             self._gaps[piece.sender][gap].since_ms = now_ms
-        return self._assemblies.add(piece)
+        return self.assemblies.add(piece)
 
     def _awaits(self, piece: Piece) -> bool:
         if piece.sender not in self._top or piece.view != self.view:
@@ -158,7 +158,7 @@ class Basic(MulticastProtocol):
             if gap.since_ms > since_ms:
                 break
             del gaps[first]
-            self._assemblies.drop(sender, first, gap.last)
+            self.assemblies.drop(sender, first, gap.last)
             lost.append(Range(sender, first, gap.last))
         return lost
 

@@ -27,11 +27,11 @@ class Assemblies:
     """The large runs that have arrived in part, one per sender. Whether a run is wanted is for the caller to know."""
 
     def __init__(self) -> None:
-        self._open: dict[Process, _Assembly] = {}
+        self.open: dict[Process, _Assembly] = {}
 
     def size(self, sender: Process, first: int) -> int:
-        """Return how many bytes of the run of message `first` are here."""
-        found = self._open.get(sender)
+        """How many bytes of the run of message `first` are here."""
+        found = self.open.get(sender)
         return len(found.data) if found and found.first == first else 0
 
     def add(self, piece: Piece) -> Run | None:
@@ -43,7 +43,7 @@ class Assemblies:
         found.data += piece.data
         if len(found.data) < found.total:
             return None
-        del self._open[piece.sender]
+        del self.open[piece.sender]
         try:
             run = codec.decode_run(bytes(found.data))
         except MalformedFrame:
@@ -53,22 +53,22 @@ class Assemblies:
         return run if same else None
 
     def _find(self, piece: Piece) -> _Assembly | None:
-        """Return the assembly that a piece continues; a piece of a later run replaces an earlier run's assembly."""
-        found = self._open.get(piece.sender)
+        """What the piece may continue; a piece that begins a later run replaces what there is of an earlier one."""
+        found = self.open.get(piece.sender)
         if found and (found.first, found.total) == (piece.first, piece.total):
             return found
         if found and found.first == piece.first:
-            del self._open[piece.sender]  # two totals: one was a lie, and what is here may be of that one
+            del self.open[piece.sender]  # two totals: one was a lie, and what is here may be of that one
         elif found and found.first > piece.first:
             return None
         # The middle of a run whose beginning is not here: its sender goes back to the beginning after the reply.
         if piece.at_byte:
             return None
-        made = self._open[piece.sender] = _Assembly(piece.first, piece.total)
+        made = self.open[piece.sender] = _Assembly(piece.first, piece.total)
         return made
 
     def drop(self, sender: Process, first: int, last: int) -> None:
-        """Forget what there is of messages first…last, which are given up."""
-        found = self._open.get(sender)
+        """Messages first…last are given up."""
+        found = self.open.get(sender)
         if found and first <= found.first <= last:
-            del self._open[sender]
+            del self.open[sender]

@@ -64,7 +64,7 @@ class MulticastProtocol(ABC):
         self.wedged = False  # from the promise to a view change until its install; follows from the phase
         self.some_wedged = False  # a peer in this view has promised to a change, by its last status
         self._cut: dict[Process, int] = {}  # while FILLING
-        self._assemblies = Assemblies()
+        self.assemblies = Assemblies()
 
     def install(self, view: View, cut: dict[Process, int]) -> None:
         """Begin `view`; `cut` is where each stream stands."""
@@ -72,7 +72,7 @@ class MulticastProtocol(ABC):
         self.in_force = view
         self._become(Phase.OPEN)
         self.some_wedged = False
-        self._assemblies = Assemblies()  # what the cut does not have will never be whole
+        self.assemblies = Assemblies()  # what the cut does not have will never be whole
         others = [member for member in view.members if member != self.process]
         self.out.install(others)
         # Credit goes on over views: what an application has not read, it has not read in the next view either.
@@ -176,8 +176,8 @@ class MulticastProtocol(ABC):
         """Store a run of another member; return what may go up to the ordering."""
 
     def assemble(self, piece: Piece, now_ms: int) -> Run | None:
-        """Take a piece of another member's run; return the run once it is whole, to be received like any other."""
-        return self._assemblies.add(piece) if self._awaits(piece) else None
+        """Take a piece of another member's run; returns the run once it is whole, to be received like any other."""
+        return self.assemblies.add(piece) if self._awaits(piece) else None
 
     def partial(self, sender: Process) -> int:
         """Return how many bytes of the run after the hold ack are here, for the sender to go on from."""
@@ -305,7 +305,7 @@ class Reliable(MulticastProtocol):
 
     def partial(self, sender: Process) -> int:
         store = self._stores.get(sender)
-        return self._assemblies.size(sender, store.last + 1) if store and not self.wedged else 0
+        return self.assemblies.size(sender, store.last + 1) if store and not self.wedged else 0
 
     def _awaits(self, piece: Piece) -> bool:
         store = self._stores.get(piece.sender)
@@ -319,7 +319,7 @@ class Reliable(MulticastProtocol):
     def _missing(self, now_ms: int) -> list[Range]:
         stores = self._stores.items()
         ends = [(sender, store.last + 1, self._cut.get(sender, 0)) for sender, store in stores]
-        here = self._assemblies.size
+        here = self.assemblies.size
         return [Range(sender, first, last, here(sender, first)) for sender, first, last in ends if first <= last]
 
     def fetched(self, view: int, sender: Process, after: int, at_byte: int, bytes_max: int) -> Load:
@@ -363,10 +363,9 @@ class Reliable(MulticastProtocol):
         self._released = {sender: cut.get(sender, 0) for sender in others}
 
     def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
-        # Wedged: an ack that came after the promise is no part of it.
-        if not self.wedged:
-            self.out.on_status(known, status.held, status.consumed, status.partial)
-            # The peer has more than was put to it: a copy of a call that counted as failed did arrive.
+        said = status.held, status.consumed, status.partial
+        if not self.wedged and said != (known.held, known.consumed, known.partial):
+            self.out.on_status(known, *said)
             if known.cursor < known.held:
                 known.go_back()
         # Not beyond what went up: SAFE keeps runs that all hold until it knows that a majority does.

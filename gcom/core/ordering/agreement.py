@@ -211,13 +211,13 @@ class OrderAgreement:
     # how far it goes
 
     def on_status(self, peer: Process, status: Status) -> bool:
-        """Take a peer's word of what it holds and knows to be agreed; return whether that is more than before."""
+        """What a peer in the same view says it holds, and knows to be agreed; whether more may be agreed by that."""
         held = self._held.get(peer)
         if held is None or self.wedged or (status.ordered <= held and status.agreed <= self._told):
             return False
         self._held[peer] = max(held, status.ordered)
         self._told = max(self._told, status.agreed)
-        return True
+        return self._passed < self.log.end
 
     def advance(self) -> list[Span]:
         """Return the order that is agreed and not yet passed on."""

@@ -122,4 +122,4 @@ def _wait(wait: object) -> Wait:
     try:
         return Wait(wait)  # type: ignore[arg-type]
     except ValueError as error:
-        raise BadValue(f"wait {wait!r} is not one of {', '.join(Wait)}") from error
+        raise BadValue(f"wait must be one of {', '.join(Wait)}; got {wait!r}") from error

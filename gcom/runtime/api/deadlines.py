@@ -1,4 +1,4 @@
-"""How long a caller waits."""
+"""Deadlines of the library's blocking calls."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gcom.errors import BadValue
 
 
 def deadline_of(timeout_s: float | None) -> float | None:
-    """In monotonic seconds; None: for ever. A time below 0 is no wait. Raises BadValue."""
+    """Return the deadline in monotonic seconds, None for no limit; a time below 0 is no wait. Raises BadValue."""
     if timeout_s is None:
         return None
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or isnan(timeout_s):
-        raise BadValue(f"timeout_s {timeout_s!r} is no number of seconds, nor None, which is for ever")
+        raise BadValue(f"timeout_s must be a number of seconds, or None for no limit; got {timeout_s!r}")
     return None if timeout_s >= TIMEOUT_MAX else monotonic() + timeout_s

@@ -41,7 +41,7 @@ class Group(Sending, Calling, Receiving):
 
     @property
     def definition(self) -> Definition:
-        """What the group's creator picked."""
+        """The properties that the group's creator picked."""
         definition = self._session.machine.definition
         assert definition is not None, "a Group is made for a member"
         return definition
@@ -74,8 +74,8 @@ class Group(Sending, Calling, Receiving):
                     present = ", ".join(self.members)
                     doubt = ", and hears too few of them to go on" if self._session.detached else ""
                     raise GComTimeout(
-                        f"timed out after {timeout_s} s: group {self.name!r} has not {count} members, but {present}"
-                        f"{doubt}"
+                        f"timed out after {timeout_s} s: {len(self.members)} of {count} members in group {self.name!r} "
+                        f"({present}){doubt}"
                     )
             return self.view
 

@@ -1,4 +1,4 @@
-"""What an application may not do with a group, and why, in words: it has left, lost the group, or hears no quorum.
+"""Guards of a group's methods: why nothing can be sent or read any more, or not now, in words.
 
 All of it holds the lock of the host.
 """
@@ -72,7 +72,7 @@ def session_to_send_in(membership: Membership) -> Session:
 
 
 def _in_doubt(session: Session) -> str:
-    """In words, what of what was sent is not settled."""
+    """Say which messages that were sent are not settled."""
     number, waiting = session.machine.number, session.unnumbered
     lacking = number > 0 and session.machine.lacking(number)
     doubt = f"; its messages up to {number} may not have arrived, and Settled will say" if lacking else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from gcom.core.messages.registry import Entry as GroupInfo
+from gcom.core.messages.registry import GroupInfo as GroupInfo
 from gcom.errors import LocalError, NotAMember
 from gcom.runtime.api.group import Group
 from gcom.runtime.host import Host
@@ -45,12 +45,12 @@ class Node:
 
     @property
     def address(self) -> str:
-        """Where other nodes reach it: `host:port`, and `@host.life` behind it where the system can name a life."""
+        """The address for other nodes: `host:port`, and `@host.life` behind it where the system can name a life."""
         return self._host.address
 
     @property
     def timeout_s(self) -> float:
-        """For how many seconds a join waits when it is not told."""
+        """The seconds that a join waits when it is not told."""
         return self._timeout_s
 
     @property
@@ -60,7 +60,7 @@ class Node:
 
     @property
     def refused(self) -> Counter[str]:
-        """How often something from the network was refused here, by reason."""
+        """Counts of what was refused from the network, by reason."""
         return self._host.refused
 
     # groups

@@ -15,7 +15,7 @@ from gcom.errors import Detached, GComTimeout, HandlerFailed, MemberDeparted
 from gcom.runtime import payloads
 from gcom.runtime.api import guards
 from gcom.runtime.membership import Membership
-from gcom.runtime.open_call import OpenCall
+from gcom.runtime.open_calls import OpenCall
 from gcom.runtime.session import Session
 from gcom.values import names
 from gcom.values.answers import Outcome, Wait, enough
@@ -36,7 +36,7 @@ class Result:
 
     @property
     def value(self) -> bytes | str:
-        """What the handler returned; raises HandlerFailed, MemberDeparted, or GComTimeout if there is no answer yet."""
+        """The handler's value; raises HandlerFailed, MemberDeparted, or GComTimeout if there is no answer yet."""
         match self.outcome:
             case Outcome.VALUE:
                 return self.payload
@@ -114,7 +114,7 @@ class Results(Mapping[str, Result]):
     # waiting
 
     def arriving(self) -> Iterator[Result]:
-        """The results as they come, until each member has one or the call is over; who is `pending` then has none.
+        """Yield results as they come, until each member has one or the call is over; who is `pending` then has none.
 
         Raises NotAMember or Detached when this process loses the group meanwhile, or its quorum.
         """
@@ -143,7 +143,7 @@ class Results(Mapping[str, Result]):
         return self
 
     def _pause(self, deadline: float | None) -> bool:
-        """Wait for news; False at the deadline. Raises CallDetached, NotAMember. Holds the lock."""
+        """Wait for news; return False at the deadline. Raises CallDetached, NotAMember. Holds the lock."""
         try:
             guards.raise_if_ended(self._membership, self._session)
             guards.raise_if_detached(self._session, f"{', '.join(self.pending)} did not answer yet")
@@ -174,7 +174,7 @@ class CallTimeout(GComTimeout):
 
 
 class CallDetached(Detached):
-    """This process lost its group, or its quorum, while it waited for a group call; `results` has what had come."""
+    """A loss of the group, or of the quorum, during a group call; `results` has what had come."""
 
     def __init__(self, text: str, results: Results) -> None:
         super().__init__(text)

@@ -109,7 +109,7 @@ class Sending(GroupHandle):
                 raise GComTimeout(f"no room to send in group {group!r} after {timeout_s} s: it waits for {waits_for}")
 
     def _is_held(self, session: Session, number: int, held_by: HeldBy) -> bool:
-        """Raises NotAMember or Detached if the session has ended and the message may not have arrived."""
+        """Tell whether enough members hold a message; raises if the session has ended and it may not have arrived."""
         machine, ended = session.machine, session.ended
         lacking = len(machine.lacking(number))
         if machine.placed(number) and (not lacking or (held_by == "majority" and 2 * lacking < len(session.members))):

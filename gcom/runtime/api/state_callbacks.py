@@ -147,5 +147,5 @@ def _taken(get_state: Callable[[], bytes]) -> tuple[bytes | None, str]:
 def _checked(state: object) -> bytes:
     """Raise TypeError for what is no state."""
     if not isinstance(state, bytes | bytearray | memoryview):
-        raise TypeError(f"a state is bytes, not {type(state).__name__}")
+        raise TypeError(f"a state must be bytes; got {type(state).__name__}")
     return bytes(state)

@@ -17,15 +17,15 @@ CONNECT_S = 3.0  # a dial takes this long at most, whatever the call's own timeo
 
 
 class ConnectionRefused(Unavailable):
-    """Nobody listens at the address."""
+    """A refused connection: nobody listens at the address."""
 
 
 class ConnectionLost(Unavailable):
-    """The connection broke; whether the peer carried out the call is unknown."""
+    """A broken connection; whether the peer carried out the call is unknown."""
 
 
 class TimedOut(Unavailable):
-    """No answer in time; whether the peer carried out the call is unknown."""
+    """A lack of an answer in time; whether the peer carried out the call is unknown."""
 
 
 class Caller:
@@ -49,9 +49,9 @@ class Caller:
         return self._sock is not None
 
     def call(self, data: bytes, timeout_s: float) -> bytes:
-        """The peer's answer to `data`. After any failure the connection is dropped, and the next call dials anew.
+        """Return the peer's answer to `data`. After any failure the connection is dropped; the next call dials anew.
 
-        Raises Refused, Lost or TimedOut; PeerError for any answer that is not bytes.
+        Raises ConnectionRefused, ConnectionLost or TimedOut; PeerError for any answer that is not bytes.
         """
         done = False
         try:
@@ -92,7 +92,7 @@ class Caller:
         return answer
 
     def _kept(self) -> socket.socket | None:
-        """The connection of the last call, unless the peer has ended it since."""
+        """Return the connection of the last call, unless the peer has ended it since."""
         if self._sock is not None and _is_over(self._sock):
             self._drop()
         return self._sock
@@ -123,7 +123,7 @@ class Caller:
 
 
 def _is_over(sock: socket.socket) -> bool:
-    """Whether an idle connection cannot carry a call any more: nobody speaks unasked, so whatever is there ends it."""
+    """Tell whether an idle connection is of no use: nobody speaks unasked, so whatever is there to read ends it."""
     try:
         sock.settimeout(0)
         sock.recv(1, socket.MSG_PEEK)
@@ -141,7 +141,7 @@ def _reply(reply: WireMessage) -> Any:
 
 
 def _words(answer: Any) -> str:
-    """What a peer said instead of an answer, fit to be shown: its exception stays data."""
+    """Return a peer's words instead of an answer, fit to be shown: its exception stays data."""
     match answer:
         case {"__class__": str() as name, "args": [text, *_]}:
             answer = f"{name.rpartition('.')[2]}: {text}"

@@ -1,8 +1,8 @@
 """The connections of a server: a worker serves each, so their number has a bound, and idle ones are ended.
 
-At the bound the longest idle connection gives way to a new one: so whoever holds many without a word locks nobody out,
-and callers find out before their next request that theirs is closed (`Caller`). One that is being served never ends
-here: its peer would not know whether its request was carried out.
+At the bound the longest idle connection gives way to a new one: so a peer that holds many without a word locks nobody
+out, and callers find out before their next request that theirs is closed (`Caller`). One that is being served never
+ends here: its peer would not know whether its request was carried out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Connection(Protocol):
 
 
 class ConnectionAdmission(Enum):
-    """What becomes of a new connection."""
+    """The fate of a new connection."""
 
     CLOSED = "closed"  # the server serves nobody any more
     REFUSED = "refused"  # all others are being served
@@ -34,7 +34,7 @@ class ConnectionAdmission(Enum):
 
 
 class Connections:
-    """Those that are open. Any thread may call anything."""
+    """The connections that are open. Any thread may call anything."""
 
     def __init__(self, most: int, idle_s: float) -> None:
         self._most = most
@@ -48,7 +48,7 @@ class Connections:
         return len(self._idle) + len(self._served)
 
     def admit(self, conn: Connection) -> ConnectionAdmission:
-        """A connection was accepted."""
+        """Take in a connection that was accepted, unless there are too many."""
         with self._lock:
             if self._closed:
                 return ConnectionAdmission.CLOSED
@@ -62,7 +62,7 @@ class Connections:
 
     @contextmanager
     def serving(self, conn: Connection) -> Iterator[None]:
-        """Inside, a request is carried out. Raises EOFError if the connection was ended just before."""
+        """Keep a connection from being ended while a request is carried out; raises EOFError if it just was."""
         with self._lock:
             if self._idle.pop(conn, None) is None:
                 raise EOFError("ended while it was idle")
@@ -76,13 +76,13 @@ class Connections:
                     self._idle[conn] = monotonic()
 
     def forget(self, conn: Connection) -> None:
-        """A connection ended."""
+        """Let go of a connection that ended."""
         with self._lock:
             self._idle.pop(conn, None)
             self._served.discard(conn)
 
     def end_idle(self) -> None:
-        """End those that have said nothing for too long."""
+        """End the connections that have said nothing for too long."""
         with self._lock:
             since = monotonic() - self._idle_s
             for conn in [conn for conn, idle_since in self._idle.items() if idle_since <= since]:

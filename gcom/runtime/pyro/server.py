@@ -68,7 +68,7 @@ class Endpoint:
 
 
 class _Refusals:
-    """Counts what was refused, and says so now and then, in our words alone: a peer's text never reaches the log."""
+    """Counts of what was refused, logged now and then in our words alone: a peer's text never reaches the log."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -88,14 +88,14 @@ class _Refusals:
 
 
 class _NoInterface:
-    """In the place of Pyro5's DaemonObject, which would list to anybody what the daemon serves."""
+    """A stand-in for Pyro5's DaemonObject, which would list to anybody what the daemon serves."""
 
     def __init__(self, daemon: object) -> None:
         pass
 
 
 class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
-    """Pyro5's daemon with its two ways in replaced; Pyro5's worker pool calls them, one worker a connection."""
+    """Pyro5's daemon with its two ways in replaced; Pyro5's worker pool calls them, one worker per connection."""
 
     def __init__(self, host: str, port: int, refusals: _Refusals, connections: Connections, handshake_s: float) -> None:
         self._refusals = refusals
@@ -104,7 +104,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         super().__init__(host, port, interface=_NoInterface)
 
     def _handshake(self, conn: Any, denied_reason: str | None = None) -> bool:
-        """Whether the connection may call. Never raises, never takes longer than `handshake_s`."""
+        """Tell whether the connection may call. Never raises, never takes longer than `handshake_s`."""
         if denied_reason:
             self._deny(conn.sock)
             return False
@@ -123,7 +123,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         return False
 
     def _introduce(self, sock: socket.socket) -> bool:
-        """Whether the peer is welcome; who is told that it is not finds it counted already."""
+        """Tell whether the peer is welcome; who is told that it is not finds it counted already."""
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         hello = read(sock, monotonic() + self._handshake_s)
         try:
@@ -154,7 +154,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             write(sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(POOL_FULL))
 
     def handleRequest(self, conn: Any) -> None:
-        """One request of a connection. Raises a Pyro5 error to end it, for Pyro5's worker to close."""
+        """Serve one request of a connection. Raises a Pyro5 error to end it, for Pyro5's worker to close."""
         try:
             request = read(conn.sock)
             with self._connections.serving(conn):
@@ -171,12 +171,12 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         if request.kind != protocol.MSG_INVOKE or request.serializer != MSGPACK:
             raise Bad("serializer" if request.kind == protocol.MSG_INVOKE else "message type")
         if request.flags & protocol.FLAGS_ONEWAY:
-            raise Bad("oneway")  # a thread a call, without order or bound, and nobody to tell
+            raise Bad("oneway")  # a thread per call, without order or bound, and nobody to tell
         flags, answer = self._answer(request)
         return write(sock, protocol.MSG_RESULT, flags, request.seq, answer)
 
     def _answer(self, request: WireMessage) -> tuple[int, bytes]:
-        """The outermost frame of a call: whatever goes wrong in it becomes an answer, and the connection goes on."""
+        """Return flags and answer of a call: whatever goes wrong in it becomes an answer; the connection goes on."""
         try:
             answer = _dump(self._call(request))
             if len(answer) > CALL_BYTES_MAX:
@@ -216,16 +216,16 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         return admission in (ConnectionAdmission.REPLACES, ConnectionAdmission.ADMITTED)
 
     def clientDisconnect(self, conn: Any) -> None:
-        """Pyro5's hook: a connection ended."""
+        """Let go of a connection; Pyro5's hook when one ended."""
         self._connections.forget(conn)
 
     def housekeeping(self) -> None:
-        """Pyro5's hook: POLLTIMEOUT has passed again."""
+        """End idle connections; Pyro5's hook each POLLTIMEOUT."""
         self._connections.end_idle()
 
 
 class Server:
-    """Serves `objects`, by id, at host:port until closed. Port 0 takes any free one.
+    """The server of `objects`, by id, at host:port until closed. Port 0 takes any free one.
 
     Raises BadValue for an address that may not be served, Unavailable for one that is taken.
     """
@@ -255,12 +255,12 @@ class Server:
 
     @property
     def refused(self) -> Counter[str]:
-        """How often what was refused, by reason."""
+        """Counts of what was refused, by reason."""
         return self._refusals.counts
 
     @property
     def connections(self) -> int:
-        """How many are open."""
+        """The number that are open."""
         return len(self._connections)
 
     def start(self) -> None:
@@ -311,7 +311,7 @@ def _bind(host: str, port: int, make: Callable[[str, int], _Daemon]) -> _Daemon:
 
 
 def _try_listening(host: str, port: int) -> None:
-    """Raises OSError if the address cannot be used. Pyro5 would say so too, but leave its socket open."""
+    """Raise OSError if the address cannot be used. Pyro5 would say so too, but leave its socket open."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
@@ -319,7 +319,7 @@ def _try_listening(host: str, port: int) -> None:
 
 
 def loopback(host: str) -> str:
-    """The loopback IP address that `host` means; raises BadValue for any other."""
+    """Return the loopback IP address that `host` means; raises BadValue for any other."""
     try:
         found = "127.0.0.1" if host == "localhost" else host
         if ipaddress.ip_address(found).is_loopback:
@@ -333,7 +333,7 @@ def loopback(host: str) -> str:
 
 
 def _end_pool(transport: Any) -> None:
-    """What Pyro5's own close does, without its waits: workers end when their connection has."""
+    """Do what Pyro5's own close does, without its waits: workers end when their connection has."""
     transport.housekeeper.stop.set()
     transport.pool.closed = True
     for worker in (*transport.pool.idle, *transport.pool.busy):
@@ -343,24 +343,24 @@ def _end_pool(transport: Any) -> None:
 
 
 def _exposed(it: object) -> dict[str, list[str]]:
-    """What a stock proxy wants to know of an object when it connects."""
+    """Return the metadata of an object that a stock proxy asks for when it connects."""
     members = pyro_server._get_exposed_members(it)
     return {name: sorted(found) for name, found in members.items()}
 
 
 def _rejection(text: str, serializer: int) -> tuple[bytes, int]:
-    """A text in the serializer that the peer speaks. Writing is harmless in any of them; only reading is not."""
+    """Return a text in the serializer that the peer speaks. Writing is harmless in any of them; only reading is not."""
     writer = serializers.serializers_by_id.get(serializer)
     return (writer.dumps(text), serializer) if writer else (pack(text), MSGPACK)
 
 
 def _dump(value: object) -> bytes:
-    """An answer; objects of Pyro5's own, such as URIs, in the form that a stock proxy reads."""
+    """Return an answer as bytes; objects of Pyro5's own, such as URIs, in the form that a stock proxy reads."""
     dumped: bytes = pack(value) if type(value) is bytes else serializers.serializers["msgpack"].dumps(value)
     return dumped
 
 
 def _failure(error: Any) -> bytes:
-    """An exception in the form that a stock proxy reads: its class and text, never a traceback."""
+    """Return an exception in the form that a stock proxy reads: its class and text, never a traceback."""
     name = f"Pyro5.errors.{type(error).__name__}"
     return pack({"__class__": name, "__exception__": True, "args": [str(error)[:1000]], "attributes": {}})

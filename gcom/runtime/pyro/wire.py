@@ -49,7 +49,7 @@ def write(sock: socket.socket, kind: int, flags: int, seq: int, body: bytes, ser
 
 
 def read(sock: socket.socket, deadline: float | None = None) -> WireMessage:
-    """One message, its header judged before its body is read. Raises Bad, EOFError, TimeoutError or OSError."""
+    """Return one message, its header judged before its body is read. Raises Bad, EOFError, TimeoutError or OSError."""
     header = _read_exactly(sock, _HEADER.size, deadline)
     tag, version, kind, serializer, flags, seq, size, annotations, _, _, magic = _HEADER.unpack(header)
     if (tag, version, magic) != (b"PYRO", protocol.PROTOCOL_VERSION, _MAGIC):
@@ -65,7 +65,7 @@ def read(sock: socket.socket, deadline: float | None = None) -> WireMessage:
 
 
 def _read_exactly(sock: socket.socket, size: int, deadline: float | None) -> bytearray:
-    """`deadline` bounds the whole read, so that a peer cannot stretch it by sending a byte now and then."""
+    """Read `size` bytes; `deadline` bounds the whole, so that a peer cannot stretch it with a byte now and then."""
     data = bytearray(size)
     got, rest = 0, memoryview(data)
     while got < size:
@@ -86,7 +86,7 @@ def remaining(deadline: float) -> float:
 
 
 def plain(body: memoryview) -> Any:
-    """msgpack as plain values. Small bounds on the containers: a nest of large empty ones would cost gigabytes."""
+    """Return msgpack as plain values. Containers have small bounds: a nest of large empty ones would cost gigabytes."""
     try:
         return msgpack.unpackb(body, object_hook=_plain_map, max_array_len=1024, max_map_len=64, max_ext_len=0)
     except (ValueError, msgpack.exceptions.UnpackException) as error:
@@ -94,7 +94,7 @@ def plain(body: memoryview) -> Any:
 
 
 def _plain_map(value: dict[Any, Any]) -> Any:
-    """A URI, the one class that a stock client of the name server sends, becomes its text; others stay maps."""
+    """Turn a URI, the one class that a stock client of the name server sends, into text; others stay maps."""
     match value:
         case {"__class__": "Pyro5.core.URI", "state": [protocol_name, name, None, host, int() as port]}:
             return f"{protocol_name}:{name}@{host}:{port}"
@@ -107,6 +107,6 @@ def pack(value: object) -> bytes:
 
 
 def shut(sock: socket.socket) -> None:
-    """Wake whoever waits on the socket; closing alone would not."""
+    """Wake all that wait on the socket; closing alone would not."""
     with contextlib.suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""Client of a registry's directory.
+"""The client of a registry's directory.
 
 A request may be asked again when the connection breaks: the directory answers the repetition of each as it answered
 the first time (gcom/core/directory/table.py), except that a `Remove` carried out twice finds no group.
@@ -18,8 +18,8 @@ from gcom.core.messages.registry import (
     Answer,
     Create,
     Entries,
-    Entry,
     Fork,
+    GroupInfo,
     ListGroups,
     Lookup,
     Refusal,
@@ -33,12 +33,12 @@ from gcom.values.names import Address
 
 REGISTRY_DEFAULT = "127.0.0.1:7411"
 REGISTRY_VARIABLE = "GCOM_REGISTRY"
-STARTING_S, STARTING_POLL_S = 15.0, 0.25  # so long a registry that starts is waited for, and asked so often
+STARTING_S, STARTING_POLL_S = 15.0, 0.25  # how long a registry that starts is waited for, and how often it is asked
 _IDLE_MAX = 2  # connections kept between requests
 
 
 def registry_address(text: str | None = None) -> Address:
-    """`text`, else GCOM_REGISTRY, else the default; raises BadValue if that is no address on loopback."""
+    """Return `text`, else GCOM_REGISTRY, else the default; raises BadValue if that is no address on loopback."""
     found = names.address(text or os.environ.get(REGISTRY_VARIABLE) or REGISTRY_DEFAULT)
     host, port = names.split_address(found)
     pyro.loopback(host)
@@ -48,7 +48,7 @@ def registry_address(text: str | None = None) -> Address:
 
 
 class DirectoryClient:
-    """Asks the registry at `address`; any thread may ask, none waits for another.
+    """A client of the registry at `address`; any thread may ask, none waits for another.
 
     Every method raises RegistryUnavailable within `timeout_s` seconds if there is no registry, and VersionMismatch if
     it speaks another protocol version.
@@ -60,7 +60,7 @@ class DirectoryClient:
         timeout_s: float = 2.5,
         put: Callable[[pyro.Caller, bytes, float], bytes] = pyro.Caller.call,
     ) -> None:
-        """`put` makes one call, in place of `Caller.call`."""
+        """Have calls made by `put`, in place of `Caller.call`."""
         self.address = address
         self._put = put
         self._timeout_s = timeout_s
@@ -68,7 +68,7 @@ class DirectoryClient:
         self._closed = Event()
 
     def ask(self, request: Request) -> Answer:
-        """The directory's answer; a refusal is an answer."""
+        """Return the directory's answer; a refusal is an answer."""
         deadline = monotonic() + self._timeout_s
         try:
             data = self._call(encode_request(request), deadline)
@@ -87,9 +87,9 @@ class DirectoryClient:
             raise errors.VersionMismatch(f"registry {self.address}: {answer.text}")
         return answer
 
-    def groups(self) -> tuple[Entry, ...]:
-        """All groups, sorted by name."""
-        found: list[Entry] = []
+    def groups(self) -> tuple[GroupInfo, ...]:
+        """Return all groups, sorted by name."""
+        found: list[GroupInfo] = []
         more = True
         while more:
             page = _accepted(self.ask(ListGroups(found[-1].definition.group if found else "")))
@@ -99,24 +99,24 @@ class DirectoryClient:
             more = page.more
         return tuple(found)
 
-    def lookup(self, group: str) -> Entry:
-        """Raises UnknownGroup."""
+    def lookup(self, group: str) -> GroupInfo:
+        """Return a group; raises UnknownGroup."""
         return self._entry(Lookup(names.group_name(group)))
 
-    def create(self, definition: Definition) -> Entry:
-        """The group, made or already there; raises GroupExists if it is there with another definition."""
+    def create(self, definition: Definition) -> GroupInfo:
+        """Make a group, or return the equal one that is there; raises GroupExists if its definition is another."""
         return self._entry(Create(definition))
 
     def remove(self, group: str) -> None:
-        """Raises UnknownGroup, or GroupInUse if it has members."""
+        """Remove an empty group; raises UnknownGroup, GroupInUse."""
         _accepted(self.ask(Remove(names.group_name(group))))
 
-    def fork(self, entry: Entry) -> None:
+    def fork(self, entry: GroupInfo) -> None:
         """Let what is left of the entry's group begin a successor without proof; raises UnknownGroup, Unavailable."""
         _accepted(self.ask(Fork(entry.definition.group, entry.instance)))
 
     def starting(self) -> bool:
-        """Whether the registry gives no name away yet, since groups that have one may still register."""
+        """Tell whether the registry gives no name away yet, since groups that have one may still register."""
         answer = self.ask(Lookup(f"none-{secrets.token_hex(8)}"))  # of a name that it does not know it says so
         return isinstance(answer, Refusal) and answer.code == "RegistryStarting"
 
@@ -129,14 +129,14 @@ class DirectoryClient:
     def __repr__(self) -> str:
         return f"<gcom.Directory at {self.address}>"
 
-    def _entry(self, request: Request) -> Entry:
+    def _entry(self, request: Request) -> GroupInfo:
         answer = _accepted(self._ask_patiently(request))
-        if not isinstance(answer, Entry):
+        if not isinstance(answer, GroupInfo):
             raise errors.PeerError(f"registry {self.address} answered a {type(request).__name__} with {answer!r:.80}")
         return answer
 
     def _ask_patiently(self, request: Request) -> Answer:
-        """As `ask`; a registry that starts gives no name away for some seconds, which are waited for."""
+        """Ask, and wait for a registry that starts: it gives no name away for some seconds."""
         deadline = monotonic() + STARTING_S
         while True:
             answer = self.ask(request)

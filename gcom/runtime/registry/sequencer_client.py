@@ -1,4 +1,4 @@
-"""A process's way to the registry's sequencer: one thread, one connection, one request at a time.
+"""The client of the registry's sequencer: one thread, one connection, one request at a time.
 
 A request is put at most once (ARCHITECTURE 7: an OPEN put again, to a registry that has started anew, would give
 serials out a second time), so a connection that breaks is an answer that did not come, and the group's machine decides
@@ -23,10 +23,10 @@ Told = Callable[[SequencerAnswered], None]  # the `handle` of the session that a
 
 
 class SequencerClient:
-    """Takes requests from any thread; the answers come in the thread that runs `serve`."""
+    """The queue of requests, from any thread; the answers come in the thread that runs `serve`."""
 
     def __init__(self, address: Address, put: Callable[[pyro.Caller, bytes, float], bytes] = pyro.Caller.call) -> None:
-        """`put` makes one call, in place of `Caller.call`."""
+        """Have calls made by `put`, in place of `Caller.call`."""
         self._put = put
         self._caller = pyro.Caller(address, pyro.SEQUENCER)
         self._requests: SimpleQueue[tuple[Told, SequencerRequest] | None] = SimpleQueue()  # one per group at most

@@ -1,6 +1,8 @@
-"""Trouble: kinds of faults, ambushes at known weak places, and the phase in which all of it heals.
+"""Faults: what carries out the events of a plan, and the phase in which all of it heals.
 
-`trouble` names kinds and one event of a plan; `driver` carries events out; `failpoints` crash or pause a process
-between two effects of a step, or with some peers told and others not; `boundaries` are ambushes where one instance of a
-name ends and another begins; `healing` turns everything off and demands progress.
+`driver` carries out events when their time comes, each on the first process that it can happen to. `failpoints` crash
+or pause a process between two effects of a step, or with some peers told and others not: the places where a protocol
+is wrong first. `healing` ends every fault and demands progress: one view, all messages, one state.
+
+They reach processes through `population`, which the world is; so no fault knows how the world is made.
 """

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from gcom.core.messages.effects import Effect
 from gcom.core.messages.frames import Frame, Install, StateChunk
-from gcom.sim.faults.trouble import ACCEPTED, Fault, TroubleEvent
-from gcom.sim.network import LATE_MS_MAX
-from gcom.sim.plan import CHUNK, HEIR, LATE_RUNS, LEAVER, RUNS
+from gcom.sim.faults.population import Population
+from gcom.sim.network import LATE_MS_MAX, Network
+from gcom.sim.node import SimNode
+from gcom.sim.plan.events import ACCEPTED, CHUNK, HEIR, LATE_RUNS, LEAVER, RUNS, Fault, TroubleEvent
+from gcom.sim.session import SessionNode, SimSession
+from gcom.sim.simulation import Simulation
 from gcom.values.names import Process
-
-if TYPE_CHECKING:
-    from gcom.sim.node import SimNode
-    from gcom.sim.session import SimSession
-    from gcom.sim.world import World
-
 
 ECHOED = TroubleEvent(Fault.SLOW_MEMBER, 0, 300, count=200)
 CHUNKS_MIN = 4  # put before the crash that interrupts a state
@@ -40,7 +36,7 @@ class _Stalled:
     """A process that is paused over a call. One that proposed waits until a rival does."""
 
     event: TroubleEvent
-    node: SimNode
+    node: SessionNode
     rival: bool
 
 
@@ -58,8 +54,8 @@ class _Echo:
 class Failpoints:
     """Those that are armed; each fires once."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, simulation: Simulation, network: Network, population: Population) -> None:
+        self._simulation, self._network, self._population = simulation, network, population
         self._effects: list[_Armed] = []
         self._calls: list[_Armed] = []
         self._stalled: list[_Stalled] = []
@@ -83,16 +79,16 @@ class Failpoints:
     def accepted(self, node: SimNode) -> None:
         """The registry has accepted a succession; who proposed it does not know yet."""
         if self._accepts and self._accepts[0].kind is Fault.STALL and node.is_running:
-            self._world.count(Fault.STALL)
-            self._world.faults.pause(node, self._accepts.pop(0))
-        elif self._accepts and self._world.may_crash and node.is_running:
+            self._simulation.count(Fault.STALL)
+            node.pause_for(self._accepts.pop(0).for_ms)
+        elif self._accepts and self._population.may_crash and node.is_running:
             self._fire(node, self._accepts.pop(0))
             node.crash()
 
     def last_effect(self, session: SimSession, effects: list[Effect]) -> int | None:
         """Before which effect of a step its process crashes, counted from 0; None: it does not."""
         for armed in self._effects:
-            if self._world.may_crash and any(type(effect).__name__ == armed.event.detail for effect in effects):
+            if self._population.may_crash and any(type(effect).__name__ == armed.event.detail for effect in effects):
                 self._effects.remove(armed)
                 self._fire(session.node, armed.event)
                 return min(armed.event.count, len(effects))
@@ -113,17 +109,17 @@ class Failpoints:
                 if not armed.victim:
                     armed.victim = session.process
                     if armed.event.detail == LATE_RUNS:
-                        self._world.network.hold_up(session.node.name)
+                        self._network.hold_up(session.node.name)
                 if armed.victim == session.process:
                     armed.told.add(frame.target)
             elif armed.victim in ("", session.process) and frame.target not in armed.told:
                 if armed.event.kind is Fault.STALL:
                     self._calls.remove(armed)
-                    self._world.count(Fault.STALL)
+                    self._simulation.count(Fault.STALL)
                     rival = not any(_carries(frame, item) for item in ("Prepare", "Cut", "Install"))
                     self._stalled.append(_Stalled(armed.event, session.node, rival))
                     return armed.event
-                if self._world.may_crash:
+                if self._population.may_crash:
                     self._calls.remove(armed)
                     self._fire(session.node, armed.event)
                     if armed.event.whom == HEIR:  # its machine says nothing, so that there is time for the rest
@@ -145,17 +141,17 @@ class Failpoints:
             stalled.rival = stalled.rival or _carries(frame, "Prepare")
             if stalled.rival and _carries(frame, stalled.event.until):
                 self._stalled.remove(stalled)
-                self._world.at(0, stalled.node.resume)
+                self._simulation.at(0, stalled.node.resume)
 
     def echo(self, session: SimSession, frame: Frame, again: Callable[[], None]) -> None:
         """A frame was put to a peer; `again` puts it there once more. Calls of an earlier view come again now."""
-        now_ms, view = self._world.now_ms, frame.status.view
+        now_ms, view = self._simulation.now_ms, frame.status.view
         for echo in list(self._echoes):
             in_time = now_ms - echo.made_ms < LATE_MS_MAX // 2
             if echo.again and in_time and view > echo.view and _carries(frame, echo.event.until):
                 self._echoes.remove(echo)
-                self._world.count(Fault.ECHO)
-                self._world.network.slow(echo.caller, ECHOED)  # what it says now comes after what it said then
+                self._simulation.count(Fault.ECHO)
+                self._network.slow(echo.caller, ECHOED)  # what it says now comes after what it said then
                 echo.again()
             elif _carries(frame, echo.event.detail):
                 echo.view, echo.made_ms, echo.again, echo.caller = view, now_ms, again, session.node.name
@@ -172,10 +168,10 @@ class Failpoints:
         least = 1 if armed.event.detail == LATE_RUNS or armed.event.whom == HEIR else 0
         return min(max(least, armed.event.count), len(session.machine.peers) - 1)
 
-    def _fire(self, node: SimNode, event: TroubleEvent) -> None:
+    def _fire(self, node: SessionNode, event: TroubleEvent) -> None:
         assert isinstance(event.kind, Fault), "a failpoint is a fault"
-        self._world.count(event.kind)
-        self._world.faults.restart_later(node, event)
+        self._simulation.count(event.kind)
+        self._population.restart_later(node, event)
 
 
 def _carries(frame: Frame, what: str) -> bool:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
-from typing import TYPE_CHECKING
 
 from gcom.sim.checkers import Violation
-from gcom.sim.faults.trouble import Fault, TroubleEvent
-from gcom.sim.network import LATE_MS_MAX
+from gcom.sim.faults.population import Population
+from gcom.sim.network import LATE_MS_MAX, Network
+from gcom.sim.node import SimNode
+from gcom.sim.plan.events import Fault, TroubleEvent
+from gcom.sim.registry import Registry
+from gcom.sim.simulation import Simulation
 from gcom.values.definition import Multicast
 from gcom.values.names import Process
-
-if TYPE_CHECKING:
-    from gcom.sim.node import SimNode
-    from gcom.sim.world import World
 
 LIVE_MS = 60_000  # all is well again by then
 STORM_MS = 300
@@ -28,8 +27,11 @@ SILENT_MS = 15_000  # who is gone and answers nothing is in no quorum's view any
 class Healing:
     """Ends every fault, then waits for what must come."""
 
-    def __init__(self, world: World, rng: Random) -> None:
-        self._world = world
+    def __init__(
+        self, simulation: Simulation, network: Network, registry: Registry, population: Population, rng: Random
+    ) -> None:
+        self._simulation, self._network, self._registry = simulation, network, registry
+        self._population = population
         self._rng = rng
         self._marks: list[tuple[Process, int]] = []
         self._marked_in = 0  # the view in which they were sent
@@ -40,42 +42,45 @@ class Healing:
     def run(self) -> None:
         """Raises Violation if the group does not come to life."""
         self._end_faults()
-        self._healed_ms = self._world.now_ms
+        self._healed_ms = self._simulation.now_ms
         end_ms = self._healed_ms + LIVE_MS
-        self._world.at(SILENT_MS, self._bury)
+        self._simulation.at(SILENT_MS, self._bury)
         while not self._goes_on(end_ms):
             pass
 
     def _goes_on(self, end_ms: int) -> bool:
         """Whether all are in and hear from each other; False: somebody was put out meanwhile."""
-        world = self._world
-        if not world.until(end_ms, self._is_united):
-            raise Violation(f"STUCK: those who run are not in one view: {world.describe()}")
-        if world.plan.silent:
+        simulation = self._simulation
+        if not simulation.until(end_ms, self._is_united):
+            raise self._stuck("those who run are not in one view")
+        if simulation.plan.silent:
             self._storm()
-        if world.silent and not self._settles(end_ms):
+        if simulation.silent and not self._settles(end_ms):
             return False
         if not self._merges(end_ms):
             return False
-        if not world.until(end_ms, lambda: world.has_enough):
-            sent, delivered = world.messages, world.deliveries
-            raise Violation(f"STUCK: only {sent} messages were sent and {delivered} delivered: {world.describe()}")
+        if not simulation.until(end_ms, lambda: simulation.has_enough):
+            sent, delivered = simulation.messages, simulation.deliveries
+            raise self._stuck(f"only {sent} messages were sent and {delivered} delivered")
         self._mark()
-        world.until(end_ms, lambda: self._have_arrived() or not self._are_in() or self._is_a_mark_lost())
-        if not self._have_arrived() and world.now_ms >= end_ms:
+        simulation.until(end_ms, lambda: self._have_arrived() or not self._are_in() or self._is_a_mark_lost())
+        if not self._have_arrived() and simulation.now_ms >= end_ms:
             missing = [*self._missing(), *self._unanswered()]
-            raise Violation(f"STUCK: what is sent does not arrive: {missing}; {world.describe()}")
-        world.silent = self._have_arrived()
-        return world.silent and self._rests(end_ms)
+            raise Violation(f"STUCK: what is sent does not arrive: {missing}; {self._population.describe()}")
+        simulation.silent = self._have_arrived()
+        return simulation.silent and self._rests(end_ms)
+
+    def _stuck(self, what: str) -> Violation:
+        return Violation(f"STUCK: {what}: {self._population.describe()}")
 
     def _rests(self, end_ms: int) -> bool:
         """Whether all have read all, and nobody was put out meanwhile; then their states have what was brought."""
-        world = self._world
-        world.until(end_ms, lambda: self._have_read() or not self._is_united())
+        simulation = self._simulation
+        simulation.until(end_ms, lambda: self._have_read() or not self._is_united())
         if not self._is_united():
             return False
         if not self._have_read():
-            raise Violation(f"STUCK: what arrived is not read: {world.describe()}")
+            raise self._stuck("what arrived is not read")
         keepers = {node.session.process: node.session.application for node in self._running}
         states = {who: application.state for who, application in keepers.items()}
         self._running[0].session.checker.states.on_rest({who: state for who, state in states.items() if state})
@@ -86,29 +91,29 @@ class Healing:
 
     @property
     def _running(self) -> list[SimNode]:
-        return [node for node in self._world.living if not node.away]
+        return [node for node in self._population.living if not node.away]
 
     def _end_faults(self) -> None:
-        world = self._world
-        static = bool(world.plan.definition.static)  # begins anew only with all its names
-        world.network.heal()
-        if world.plan.forgets:
-            world.registry.restart(TroubleEvent(Fault.AMNESIA, 0))
-        world.registry.heal()
-        for node in world.everybody:
+        simulation = self._simulation
+        static = bool(simulation.plan.definition.static)  # begins anew only with all its names
+        self._network.heal()
+        if simulation.plan.forgets:
+            self._registry.restart(TroubleEvent(Fault.AMNESIA, 0))
+        self._registry.heal()
+        for node in self._population.everybody:
             node.reads_slowly = ""
             if node.paused:
                 node.resume()
             if static:
-                world.come_back(node)
-        dead = [node for node in map(world.node, world.plan.names) if node is not None and node.crashed]
+                self._population.come_back(node)
+        dead = [node for node in map(self._population.node, simulation.plan.names) if node is not None and node.crashed]
         for node in dead:
             if static or len(self._running) < 2 or self._rng.random() < 0.7:
-                world.restart(node, same_port=self._rng.random() < 0.3)
+                self._population.restart(node, same_port=self._rng.random() < 0.3)
 
     def _bury(self) -> None:
         """Machines that were gone start again. Before, only their silence told of it: to a quorum that was enough."""
-        silent = [node for node in self._world.everybody if node.crashed and not node.refuses]
+        silent = [node for node in self._population.everybody if node.crashed and not node.refuses]
         gone = {process for node in silent for process in node.sessions}
         members = [node.session for node in self._running if node.is_member]
         here = {session.process for session in members}
@@ -134,23 +139,23 @@ class Healing:
 
     def _storm(self) -> None:
         """Once more many calls break, then nobody sends: what was lost last comes out, though nothing tells of it."""
-        world = self._world
+        simulation = self._simulation
         if not self._stormed:
             self._stormed = True
-            world.silent, world.network.stormy = False, True
-            world.until(world.now_ms + STORM_MS)
-            world.silent = True
-            world.until(world.now_ms + world.plan.delay_ms)
-            world.network.stormy = False
+            simulation.silent, self._network.stormy = False, True
+            simulation.until(simulation.now_ms + STORM_MS)
+            simulation.silent = True
+            simulation.until(simulation.now_ms + simulation.plan.delay_ms)
+            self._network.stormy = False
 
     def _merges(self, end_ms: int) -> bool:
         """Whether all that the sides of a split had is one state; STATE says that it is the same everywhere."""
-        world = self._world
-        if world.plan.definition.multicast is not Multicast.RELIABLE:
+        simulation = self._simulation
+        if simulation.plan.definition.multicast is not Multicast.RELIABLE:
             return True
-        world.until(end_ms, lambda: self._has_merged() or not self._is_united())
-        if not self._has_merged() and world.now_ms >= end_ms:
-            raise Violation(f"STUCK: what an instance had is not merged: {world.describe()}")
+        simulation.until(end_ms, lambda: self._has_merged() or not self._is_united())
+        if not self._has_merged() and simulation.now_ms >= end_ms:
+            raise self._stuck("what an instance had is not merged")
         return self._has_merged()
 
     def _has_merged(self) -> bool:
@@ -158,12 +163,12 @@ class Healing:
 
     def _settles(self, end_ms: int) -> bool:
         """Whether what was sent before all fell silent is dealt with everywhere, with nothing sent after it."""
-        world = self._world
-        world.until(end_ms, lambda: self._is_settled() or not self._is_united())
-        world.silent = not self._is_settled()
-        if world.silent and world.now_ms >= end_ms:
-            raise Violation(f"STUCK: what was sent last is neither delivered nor given up: {world.describe()}")
-        return not world.silent
+        simulation = self._simulation
+        simulation.until(end_ms, lambda: self._is_settled() or not self._is_united())
+        simulation.silent = not self._is_settled()
+        if simulation.silent and simulation.now_ms >= end_ms:
+            raise self._stuck("what was sent last is neither delivered nor given up")
+        return not simulation.silent
 
     def _is_settled(self) -> bool:
         """Whether each member of the view has dealt with all that each of them has numbered."""
@@ -180,8 +185,8 @@ class Healing:
         it, though nothing follows.
         """
         self._marks.clear()
-        self._marked_in, self._marked_ms = self._view_number, self._world.now_ms
-        self._world.silent = True
+        self._marked_in, self._marked_ms = self._view_number, self._simulation.now_ms
+        self._simulation.silent = True
         for node in [node for node in self._running if node.is_member]:
             node.session.application.submit(1)
             process = node.session.process
@@ -194,7 +199,7 @@ class Healing:
 
     def _is_a_mark_lost(self) -> bool:
         """Over BASIC what waits behind a call of before the heal may be given up by a view change: then mark anew."""
-        if self._world.plan.definition.multicast is not Multicast.BASIC or self._view_number == self._marked_in:
+        if self._simulation.plan.definition.multicast is not Multicast.BASIC or self._view_number == self._marked_in:
             return False
         if self._marked_ms >= self._healed_ms + LATE_MS_MAX:  # no call of before is under way
             return False

@@ -6,7 +6,7 @@ from gcom.core.machine import GroupMachine, Stage
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import AskRegistry, Effect
 from gcom.core.messages.frames import Frame, Status
-from gcom.core.messages.registry import Claim, Entry, Refusal, Request
+from gcom.core.messages.registry import Claim, GroupInfo, Refusal, Request
 from gcom.values.definition import Definition
 from gcom.values.view import View
 from tests.core.making import A, C, address
@@ -20,7 +20,7 @@ def test_one_that_looks_again_gets_in_where_it_is_admitted_meanwhile() -> None:
     definition = Definition.parse("g")
     machine = GroupMachine("g", C, address(C), definition)
     (create,) = asked(machine.handle(events.Start(), 0))
-    found = Entry(definition, "i1", 1, (A,), (address(A),), alive=False)
+    found = GroupInfo(definition, "i1", 1, (A,), (address(A),), alive=False)
     machine.handle(events.RegistryAnswered(create, found), 0)
     assert machine.woken() == [A]
     now_ms, effects = 0, list[Effect]()

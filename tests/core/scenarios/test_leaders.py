@@ -12,7 +12,7 @@ import pytest
 from gcom.core.membership.consensus import Consensus
 from gcom.core.messages import frames
 from gcom.core.messages.frames import Control, Frame
-from gcom.core.messages.registry import Entry, Lookup, Register, Request
+from gcom.core.messages.registry import GroupInfo, Lookup, Register, Request
 from gcom.values import limits, lineage
 from gcom.values.definition import Definition
 from gcom.values.names import Process
@@ -211,7 +211,7 @@ def test_scenario_32_the_registry_keeps_the_later_of_two_leaders_views() -> None
     for _ in range(2 * limits.LEASE_MS // 100):
         net.pass_ms(100)
         entry = net.directory.ask(Lookup("g"), net.now_ms)
-        assert isinstance(entry, Entry)
+        assert isinstance(entry, GroupInfo)
         assert (entry.view, entry.members, entry.alive) == (4, (B, C), True)
     assert next(request.view.leader for request in asked if isinstance(request, Register)) == A
     assert all(net.members(who) == {B, C} for who in (B, C))

@@ -9,7 +9,7 @@ import pytest
 from gcom.core.messages import frames
 from gcom.core.messages.effects import Deliver, Skip
 from gcom.core.messages.orders import Orders
-from gcom.core.messages.registry import Entry, Lookup
+from gcom.core.messages.registry import GroupInfo, Lookup
 from gcom.core.messages.sequencer import Open, Unknown, Want
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -216,7 +216,7 @@ def test_scenario_20_without_a_registry_for_a_minute_members_go_on_and_elect() -
     net.start_registry()
     net.until(lambda: all(at_registry(net, who) for who in members), limits.RETURN_MS + 5_000)
     entry = net.directory.ask(Lookup("g"), net.now_ms)
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, GroupInfo)
     assert (entry.members, entry.view, entry.alive) == (members, net.number(B), True)
     late = net.start("late")
     net.until_view(*members, late)

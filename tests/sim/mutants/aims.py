@@ -10,8 +10,22 @@ from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
-from gcom.sim.faults.trouble import DISSOLVES, FORGETS, NEVER, REFUSED
-from gcom.sim.plan import CHUNK, HEIR, LEAVER, ORDER, RUNS, VOTE, Fault, Move, Plan, TroubleEvent
+from gcom.sim.plan.events import (
+    CHUNK,
+    DISSOLVES,
+    FORGETS,
+    HEIR,
+    LEAVER,
+    NEVER,
+    ORDER,
+    REFUSED,
+    RUNS,
+    VOTE,
+    Fault,
+    Move,
+    TroubleEvent,
+)
+from gcom.sim.plan.plan import Plan
 from gcom.values.definition import Netsplit
 
 FROM_MS = 300  # the group has formed, and its applications send

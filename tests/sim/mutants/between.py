@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gcom.sim.faults.trouble import FORGETS, REGISTRY, STOPPED
-from gcom.sim.plan import Fault, Move, Plan, TroubleEvent
+from gcom.sim.plan.events import FORGETS, REGISTRY, STOPPED, Fault, Move, TroubleEvent
+from gcom.sim.plan.plan import Plan
 from tests.sim.mutants.aims import FROM_MS, chance, continued, crashes
 
 

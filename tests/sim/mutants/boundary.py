@@ -107,7 +107,7 @@ def who_awaits_the_state_gives_it_in_a_successor(patch: Patch) -> None:
         waits = [who for who, standing in standings.items() if standing.keeping is Keeping.AWAITED]
         return given | (dict.fromkeys(waits, (first, number)) if anew else {})
 
-    patch.setattr("gcom.core.proposing.sources", any_donor)
+    patch.setattr("gcom.core.membership.triggers.sources", any_donor)
 
 
 @told_by(stories.test_story_5_a_joiner_begins_where_the_order_of_the_cut_ends)

@@ -13,7 +13,7 @@ from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import frames
 from gcom.core.messages.frames import NO_BALLOT, Ballot, Decision, OfChange
 from gcom.core.streams import Streams
-from gcom.sim.plan import LEAVER
+from gcom.sim.plan.events import LEAVER
 from gcom.values.names import Process
 from gcom.values.view import View
 from tests.sim.mutants import aims

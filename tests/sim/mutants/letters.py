@@ -12,7 +12,7 @@ from gcom.core.messages.effects import Effect, UnicastLost
 from gcom.core.unicast.channel import Channels, Inbox, Outbox
 from gcom.core.unicast.endpoint import UnicastEndpoint
 from gcom.core.unicast.rpc import PendingCalls
-from gcom.sim.plan import Fault
+from gcom.sim.plan.events import Fault
 from gcom.values.letter import Kind, Letter
 from gcom.values.names import Process
 from gcom.values.run import Payload

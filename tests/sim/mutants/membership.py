@@ -16,9 +16,9 @@ from gcom.core.membership.triggers import Triggers
 from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages.effects import Effect
 from gcom.core.messages.frames import Ballot, Decision
-from gcom.core.messages.registry import Claim, Entry
+from gcom.core.messages.registry import Claim, GroupInfo
 from gcom.core.streams import Streams
-from gcom.sim.plan import Fault
+from gcom.sim.plan.events import Fault
 from gcom.sim.world import World
 from gcom.values.names import Process
 from tests.sim.mutants import aims
@@ -94,7 +94,7 @@ def trace_13_who_goes_on_without_a_quorum_goes_on_in_the_same_instance(patch: Pa
     def same(self: Directory, request: Claim) -> Any:
         answer = claim(self, request)
         row = self._rows[request.group]
-        if not isinstance(answer, Entry) or row.instance == request.instance:
+        if not isinstance(answer, GroupInfo) or row.instance == request.instance:
             return answer
         return self._put(replace(row, instance=request.instance, after=("", 0)))
 

@@ -13,7 +13,7 @@ from gcom.core.multicast.window import Flow, OwnStream, Peer, RunStore
 from gcom.core.ordering.fifo import Fifo
 from gcom.core.ordering.unordered import NonOrdered
 from gcom.core.streams import Streams
-from gcom.sim.plan import Fault
+from gcom.sim.plan.events import Fault
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Run
@@ -141,7 +141,7 @@ def the_last_views_payloads_are_dropped_though_a_suspect_lacks_them(patch: Patch
 
     def release(self: ViewChanger, peer: Process) -> None:
         installed_by(self, peer)
-        if not self._behind & self.triggers.live:
+        if not self.behind & self.triggers.live:
             self._streams.release_previous()
 
     patch.setattr(ViewChanger, "installed_by", release)

@@ -16,7 +16,7 @@ from gcom.core.ordering.order_log import OrderLog
 from gcom.core.ordering.sequencer import Sequencer, _Served
 from gcom.core.ordering.total import Total
 from gcom.core.streams import Streams
-from gcom.sim.plan import Fault
+from gcom.sim.plan.events import Fault
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Payload, Run

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from gcom.sim.checkers import Violation
-from gcom.sim.plan import ENDS, Fault, Move, Plan, draw
+from gcom.sim.plan.draw import ENDS, draw
+from gcom.sim.plan.events import Fault, Move
+from gcom.sim.plan.plan import Plan
 from gcom.sim.world import World
 from gcom.values.definition import Multicast, Ordering, TieBreaker
 

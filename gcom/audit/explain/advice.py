@@ -1,0 +1,72 @@
+"""Why not all is known, and what whoever asks can do about it."""
+
+from __future__ import annotations
+
+from gcom.audit.explain.result import AuditResult, GroupResult
+from gcom.audit.rules.views.continuity import NAME
+from gcom.trace.segment import folder_name
+
+_NAMED = 5  # processes in one line
+_ACCEPT = "--allow-unknown accepts what stays unknown"
+_WHOLE = f"Audit a whole copy of it, or {_ACCEPT}"
+
+
+def advice_of(result: AuditResult) -> list[str]:
+    """For a verdict of UNKNOWN or VACUOUS, of each kind of cause what is missing, and what to do; else nothing."""
+    if result.verdict == "VACUOUS":
+        return [
+            "Nothing shows whether promises hold: audit logs of a run in which members of a group delivered messages."
+        ]
+    if result.verdict != "UNKNOWN":
+        return []
+    doubted = [group for group in result.groups if group.verdict == "UNKNOWN"]
+    wanted = {process for group in doubted for process in group.processes}
+    absent = sorted(wanted - result.coverage.keys())
+    found = []
+    if absent:
+        found.append(f"No log of {_names(absent)} is here: name the folder that has it beside the others.")
+    found += _of_gaps(result, [who for who, state in sorted(result.coverage.items()) if state == "lost"])
+    files = [each for each in result.unread if each in result.notes]
+    if files and result.groups:
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        found.append(f"A log could not be read, nor whose it is: {files[0]}{more}. {_WHOLE}.")
+    unfinished = sorted(who for who, state in result.coverage.items() if state in ("open", "torn"))
+    if unfinished:
+        found.append(
+            f"No close ends the log of {_names(unfinished)}: if it still runs, audit again when it has left; if it "
+            f"crashed, its last records are lost, and {_ACCEPT}."
+        )
+    found += _of_instances(doubted)
+    return found or [f"The logs do not tell more: {_ACCEPT}."]
+
+
+def _of_instances(doubted: list[GroupResult]) -> list[str]:
+    """Instances of one name of which the logs do not tell what followed what."""
+    names = sorted({each.group for each in doubted if each.reason is not None and each.reason.startswith(NAME)})
+    about = f"What followed what in {_names(names)} is not told: name the folders that have the logs of all instances"
+    return [f"{about}; of several that an older GCom wrote, or of runs that are strangers, {_ACCEPT}."] if names else []
+
+
+def _of_gaps(result: AuditResult, lost: list[str]) -> list[str]:
+    """Records that are missing in the middle, told by the first note about that log."""
+    if not lost and result.groups:
+        return []
+    for process in lost:
+        note = next((note for note in result.notes if _is_about(note, process)), None)
+        if note is not None:
+            return [f"Records are missing in the log of {_names(lost)}: {note}. {_WHOLE}."]
+    if result.groups:
+        return [f"The log of {_names(lost)} says itself that records were dropped when they came too fast: {_ACCEPT}."]
+    return [f"No log could be used: {result.notes[0]}. Audit a whole copy of it."] if result.notes else []
+
+
+def _is_about(note: str, process: str) -> bool:
+    if note.endswith(("it counts once", "is read instead")):  # which costs no record
+        return False
+    member, _, incarnation = process.partition("#")
+    return process in note or f"/{folder_name(member)}/{folder_name(incarnation)}/" in note
+
+
+def _names(processes: list[str]) -> str:
+    more = f" and {len(processes) - _NAMED} more" if len(processes) > _NAMED else ""
+    return f"{', '.join(processes[:_NAMED])}{more}"

@@ -1,0 +1,172 @@
+"""What stands around an incident's first violation: the records of those concerned, and each member's order there."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+from gcom.audit.explain.incidents import Incident
+from gcom.audit.explain.lookup import LogEvent, LogLookup, Spot
+from gcom.audit.explain.result import AuditResult, GroupResult
+from gcom.audit.summary.position import Key
+
+INCIDENTS = 20  # incidents of which the surroundings are shown
+EVENTS = 200  # of one incident
+AROUND = 20  # records before and after a violation, of each process
+_MEMBERS = 10
+_COLUMNS = 48
+
+Message = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One member's deliveries against the columns: "same", "moved", "missing", "skipped", "twice", or "" (not seen)."""
+
+    process: str
+    cells: list[str]
+
+
+@dataclass(slots=True)
+class Evidence:
+    """`events` are by process, those concerned first; `columns` are messages in the order that `reference` has them."""
+
+    incident: Incident
+    events: dict[str, list[LogEvent]] = field(default_factory=dict)
+    columns: list[Message] = field(default_factory=list)
+    reference: str = ""
+    strips: list[Strip] = field(default_factory=list)
+
+
+def evidence_of(result: AuditResult, lookup: LogLookup) -> dict[str, Evidence]:
+    """Of the first incidents that count, by id."""
+    groups = {(group.group, group.instance): group for group in result.groups}
+    first = sorted(result.incidents, key=lambda incident: not incident.expected)[:INCIDENTS]
+    return {each.id: _gather(each, groups[each.group, each.instance], lookup) for each in first if each.expected}
+
+
+def concerned_by(incident: Incident) -> list[str]:
+    """Return the processes that violate, then the senders of the messages."""
+    senders = [sender for sender, _ in incident.messages]
+    return list(dict.fromkeys([*incident.processes, *senders]))
+
+
+def spot_of(incident: Incident, process: str, lookup: LogLookup) -> Spot | None:
+    """Where the process was when it happened: at the violation, the message, one next to it, or the view's end."""
+    key = (incident.group, incident.instance)
+    for who, at in incident.positions:
+        spot = lookup.position(who, at) if who == process else None
+        if spot is not None:
+            return spot
+    for step in (0, 1, -1):  # who lacks a message has the next, or the one before
+        for sender, number in incident.messages:
+            spot = lookup.sending(process, key, number + step) if sender == process else None
+            spot = lookup.delivery(process, key, sender, number + step) or spot
+            if spot is not None:
+                return spot
+    view = incident.view
+    return (lookup.ending(process, key, view) or lookup.installing(process, key, view)) if view else None
+
+
+def _gather(incident: Incident, group: GroupResult, lookup: LogLookup) -> Evidence:
+    found = Evidence(incident)
+    key: Key = (incident.group, incident.instance)
+    concerned = [who for who in concerned_by(incident) if lookup.has(who)][: _MEMBERS // 2]
+    members = list(dict.fromkeys([*concerned, *(who for who in group.processes if lookup.has(who))]))[:_MEMBERS]
+    around = min(AROUND, EVENTS // max(2 * len(concerned), 1))
+    settled: dict[str, list[LogEvent]] = {}
+    for process in members:
+        spot = spot_of(incident, process, lookup)
+        events = lookup.around(spot, key, AROUND, AROUND) if spot is not None else []
+        if kept := [event for event in events if event.kind in ("deliver", "skip") and event.number > 0]:
+            settled[process] = kept
+        if process in concerned and spot is not None:
+            found.events[process] = lookup.around(spot, key, around, around - 1)
+    _compare(found, settled)
+    return found
+
+
+def _compare(found: Evidence, settled: dict[str, list[LogEvent]]) -> None:
+    """Lay all orders against one: of a process that the incident does not blame, if there is one."""
+    if len(settled) < 2:
+        return
+    blamed = found.incident.processes
+    wanted = found.incident.messages
+
+    def rank(who: str) -> tuple[int, bool, str]:
+        """Return who has the messages that are named; of these one that is not concerned, if there is."""
+        return -sum(any(event.has(*each) for event in settled[who]) for each in wanted), who in blamed, who
+
+    found.reference = min(settled, key=rank)
+    columns = _columns(settled, found.reference, wanted)
+    middle = next((place for place, message in enumerate(columns) if message in wanted), len(columns) // 2)
+    begin = max(0, min(middle - _COLUMNS // 2, len(columns) - _COLUMNS))
+    found.columns = columns[begin : begin + _COLUMNS]
+    first = [found.reference, *(who for who in settled if who != found.reference)]
+    strips = [Strip(who, _cells(settled[who], found.columns)) for who in first]
+    found.strips = [strip for strip in strips if any(strip.cells)]
+
+
+def _columns(settled: dict[str, list[LogEvent]], reference: str, wanted: list[Message]) -> list[Message]:
+    """Return the reference's messages; what it lacks comes behind the one that it followed elsewhere."""
+    ours = settled[reference]
+    columns = list(dict.fromkeys(message for event in ours for message in _ends(event, wanted)))
+    for who, events in settled.items():
+        known = [place for place, event in enumerate(events) if who != reference and _in(ours, event)]
+        for place in range(known[0], known[-1]) if known else ():
+            before = _ends(events[place - 1], wanted)[-1] if place else None
+            for message in _ends(events[place], wanted) if not _in(ours, events[place]) else ():
+                if message not in columns and before in columns:
+                    columns.insert(columns.index(before) + 1, message)
+                before = message
+    return columns
+
+
+def _in(events: list[LogEvent], event: LogEvent) -> bool:
+    return any(each.has(event.sender, event.number) for each in events)
+
+
+def _ends(event: LogEvent, wanted: list[Message]) -> list[Message]:
+    """Return the messages of a run; of a long one its ends, and what is asked for."""
+    last = event.number + event.count - 1
+    numbers = {*range(event.number, min(event.number + 3, last + 1)), *range(max(last - 2, event.number), last + 1)}
+    numbers |= {number for sender, number in wanted if event.has(sender, number)}
+    return [(event.sender, number) for number in sorted(numbers)]
+
+
+def _cells(events: list[LogEvent], columns: list[Message]) -> list[str]:
+    seen: list[tuple[int, LogEvent]] = []
+    for event in events:
+        here = [place for place, message in enumerate(columns) if event.has(*message)]
+        seen += [(place, event) for place in sorted(here, key=lambda place: columns[place][1])]
+    if not seen:
+        return [""] * len(columns)
+    places = [place for place, _ in seen]
+    cells = ["missing" if min(places) < place < max(places) else "" for place in range(len(columns))]
+    orderly = _longest_rise(places)
+    for index, (place, event) in enumerate(seen):
+        if event.kind == "skip":
+            cells[place] = "skipped"
+        elif cells[place] in ("same", "moved", "twice"):
+            cells[place] = "twice"
+        else:
+            cells[place] = "same" if index in orderly else "moved"
+    return cells
+
+
+def _longest_rise(numbers: list[int]) -> set[int]:
+    """Return the indexes of a longest strictly rising subsequence; what is not in it is out of order."""
+    tails: list[int] = []  # the last number of the best rise of each length
+    ends: list[int] = []  # its index
+    before: list[int] = []
+    for index, number in enumerate(numbers):
+        length = bisect_left(tails, number)
+        before.append(ends[length - 1] if length else -1)
+        tails[length : length + 1] = [number]
+        ends[length : length + 1] = [index]
+    rise: set[int] = set()
+    at = ends[-1] if ends else -1
+    while at >= 0:
+        rise.add(at)
+        at = before[at]
+    return rise

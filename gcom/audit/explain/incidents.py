@@ -1,0 +1,146 @@
+"""Violations as incidents: what belongs together, with the messages, the positions, and a sentence for people."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from gcom.audit.explain.causes import holes_in, marks_of, messages_in, named_in
+from gcom.audit.rules.judgement import Judgement
+from gcom.audit.rules.rule import Example, Mark, ends_of
+from gcom.audit.rules.table import ROOT_FIRST, RULES
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A violation, or those of one rule by one process, that an incident has caused; the first of them tells it."""
+
+    rule: str
+    processes: list[str]
+    sentence: str
+
+
+@dataclass(slots=True)
+class Incident:
+    """One thing that went wrong, under the rule that tells it best.
+
+    `more` counts the further violations of that rule that belong to it; `caused` are the other rules that it broke;
+    `effects` name what it broke of others, or in others, once for each process and rule.
+    """
+
+    id: str
+    rule: str
+    group: str
+    instance: str
+    expected: bool
+    view: int | None
+    processes: list[str]
+    messages: list[tuple[str, int]]
+    positions: list[tuple[str, int]]
+    places: list[tuple[str, int]]  # file, line
+    sentence: str
+    kind: str = ""  # which clause of the rule
+    more: int = 0
+    caused: list[str] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+
+    def row(self) -> dict[str, Any]:
+        """As `--json` has it."""
+        return {
+            "id": self.id,
+            "rule": self.rule,
+            "group": self.group,
+            "instance": self.instance,
+            "expected": self.expected,
+            "view": self.view,
+            "processes": self.processes,
+            "messages": [list(each) for each in self.messages],
+            "positions": [list(each) for each in self.positions],
+            "files": [{"file": file, "line": line} for file, line in self.places],
+            "sentence": self.sentence,
+            "more": self.more,
+            "caused": self.caused,
+            "effects": [asdict(each) for each in self.effects],
+        }
+
+
+@dataclass(slots=True)
+class _Unit:
+    """The violations of one rule by one process, by position."""
+
+    rule: str
+    examples: list[Example]
+    marks: set[Mark]
+    count: int
+
+
+def incidents_of(judgement: Judgement) -> list[Incident]:
+    """The incidents of one group: expected rules first, each rule's by process, what they caused beneath them."""
+    rules = sorted(judgement.tallies, key=lambda rule: (rule not in judgement.expected, ROOT_FIRST.index(rule)))
+    found: list[tuple[set[Mark], Incident]] = []
+    for unit in (unit for rule in rules for unit in _units(judgement, rule)):
+        incident = _incident(judgement, unit.rule, unit.examples[0], unit.count - 1)
+        marks, root = next(((marks, root) for marks, root in found if marks & unit.marks), (unit.marks, None))
+        if root is None:
+            found.append((marks, incident))
+        else:
+            marks |= holes_in(unit.marks)
+            _put_under(root, incident)
+    incidents = [incident for _, incident in found]
+    return sorted(incidents, key=lambda each: (not each.expected, ROOT_FIRST.index(each.rule), each.id))
+
+
+def each_of(judgement: Judgement, rule: str) -> list[Incident]:
+    """An incident for each violation of the rule of which all is known, whatever caused it."""
+    return [_incident(judgement, rule, example, 0) for example in judgement.tallies[rule].examples]
+
+
+def _units(judgement: Judgement, rule: str) -> list[_Unit]:
+    """Return one for each process that violates the rule."""
+    tally = judgement.tallies[rule]
+    by_process: dict[str, list[Example]] = defaultdict(list)
+    for example in tally.examples if tally.violations else ():
+        by_process[example.get("process", "")].append(example)
+    rest = max(tally.violations - sum(map(len, by_process.values())), 0)
+    units = []
+    for _, examples in sorted(by_process.items()):
+        marks = {mark for example in examples for mark in marks_of(rule, example)}
+        # What is only seen where views begin has its cause elsewhere.
+        ordered = sorted(examples, key=lambda each: (each.get("kind") == "start", each.get("at", 0)))
+        units.append(_Unit(rule, ordered, marks, len(examples) + rest))
+        rest = 0
+    return units
+
+
+def _put_under(root: Incident, effect: Incident) -> None:
+    root.effects.append(Effect(effect.rule, effect.processes, effect.sentence))
+    if effect.rule == root.rule:
+        root.more += 1 + effect.more
+    elif effect.rule not in root.caused:
+        root.caused.append(effect.rule)
+
+
+def _incident(judgement: Judgement, rule: str, example: Example, more: int) -> Incident:
+    seen = ends_of(example)
+    processes, messages = named_in(rule, example), messages_in(rule, example)
+    positions = [(each["process"], each["at"]) for each in seen if each.get("at") and each.get("process")]
+    places = [(each["file"], each["line"]) for each in seen if each.get("file")]
+    group, instance = judgement.key
+    identity = repr((rule, group, instance, sorted(processes), messages, example.get("kind"), example.get("view")))
+    return Incident(
+        hashlib.sha256(identity.encode()).hexdigest()[:12],
+        rule,
+        group,
+        instance,
+        rule in judgement.expected,
+        example.get("view"),
+        processes,
+        messages,
+        list(dict.fromkeys(positions)),
+        list(dict.fromkeys(places)),
+        RULES[rule].sentence(example),
+        example.get("kind", ""),
+        max(more, 0),
+    )

@@ -1,0 +1,206 @@
+"""What an audit found, and the forms in which it is told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from gcom.audit.explain.incidents import Incident, incidents_of
+from gcom.audit.plan.stages import PlanResult
+from gcom.audit.rules.judgement import Judgement, verdict_of
+from gcom.audit.rules.table import RULES
+from gcom.audit.summary.history import History
+
+PASS, VIOLATED, UNDECIDED, IMPOSSIBLE = range(4)  # exit status
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """One rule of one group. `verdict` is PASS, FAIL, UNKNOWN or VACUOUS; `reason` is of the first unknown case."""
+
+    rule: str
+    expected: bool
+    verdict: str
+    evaluated: int
+    violations: int
+    reason: str | None
+
+
+@dataclass(slots=True)
+class GroupResult:
+    """One (group, instance)."""
+
+    group: str
+    instance: str
+    ordering: str
+    multicast: str
+    verdict: str
+    reason: str | None
+    rules: list[RuleResult]
+    incidents: list[Incident]
+    processes: list[str]
+    views: int
+    deliveries: int
+    has_messages: bool  # something was sent or delivered
+    history: History = field(default_factory=History)
+    spread: dict[str, dict[int, int]] = field(default_factory=dict)  # violations of each rule by bin of the history
+
+
+@dataclass(slots=True)
+class AuditResult:
+    """The whole audit. `verdict` is the worst of the groups': FAIL, UNKNOWN, VACUOUS, PASS.
+
+    A life of a group in which nothing was sent or delivered counts only where none of its lives has deliveries.
+    `unread` tells of logs that may have more groups: where there are some, no verdict is better than UNKNOWN.
+    """
+
+    verdict: str
+    groups: list[GroupResult]
+    coverage: dict[str, str]
+    positions: dict[str, int]
+    notes: list[str] = field(default_factory=list)
+    unknown_types: dict[str, int] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+
+    @property
+    def deciding(self) -> list[GroupResult]:
+        """All, but a life in which nothing was sent says nothing of a group that has delivered in another."""
+        heard = {group.group for group in self.groups if group.deliveries}
+        return [
+            each for each in self.groups if each.has_messages or each.verdict != "VACUOUS" or each.group not in heard
+        ]
+
+    @property
+    def incidents(self) -> list[Incident]:
+        return [incident for group in self.groups for incident in group.incidents]
+
+    @property
+    def unjudged(self) -> list[str]:
+        """The rules that some group expects and gave no occasion to judge.
+
+        A name with one instance has no boundary between instances: CONTINUITY is not missing there.
+        """
+        lives = Counter(group.group for group in self.groups)
+        vacuous = {
+            rule.rule
+            for group in self.groups
+            for rule in group.rules
+            if rule.expected and rule.verdict == "VACUOUS" and (rule.rule != "CONTINUITY" or lives[group.group] > 1)
+        }
+        return [rule for rule in RULES if rule in vacuous]
+
+    def exit_status(self, allow_unknown: bool = False) -> int:
+        """Of the command, as docs/audit.md has it."""
+        if self.verdict == "FAIL":
+            return VIOLATED
+        return PASS if self.verdict == "PASS" or allow_unknown else UNDECIDED
+
+    def headline(self) -> str:
+        """Return the first line: the verdict, and what it is about."""
+        deliveries = sum(group.deliveries for group in self.groups)
+        about = f"{_many(len(self.groups), 'group')}, {_many(len(self.coverage), 'process', 'processes')}, "
+        about += _many(deliveries, "delivery", "deliveries")
+        broken = [incident for incident in self.incidents if incident.expected]
+        if broken:
+            return f"FAIL: {broken[0].sentence} ({_many(len(broken), 'incident')}; {about})"
+        reasons = [f"{group.group}: {group.reason}" for group in self.deciding if group.verdict == self.verdict]
+        reasons += [f"{each}; nobody knows which groups it tells of" for each in self.unread]
+        if self.verdict != "PASS":
+            return f"{self.verdict}: {reasons[0] if reasons else 'there is nothing to judge'} ({about})"
+        if self.unjudged:
+            return f"PASS: no promise was broken; without a case to judge: {', '.join(self.unjudged)} ({about})"
+        return f"PASS: every promise held ({about})"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the contract of `--json`, version 1."""
+        return {
+            "version": 1,
+            "verdict": self.verdict,
+            "groups": [_group_row(group) for group in self.groups],
+            "coverage": [
+                {"process": process, "positions": self.positions.get(process, 0), "state": state}
+                for process, state in sorted(self.coverage.items())
+            ],
+            "incidents": [incident.row() for incident in self.incidents],
+            "notes": self.notes,
+            "unknown_types": self.unknown_types,
+        }
+
+
+def _many(count: int, one: str, more: str = "") -> str:
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+
+
+def _group_row(group: GroupResult) -> dict[str, Any]:
+    rules = [
+        {
+            "rule": rule.rule,
+            "expected": rule.expected,
+            "verdict": rule.verdict,
+            "evaluated": rule.evaluated,
+            "violations": rule.violations,
+            "reason": rule.reason,
+        }
+        for rule in group.rules
+    ]
+    return {
+        "group": group.group,
+        "instance": group.instance,
+        "ordering": group.ordering,
+        "multicast": group.multicast,
+        "verdict": group.verdict,
+        "rules": rules,
+    }
+
+
+def result_of(outcome: PlanResult) -> AuditResult:
+    """Return what is told of what a plan found."""
+    groups = [_group_result(judgement) for judgement in outcome.judgements]
+    logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types, outcome.unread)
+    result = AuditResult("PASS", groups, *logs)
+    found = {group.verdict for group in result.deciding}
+    found |= {"UNKNOWN"} if outcome.unread else set()
+    found |= set() if groups else {"VACUOUS"}
+    result.verdict = next((each for each in ("FAIL", "UNKNOWN", "VACUOUS") if each in found), "PASS")
+    return result
+
+
+def _group_result(judgement: Judgement) -> GroupResult:
+    rules = []
+    for rule in RULES:
+        tally = judgement.tallies[rule]
+        reason = tally.reason if verdict_of(tally) == "UNKNOWN" else None
+        expected = rule in judgement.expected
+        rules.append(RuleResult(rule, expected, verdict_of(tally), tally.evaluated, tally.violations, reason))
+    verdict, reason = _verdict(judgement, rules)
+    group, instance = judgement.key
+    return GroupResult(
+        group=group,
+        instance=instance,
+        ordering=judgement.definition.get("ordering", ""),
+        multicast=judgement.definition.get("multicast", ""),
+        verdict=verdict,
+        reason=reason,
+        rules=rules,
+        incidents=incidents_of(judgement),
+        processes=judgement.processes,
+        views=judgement.views,
+        deliveries=judgement.deliveries,
+        has_messages=bool(judgement.deliveries or judgement.sends),
+        history=judgement.history,
+        spread={rule: found for rule in RULES if (found := judgement.history.violations(judgement.tallies[rule]))},
+    )
+
+
+def _verdict(judgement: Judgement, rules: list[RuleResult]) -> tuple[str, str | None]:
+    """The expected rules' together; VACUOUS where nothing was delivered, or the logs lack what would show a promise."""
+    expected = [rule for rule in rules if rule.expected]
+    if any(rule.verdict == "FAIL" for rule in expected):
+        return "FAIL", None
+    for rule in expected:
+        if rule.verdict == "UNKNOWN":
+            return "UNKNOWN", f"{rule.rule}: {rule.reason}"
+    if not judgement.deliveries:
+        return "VACUOUS", "nothing was delivered"
+    return ("VACUOUS", judgement.unshown) if judgement.unshown else ("PASS", None)

@@ -1,0 +1,62 @@
+"""A log that ShiViz draws (https://bestchai.bitbucket.io/shiviz/): each record with a vector clock of its events."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+from gcom.audit.input.records import Record
+
+# ShiViz takes the first line of a file for the expression by which it reads the rest, the second for what parts runs.
+EXPRESSION = r"(?<host>\S+) (?<clock>{.*})\n(?<event>.*)"
+
+_Clock = dict[str, int]
+_Message = tuple[str, int]
+
+
+def shiviz(records: dict[str, list[Record]]) -> str:
+    """`records` are each process's, in order. A delivery before its send is drawn as if it had none."""
+    lines = [EXPRESSION, ""]
+    for process, clock, record in _stamped(records):
+        stamp = {quote(who, safe="#.-_"): number for who, number in clock.items()}
+        lines += [f"{quote(process, safe='#.-_')} {json.dumps(stamp)}", _told(record)]
+    return "\n".join(lines) + "\n"
+
+
+def _stamped(records: dict[str, list[Record]]) -> list[tuple[str, _Clock, Record]]:
+    sent: dict[_Message, _Clock] = {}
+    clocks: dict[str, _Clock] = {process: {} for process in records}
+    queues = {process: list(each) for process, each in sorted(records.items())}
+    sends = {(process, each["number"]) for process in records for each in records[process] if each["type"] == "send"}
+    found = []
+    while any(queues.values()):
+        ready = [who for who, queue in queues.items() if queue and _message(queue[0]) not in sends - sent.keys()]
+        for process in ready or [next(who for who, queue in queues.items() if queue)]:
+            record = queues[process].pop(0)
+            clock = clocks[process]
+            for who, number in sent.get(_message(record), {}).items():
+                clock[who] = max(number, clock.get(who, 0))
+            clock[process] = clock.get(process, 0) + 1
+            if record["type"] == "send":
+                sent[process, record["number"]] = dict(clock)
+            found.append((process, dict(clock), record))
+    return found
+
+
+def _message(record: Record) -> _Message:
+    """Return what a delivery delivers; of other records what nobody sends."""
+    return (record["sender"], record["number"]) if record["type"] == "deliver" else ("", 0)
+
+
+def _told(record: Record) -> str:
+    number, serial = record.get("number"), record.get("serial")
+    match record["type"]:
+        case "view":
+            return f"view {record['view']}: {', '.join(record['members'])}".replace("\n", " ")
+        case "send":
+            return f"send {number}"
+        case "deliver" | "skip" as kind:
+            of = f" {number} of {record['sender']}" if number is not None else ""
+            return f"{kind}{of}{f' as serial {serial}' if serial else ''}".replace("\n", " ")
+        case kind:
+            return str(kind).replace("\n", " ")

@@ -1,0 +1,443 @@
+"""Small logs that still break the rule: an incident cut down to the processes and messages that it takes.
+
+A log is projected onto a set of messages: of the others nothing is kept, and numbers, serials and clocks count only
+those that are. So a gap stays a gap, and what came first still does. Whether the rule still fails is not argued but
+tried: each candidate is written, and audited; the smallest that fails is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zlib
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gcom.audit.explain.evidence import concerned_by, spot_of
+from gcom.audit.explain.incidents import Incident, each_of
+from gcom.audit.explain.lookup import Hole, LogEvent, LogLookup, Spot
+from gcom.audit.explain.result import AuditResult
+from gcom.audit.explain.shiviz import shiviz
+from gcom.audit.input.catalogue import Catalogue, catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.input.records import Record
+from gcom.audit.plan.local import run_locally
+from gcom.audit.rules.judgement import verdict_of
+from gcom.audit.rules.table import RULES
+from gcom.audit.summary.lineage import confirms_in, renumbered
+from gcom.audit.summary.position import Key
+from gcom.trace.segment import folder_name
+
+INCIDENTS = 100  # incidents of which a witness is sought
+_VIEWS = 40  # of one witness
+_NAME = 120  # letters of a folder's name
+_MESSAGES = 400
+_RECORDS = 2_000  # of a group that is taken whole
+_TRIALS = 600  # audits that one incident may cost
+_RADII = (0, 1, 4, 12)
+_BEFORE = 400  # records in which what a violation follows is looked for
+
+Message = tuple[str, int]
+Source = tuple[str, int, int]  # a record: whose, which of these, and which message of the run
+
+
+@dataclass(slots=True)
+class MinimalLog:
+    """Records by process, as they will stand in the log, without `at`, opening and close; and where each comes from."""
+
+    incident: Incident
+    closed: set[str]
+    kept: _KeptMessages
+    wall_ns: dict[str, int] = field(default_factory=dict)
+    records: dict[str, list[Record]] = field(default_factory=dict)
+    sources: dict[str, list[Source]] = field(default_factory=dict)
+
+
+def write_witnesses(result: AuditResult, found: Catalogue, folder: Path) -> dict[str, str]:
+    """Write `folder/<id>/` and `folder/<id>.shiviz.log` for the first incidents; returns the folders' names by id.
+
+    An incident of which no small log fails has none.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lookup = LogLookup(found)
+    written = {}
+    for incident in [each for each in result.incidents if each.expected][:INCIDENTS]:
+        witness = _seek(incident, result, lookup)
+        if witness is not None:
+            home = folder / incident.id
+            shutil.rmtree(home, ignore_errors=True)
+            write_witness(witness, home)
+            (folder / f"{incident.id}.shiviz.log").write_text(shiviz(witness.records), encoding="utf-8")
+            written[incident.id] = str(home)
+    return written
+
+
+def write_witness(witness: MinimalLog, home: Path) -> None:
+    """A folder of delivery logs, one segment a process."""
+    for process, records in sorted(witness.records.items()):
+        member, _, incarnation = process.partition("#")
+        opening = {"type": "open", "at": 1, "version": 1, "member": member, "incarnation": incarnation}
+        lines = [{**opening, "process": process, "segment": 0, "wall_ns": witness.wall_ns.get(process, 0)}]
+        for at, record in enumerate(records, 1):
+            lines.append({"type": record["type"], "at": at, **record})
+        data = b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
+        # Whether a log is complete decides between FAIL and UNKNOWN, so a witness's logs end as the logs did.
+        if process in witness.closed:
+            closing = {"type": "close", "at": len(records) + 1, "records": len(lines), "crc32": zlib.crc32(data)}
+            data += json.dumps({**closing, "reason": "exit"}, separators=(",", ":")).encode() + b"\n"
+        place = home / folder_name(member)[:_NAME] / (folder_name(incarnation)[:_NAME] or "-")
+        place.mkdir(parents=True, exist_ok=True)
+        (place / ("000000.jsonl" if process in witness.closed else ".000000.jsonl")).write_bytes(data)
+
+
+def broken_by(witness: MinimalLog, home: Path) -> frozenset[str]:
+    """The promised rules that the audit finds broken in these logs; none if the incident's violation is not there.
+
+    They are written to `home` in place of what is there.
+    """
+    incident = witness.incident
+    for path in home.rglob("*.jsonl"):
+        path.unlink()
+    # Without a message that the sentence names it would be another incident.
+    if not witness.records or not witness.kept.all_of(incident.messages):
+        return frozenset()
+    write_witness(witness, home)
+    outcome = run_locally(catalogue(list_segments([str(home)])))
+    for judgement in outcome.judgements:
+        if judgement.key == (incident.group, incident.instance) and incident.rule in judgement.expected:
+            # The same rule may break elsewhere in the smaller log: only the same clause, processes and messages
+            # count.
+            named = incident.kind, set(incident.processes), {witness.kept.renamed(each) for each in incident.messages}
+            found = [(each.kind, set(each.processes), set(each.messages)) for each in each_of(judgement, incident.rule)]
+            if named in found:
+                return frozenset(rule for rule in judgement.expected if verdict_of(judgement.tallies[rule]) == "FAIL")
+    return frozenset()
+
+
+def _seek(incident: Incident, result: AuditResult, lookup: LogLookup) -> MinimalLog | None:
+    """The messages that the incident names, then also those around it, then all, until the rule fails; of these as few
+    as do.
+    """
+    cutter = _Cutter(incident, result, lookup)
+    with TemporaryDirectory(prefix="gcom-witness-") as scratch:
+        for cut in cutter.ever_more():
+            witness = cutter.project(cut)
+            broken = broken_by(witness, Path(scratch))
+            if broken:
+                return _Shrinking(cutter, cut, witness, broken, Path(scratch)).shrunk()
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """What is kept of the logs: these messages, but for the records `without`, and no log of those who are `gone`.
+
+    Of what is no message, such as views, all is kept if it is `whole`, else what the messages have to do with.
+    """
+
+    messages: tuple[Message, ...]
+    whole: bool = False
+    without: frozenset[Source] = frozenset()
+    gone: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class _Shrinking:
+    """Leaves out what it can: the incident must stay, and no promise may break that did not.
+
+    Pieces of the messages first, large ones before small (Zeller, Hildebrandt 2002), then whole logs, then records.
+    What comes out is minimal: with any one record less the incident is gone, or another promise is broken.
+    """
+
+    cutter: _Cutter
+    cut: _Cut
+    witness: MinimalLog
+    broken: frozenset[str]
+    scratch: Path
+    trials: int = 0
+
+    def shrunk(self) -> MinimalLog:
+        self._messages()
+        before = -1
+        while before != self._size() and self.trials < _TRIALS:
+            before = self._size()
+            for who in sorted(self.witness.records):
+                self._try(replace(self.cut, gone=self.cut.gone | {who}))
+            for source in [each for of in self.witness.sources.values() for each in of]:
+                self._try(replace(self.cut, without=self.cut.without | {source}))
+            self._messages()
+        return self.witness
+
+    def _size(self) -> int:
+        return len(self.witness.records) + sum(map(len, self.witness.records.values()))
+
+    def _messages(self) -> None:
+        size = max(len(self.cut.messages) // 2, 1)
+        while size and self.cut.messages and self.trials < _TRIALS:
+            begin = 0
+            while begin < len(self.cut.messages):
+                messages = self.cut.messages[:begin] + self.cut.messages[begin + size :]
+                begin += 0 if self._try(replace(self.cut, messages=messages)) else size
+            size //= 2
+
+    def _try(self, cut: _Cut) -> bool:
+        if self.trials >= _TRIALS:
+            return False
+        self.trials += 1
+        smaller = self.cutter.project(cut)
+        broken = broken_by(smaller, self.scratch)
+        if not broken or not broken <= self.broken:
+            return False
+        self.cut, self.witness, self.broken = cut, smaller, broken
+        return True
+
+
+class _Cutter:
+    """Projects the logs that an incident concerns onto sets of messages."""
+
+    def __init__(self, incident: Incident, result: AuditResult, lookup: LogLookup) -> None:
+        self._incident = incident
+        self._keeps = RULES[incident.rule].projection
+        self._lookup = lookup
+        self._key: Key = (incident.group, incident.instance)
+        self._closed = {process for process, state in result.coverage.items() if state == "closed"}
+        self._spots: dict[str, dict[Message, list[Spot]]] = defaultdict(dict)
+        self._serials: set[int] = set()  # that no kept message has, and that must stay gaps
+        self._keys = _keys_of(incident, result)
+        groups = [each for each in result.groups if (each.group, each.instance) in self._keys]
+        members = dict.fromkeys(process for group in groups for process in group.processes)
+        self._members = [process for process in members if lookup.has(process)]
+        self._whole: dict[str, list[Spot | Hole]] = {}
+
+    def ever_more(self) -> Iterator[_Cut]:
+        for radius in _RADII if len(self._keys) == 1 else ():
+            yield _Cut(tuple(self.messages(radius)))
+        everything: dict[Message, None] = {}
+        for process in self._members:
+            self._whole[process] = list(islice(self._lookup.whole(process, *self._keys), _RECORDS + 1))
+            if len(self._whole[process]) > _RECORDS:
+                return
+            for event in self._events(process):
+                if len(everything) + event.count > _RECORDS:
+                    return
+                numbers = range(event.number, event.number + event.count) if event.number > 0 else ()
+                everything.update(dict.fromkeys((event.sender, number) for number in numbers))
+        yield _Cut(tuple(everything), whole=True)
+
+    def _events(self, process: str) -> Iterator[LogEvent]:
+        for spot in self._whole[process]:
+            if isinstance(spot, Spot):
+                yield self._lookup.around(spot, self._lookup.key(spot), 0, 0)[0]
+
+    def messages(self, radius: int) -> list[Message]:
+        """Return those that the incident names and needs; with a radius also those around it."""
+        found = dict.fromkeys(self._incident.messages)
+        found.update(dict.fromkeys((sender, number - 1) for sender, number in self._incident.messages if number > 1))
+        for process in self._incident.processes:
+            spot = spot_of(self._incident, process, self._lookup)
+            if spot is not None:
+                found.update(dict.fromkeys(self._near(spot, radius)))
+        return [message for message in found if message[1] > 0][:_MESSAGES]
+
+    def _near(self, spot: Spot, radius: int) -> Iterable[Message]:
+        events = self._lookup.around(spot, self._key, max(radius, 1), radius)
+        if self._keeps.serials:
+            placed = [event for event in self._lookup.around(spot, self._key, _BEFORE, 0) if event.serial > 0][-2:]
+            if placed and placed[-1].serial > placed[0].serial:
+                self._serials.add(placed[-1].serial - 1)
+            events = [*placed, *events]
+        if radius or self._keeps.neighbours:
+            for event in events:
+                yield from ((event.sender, number) for number in (event.number, event.number + event.count - 1))
+        if self._keeps.clock:
+            heard = [event for event in self._lookup.around(spot, self._key, _BEFORE, 0) if event.kind == "deliver"]
+            yield from self._lookup.clock(spot).items()
+            yield from {event.sender: event.number + event.count - 1 for event in heard}.items()
+
+    def project(self, cut: _Cut) -> MinimalLog:
+        kept = _KeptMessages(cut.messages, self._serials)
+        witness = MinimalLog(self._incident, self._closed, kept)
+        spots = self._whole if cut.whole else self._chosen(cut.messages)
+        for process in spots.keys() - cut.gone:
+            numbered = enumerate(spots[process])
+            found = [each for place, spot in numbered for each in self._records(process, place, spot, kept)]
+            kept.note_serials([record for _, record in found])
+            found = [(source, record) for source, record in found if source not in cut.without]
+            witness.records[process] = [record for _, record in found]
+            witness.sources[process] = [source for source, _ in found]
+            witness.wall_ns[process] = self._lookup.wall_ns(process)
+        everyone = {*witness.records, *(("",) if self._keeps.members else ())}
+        for process, records in witness.records.items():
+            witness.records[process] = [kept.renumbered(process, record, everyone) for record in records]
+        return witness
+
+    def _chosen(self, messages: tuple[Message, ...]) -> dict[str, list[Spot | Hole]]:
+        """Return where those concerned have the messages, and the views that these speak of."""
+        processes = [*concerned_by(self._incident), *(who for who, _ in messages)]
+        spots = {who: self._of_messages(who, messages) for who in dict.fromkeys(processes) if self._lookup.has(who)}
+        views = self._views(spots)
+        for process, mine in spots.items():
+            mine |= self._of_views(process, views)
+        ordered: dict[str, list[Spot | Hole]] = {}
+        for process, mine in spots.items():
+            ordered[process] = [*sorted(mine, key=self._lookup.place)]
+        return ordered
+
+    def _of_messages(self, process: str, messages: tuple[Message, ...]) -> set[Spot]:
+        known = self._spots[process]
+        for message in messages:
+            if message not in known:
+                sender, number = message
+                spots = [self._lookup.sending(process, self._key, number)] if sender == process else []
+                spots += self._lookup.deliveries(process, self._key, sender, number)
+                known[message] = [spot for spot in spots if spot is not None]
+        found = {spot for message in messages for spot in known[message]}
+        for who, at in self._incident.positions:
+            spot = self._lookup.position(who, at) if who == process else None
+            found |= {spot, *self._view_before(spot)} if spot is not None else set()
+        return found
+
+    def _view_before(self, spot: Spot) -> list[Spot]:
+        """Return the view that the process had before, where views do not go up by one."""
+        events = self._lookup.around(spot, self._key, _BEFORE, -1) if self._keeps.view_before else []
+        return [Spot(event.file, event.line - 2) for event in events if event.kind == "view"][-1:]
+
+    def _views(self, spots: dict[str, set[Spot]]) -> range:
+        """Return the views that the kept records speak of, and the one after."""
+        seen = {self._lookup.view(spot) for mine in spots.values() for spot in mine}
+        seen |= {self._incident.view or -1}
+        seen = {view for view in seen if view > 0}
+        return range(max(min(seen) - self._keeps.view_before, 1), max(seen) + 2) if seen else range(0)
+
+    def _of_views(self, process: str, views: range) -> set[Spot]:
+        if not views or len(views) > _VIEWS:
+            return set()
+        found = [self._lookup.installing(process, self._key, view) for view in views]
+        found.append(self._lookup.ending(process, self._key, views[-1] - 1))
+        return {spot for spot in found if spot is not None}
+
+    def _records(
+        self, process: str, place: int, spot: Spot | Hole, kept: _KeptMessages
+    ) -> Iterator[tuple[Source, Record]]:
+        """A run becomes one record for each of its messages that is kept, and what is missing a `lost`."""
+        if isinstance(spot, Hole):
+            yield (process, place, 0), {"type": "lost", "count": 1, **self._state(spot)}
+            return
+        event = self._lookup.around(spot, self._lookup.key(spot), 0, 0)[0]
+        record = self._lookup.record(spot)
+        if event.kind == "send":
+            record["clock"] = self._lookup.clock(spot)
+        if event.kind == "confirm":
+            for step, single in enumerate(confirms_in(record)):
+                if kept.all_of([(process, single["number"])]):
+                    yield (process, place, step), single
+            return
+        if event.record is not None or event.number < 0:
+            yield (process, place, 0), record
+            return
+        for step in range(event.count):
+            if kept.has(event, step):
+                yield (process, place, step), _single(record, event, step)
+
+    def _state(self, hole: Hole) -> Record:
+        """Return what is said of the group; that it says nothing of it, if it says nothing."""
+        group, instance = self._key
+        if hole.state is None:
+            return {}
+        state = hole.state.get(group)
+        return {"state": {group: state} if state is not None and state.get("instance", "") == instance else {}}
+
+
+def _single(record: Record, event: LogEvent, step: int) -> Record:
+    """Return one message of a run."""
+    single = {name: value for name, value in record.items() if name not in ("at", "t", "held", "count", "digests")}
+    for name in ("number", "serial"):
+        if name in record:
+            single[name] = record[name] + step
+    if len(record.get("digests", ())) > step:
+        single["digests"] = record["digests"][step : step + 1]
+    assert event.count > step
+    return single
+
+
+def _keys_of(incident: Incident, result: AuditResult) -> list[Key]:
+    """Return the instances whose records the incident's rule reads."""
+    if not RULES[incident.rule].projection.instances:
+        return [(incident.group, incident.instance)]
+    return [(each.group, each.instance) for each in result.groups if each.group == incident.group]
+
+
+class _KeptMessages:
+    """A set of messages, and what numbers and serials become when only these count."""
+
+    def __init__(self, messages: Iterable[Message], serials: set[int]) -> None:
+        self._messages = set(messages)
+        self._numbers: dict[str, list[int]] = defaultdict(list)
+        for sender, number in sorted(messages):
+            self._numbers[sender].append(number)
+        self._serials = sorted(serials)
+
+    def all_of(self, messages: list[Message]) -> bool:
+        return self._messages.issuperset(messages)
+
+    def renamed(self, message: Message) -> Message:
+        """As it is called here, where numbers count only what is kept."""
+        return message[0], self.rank(*message)
+
+    def has(self, event: LogEvent, step: int) -> bool:
+        return (event.sender, event.number + step) in self._messages
+
+    def note_serials(self, records: list[Record]) -> None:
+        told = [record["serial"] for record in records if "serial" in record]
+        self._serials = sorted({*self._serials, *told})
+
+    def renumbered(self, process: str, record: Record, everyone: set[str]) -> Record:
+        """`everyone` are the processes that stay members; with "" all do."""
+        changed = {name: value for name, value in record.items() if name not in ("at", "t")}
+        if "number" in record:
+            changed["number"] = self.rank(record.get("sender", process), record["number"])
+        if "serial" in record:
+            changed["serial"] = bisect_right(self._serials, record["serial"])
+        if record["type"] == "view":
+            changed |= self._base(record)
+            if "" not in everyone:
+                changed["members"] = [who for who in record["members"] if who in everyone or who == record["leader"]]
+            if "succeeds" in record:
+                changed["succeeds"] = [renumbered(each, self.rank, self._serials) for each in record["succeeds"]]
+        if "cut" in record:
+            changed["cut"] = self._counts(record["cut"])
+        if "clock" in record:
+            changed["clock"] = self._counts(record["clock"])
+        if "state" in record:
+            changed["state"] = {group: self._state(process, each) for group, each in record["state"].items()}
+        return changed
+
+    def _counts(self, counts: dict[str, int]) -> dict[str, int]:
+        ranked = {who: self.rank(who, number) for who, number in counts.items()}
+        return {who: number for who, number in ranked.items() if number}
+
+    def _state(self, process: str, state: Record) -> Record:
+        beyond: dict[str, list[list[int]]] = {}
+        for who, ranges in state.get("beyond", {}).items():
+            ranked = [[self.rank(who, first - 1) + 1, self.rank(who, first + count - 1)] for first, count in ranges]
+            beyond[who] = [[first, last - first + 1] for first, last in ranked if last >= first]
+        maps = {name: self._counts(state[name]) for name in ("delivered", "clock")}
+        number = self.rank(process, state.get("number", 0))
+        serial = bisect_right(self._serials, state.get("serial", 0))
+        return {**state, **maps, "beyond": beyond, "number": number, "serial": serial}
+
+    def _base(self, view: Record) -> Record:
+        """Return what one that entered had, where the view tells."""
+        base = {who: self.rank(who, number) for who, number in view.get("base", {}).items()}
+        rebased: Record = {"base": {who: number for who, number in base.items() if number}} if base else {}
+        if "base_serial" in view:
+            rebased["base_serial"] = bisect_right(self._serials, view["base_serial"])
+        return rebased
+
+    def rank(self, sender: str, number: int) -> int:
+        return bisect_right(self._numbers.get(sender, []), number)

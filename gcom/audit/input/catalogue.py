@@ -1,0 +1,67 @@
+"""Which segments there are, whose they are, and in which chains they are gone through."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from gcom.audit.input.files import read_file
+from gcom.audit.input.reading import Listing, read_opening
+from gcom.audit.input.segments import Opening
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Segments of one process that one scanner goes through in order: from the log's beginning if `first`, to its end
+    if `last`.
+    """
+
+    process: str
+    paths: tuple[str, ...]
+    first: bool = True
+    last: bool = True
+
+
+@dataclass(slots=True)
+class Catalogue:
+    """`openings` are by path; `notes` tell of files that are no segments, `unread` of those that may have been some."""
+
+    paths: dict[str, list[str]] = field(default_factory=dict)
+    openings: dict[str, Opening] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+
+
+def catalogue(listing: Listing) -> Catalogue:
+    """Sort segments by process and number; the same segment twice counts once."""
+    found = Catalogue(sizes=listing.sizes, notes=list(listing.notes))
+    by_process: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for path in listing.sizes:
+        opening, wrong = read_opening(path)
+        if opening is None:
+            found.notes.append(f"{path}:1: {wrong}")
+            found.unread.append(found.notes[-1])
+        else:
+            found.openings[path] = opening
+            by_process[opening.process].append((opening.segment, path))
+    for process, segments in sorted(by_process.items()):
+        found.paths[process] = _without_copies(process, sorted(segments), found.notes)
+    return found
+
+
+def _without_copies(process: str, segments: list[tuple[int, str]], notes: list[str]) -> list[str]:
+    """Return one path per number. Two segments of one number that differ are two writers': neither can be believed."""
+    by_number: dict[int, list[str]] = defaultdict(list)
+    for number, path in segments:
+        by_number[number].append(path)
+    kept = []
+    for number, paths in by_number.items():
+        alike = [path for path in paths[1:] if read_file(path) == read_file(paths[0])]
+        notes += [f"{path}: the same as {paths[0]}; it counts once" for path in alike]
+        if len(alike) == len(paths) - 1:
+            kept.append(paths[0])
+        else:
+            both = " and ".join(paths)
+            notes.append(f"{both}: each is segment {number} of {process}: two processes claim one incarnation")
+    return kept

@@ -1,0 +1,91 @@
+"""Where log files lie: a folder of this machine, or of a file system that Arrow reaches (hdfs, s3, gs, abfs).
+
+Both the driver and the tasks open files by their full names. Credentials of remote file systems are those of the
+environment, as Arrow takes them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gcom.errors import AuditUnavailable, NotALog
+
+_ALIASES = {"s3a://": "s3://", "s3n://": "s3://"}  # what Spark calls it: what Arrow calls it
+
+
+def is_remote(name: str) -> bool:
+    """Tell whether only Arrow's file systems reach the file of that full name."""
+    return "://" in name and not name.startswith("file://")
+
+
+def local(name: str) -> Path:
+    """Return the path of a file that is not remote."""
+    return Path(name.removeprefix("file://"))
+
+
+def list_files(folder: str) -> dict[str, int]:
+    """Return all files under `folder`, with their sizes. Raises NotALog for what is no folder, or AuditUnavailable."""
+    if is_remote(folder):
+        return _list_remote(folder)
+    root = local(folder)
+    if not root.exists():
+        raise NotALog(f"{folder} does not exist")
+    if root.is_file():
+        raise NotALog(f"{folder} is a file; give the folder that --log-dir named")
+    return {str(path): path.stat().st_size for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def read_file(name: str) -> bytes:
+    """Raise OSError."""
+    if not is_remote(name):
+        return local(name).read_bytes()
+    system, path = _system_of(name)
+    with system.open_input_stream(path) as stream:
+        data: bytes = stream.read()
+        return data
+
+
+def read_first_line(name: str, most: int = 1 << 24) -> bytes:
+    """With its end, if it has one within `most` bytes."""
+    if not is_remote(name):
+        with local(name).open("rb") as file:
+            return file.readline(most)
+    system, path = _system_of(name)
+    line = b""
+    with system.open_input_stream(path) as stream:
+        while b"\n" not in line and len(line) < most:
+            piece = stream.read(1 << 16)
+            if not piece:
+                break
+            line += piece
+    return line[: line.find(b"\n") + 1] or line
+
+
+def _list_remote(folder: str) -> dict[str, int]:
+    from pyarrow.fs import FileSelector, FileType
+
+    system, path = _system_of(folder)
+    try:
+        found = system.get_file_info(FileSelector(path, recursive=True))
+    except FileNotFoundError:
+        raise NotALog(f"{folder} does not exist") from None
+    except OSError as error:
+        raise AuditUnavailable(f"{folder} cannot be listed: {error}") from None
+    root, name = path.rstrip("/"), folder.rstrip("/")
+    names = {name + info.path[len(root) :]: info.size for info in found if info.type == FileType.File}
+    return dict(sorted(names.items()))
+
+
+def _system_of(name: str) -> tuple[Any, str]:
+    from pyarrow import ArrowInvalid
+    from pyarrow.fs import FileSystem
+
+    known = name
+    for alias, scheme in _ALIASES.items():
+        known = scheme + name.removeprefix(alias) if name.startswith(alias) else known
+    try:
+        system, path = FileSystem.from_uri(known)
+    except (ArrowInvalid, OSError) as error:
+        raise AuditUnavailable(f"{name} cannot be reached: {error}") from None
+    return system, path

@@ -1,0 +1,163 @@
+"""Logs of other systems as delivery logs: `gcom audit import shiviz FILE`.
+
+A ShiViz or GoVector log has events of hosts, each with a vector clock. Each event becomes a message that its host
+sends, numbered by the host's own entry; where a host's clock says more of another host than before, it has come to
+know that host's events up to there, and they become deliveries, those first that the others depend on. So the rules
+say of such a log what ShiViz checks, and more: NO_CREATION that own entries go up by one and that nobody knows an
+event that was not logged, CAUSAL that a clock takes over all that the clocks behind it know.
+
+Source: ShiViz's log format and "impermissible vector clock" (Beschastnikh et al., "Debugging Distributed Systems",
+CACM 2016); GoVector's `<host> <clock as JSON>` line with the event's text on the next.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from gcom.errors import BadValue, NotALog
+from gcom.trace.segment import Segment, folder_name
+
+SHIVIZ = r"(?P<host>\S*) (?P<clock>{.*})\n(?P<event>.*)"
+FILE_BYTES_MAX = 1 << 30
+_SHOWN = 120  # letters of a line that does not fit
+_GROUP, _INSTANCE = "imported", ""
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """An event of `host` with its vector clock, where it stands in the file, and its text."""
+
+    host: str
+    clock: dict[str, int]
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    hosts: int
+    events: int
+    notes: list[str]
+
+
+def import_shiviz(file: Path, into: Path, regex: str = SHIVIZ) -> Imported:
+    """Write the log as delivery logs under `into`, which must be empty. Raises BadValue, NotALog, or OSError."""
+    if into.exists() and any(into.iterdir()):
+        raise BadValue(f"{into} is not empty: name a new folder")
+    if file.stat().st_size > FILE_BYTES_MAX:
+        raise BadValue(f"{file} has {file.stat().st_size:,} bytes; at most {FILE_BYTES_MAX:,} are imported at once")
+    happened = parse(file.read_text(errors="replace"), regex, str(file))
+    hosts = list(dict.fromkeys([each.host for each in happened]))
+    notes = _write(happened, hosts, into)
+    return Imported(len(hosts), len(happened), notes)
+
+
+def parse(text: str, regex: str, name: str) -> list[Happened]:
+    """Return the events, in the file's order; of each host these are its own order. Raises BadValue, NotALog."""
+    pattern = _compiled(regex)
+    found = []
+    for match in pattern.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        try:
+            clock = json.loads(match["clock"])
+        except ValueError as error:
+            raise NotALog(f"{name}:{line}: the clock is no JSON: {error}") from None
+        host = match["host"]
+        if not isinstance(clock, dict) or not all(type(n) is int and n >= 0 for n in clock.values()):
+            raise NotALog(f"{name}:{line}: the clock is no map of host to number: {match['clock'][:200]}")
+        if not host or "#" in host:
+            raise NotALog(f"{name}:{line}: {host!r} cannot be a host's name: it is empty or has a #")
+        if host not in clock:
+            raise NotALog(f"{name}:{line}: the clock of {host} has no entry for {host} itself")
+        found.append(Happened(host, clock, line, match["event"] if "event" in pattern.groupindex else ""))
+    if not found:
+        raise NotALog(_nothing_in(text, regex, name))
+    return found
+
+
+def _nothing_in(text: str, regex: str, name: str) -> str:
+    first = next(((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()), None)
+    if first is None:
+        return f"{name} is empty: there is no event to import"
+    number, line = first
+    return (
+        f"{name}:{number}: {line[:_SHOWN]!r} is no event as the regex has it, nor is anything after it: give --regex "
+        f"one that fits, with the groups host, clock and event; this one was {regex}"
+    )
+
+
+def _compiled(regex: str) -> re.Pattern[str]:
+    """ShiViz writes groups as JavaScript does."""
+    try:
+        pattern = re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", regex), re.MULTILINE)
+    except re.error as error:
+        raise BadValue(f"regex {regex!r} is no regular expression: {error}") from None
+    missing = {"host", "clock"} - pattern.groupindex.keys()
+    if missing:
+        raise BadValue(f"regex {regex!r} lacks the group {' and '.join(sorted(missing))}, as (?<host>\\S*)")
+    return pattern
+
+
+def _write(happened: list[Happened], hosts: list[str], into: Path) -> list[str]:
+    known = {(each.host, each.clock[each.host]): each for each in happened}
+    notes = []
+    for host in hosts:
+        mine = [each for each in happened if each.host == host]
+        strangers = sorted({other for each in mine for other in each.clock} - set(hosts))
+        if strangers:
+            notes.append(f"{host} names {', '.join(strangers[:5])}, of which there are no events")
+        _write_host(host, mine, known, [*hosts, *[who for who in strangers if who not in hosts]], into)
+    return notes
+
+
+def _write_host(
+    host: str, mine: list[Happened], known: dict[tuple[str, int], Happened], hosts: list[str], into: Path
+) -> None:
+    home = into / folder_name(host) / "1"
+    home.mkdir(parents=True)
+    segment = Segment(home, 0)
+    process = f"{host}#1"
+    opening = {"member": host, "incarnation": "1", "process": process, "segment": 0, "wall_ns": 0}
+    _append(segment, {"type": "open", "at": 1, "version": 1, **opening})
+    everyone = sorted(f"{each}#1" for each in hosts)
+    head = {"group": _GROUP, "instance": _INSTANCE, "view": 1}
+    view = {"members": everyone, "leader": everyone[0], "ordering": "CAUSAL", "multicast": "BASIC"}
+    _append(segment, {"type": "view", "at": 1, **head, **view})
+    at = 2
+    heard: dict[str, int] = {}
+    told: dict[str, int] = {}
+    for each in mine:
+        for other, number in _learned(each, heard, known):
+            where = {"sent_view": 1, "sender": f"{other}#1", "number": number}
+            _append(segment, {"type": "deliver", "at": at, **head, **where})
+            at += 1
+        heard.update({other: n for other, n in each.clock.items() if other != host and n > heard.get(other, 0)})
+        changed = {f"{who}#1": n for who, n in each.clock.items() if who != host and told.get(who, 0) != n}
+        told.update({who: n for who, n in each.clock.items() if who != host})
+        what = {"number": each.clock[host], "clock": changed, "event": each.text, "line": each.line}
+        _append(segment, {"type": "send", "at": at, **head, **what})
+        at += 1
+        _append(
+            segment, {"type": "deliver", "at": at, **head, "sent_view": 1, "sender": process, "number": what["number"]}
+        )
+        at += 1
+    segment.seal(at, "exit")
+
+
+def _learned(event: Happened, heard: dict[str, int], known: dict[tuple[str, int], Happened]) -> list[tuple[str, int]]:
+    """Return the events of others that `event` is the first to know of: in an order that fits their own clocks."""
+    new = [
+        (other, number)
+        for other, last in event.clock.items()
+        if other != event.host
+        for number in range(heard.get(other, 0) + 1, last + 1)
+    ]
+    # An event's clock sums to more than those of all that it depends on.
+    return sorted(new, key=lambda each: (sum(known[each].clock.values()) if each in known else 1 << 62, each))
+
+
+def _append(segment: Segment, record: dict[str, object]) -> None:
+    segment.append(json.dumps(record, separators=(",", ":")))

@@ -1,0 +1,101 @@
+"""The segments of a log folder: which there are, and one of them opened, whatever form it has.
+
+Spark's own listing hides files that begin with a dot, and these hold what a process that is alive, or crashed, wrote
+last. So segments are listed and opened here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gcom.audit.input.compact import compact_opening, from_parquet, to_parquet
+from gcom.audit.input.files import list_files, read_file, read_first_line
+from gcom.audit.input.segments import LogSegment, Opening, opening_of, read_segment
+from gcom.errors import BadValue, NotALog
+from gcom.trace.segment import folder_name
+
+_NAME = re.compile(r"\.?\d{6,}\.jsonl|\d{6,}\.parquet")
+
+
+@dataclass(slots=True)
+class Listing:
+    """The files of `gcom audit LOGDIR...`; `notes` are about what else lies there."""
+
+    sizes: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def list_segments(folders: Iterable[str]) -> Listing:
+    """Return all segments under `folders`, sealed or not, sorted. Raises NotALog where there are none."""
+    listing = Listing()
+    for folder in folders:
+        found = {path: size for path, size in list_files(folder).items() if _NAME.fullmatch(_base(path))}
+        for path, size in found.items():
+            if _base(path).startswith(".") and _sealed(path) in found:
+                listing.notes.append(f"{path}: its sealed twin is read instead")
+            else:
+                listing.sizes[path] = size
+    if not listing.sizes:
+        raise NotALog(
+            f"no delivery logs in {', '.join(folders)}: looked for <member>/<incarnation>/<segment>.jsonl; "
+            "`gcom join --log-dir FOLDER` and `gcom.Node(log_dir=...)` write them"
+        )
+    return listing
+
+
+def _base(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _read(path: str, read: Callable[[str], bytes]) -> bytes:
+    """A file may be sealed, which takes the dot from its name, after it was listed. Raises OSError."""
+    try:
+        return read(path)
+    except FileNotFoundError:
+        if not _base(path).startswith("."):
+            raise
+        return read(_sealed(path))
+
+
+def _sealed(path: str) -> str:
+    return path[: -len(_base(path))] + _base(path)[1:]
+
+
+def open_segment(path: str) -> LogSegment | str:
+    """Return the segment in a file, or why it is none."""
+    try:
+        return from_parquet(path) if path.endswith(".parquet") else read_segment(path, _read(path, read_file))
+    except FileNotFoundError:
+        return "it went away after it had been listed"
+
+
+def read_opening(path: str) -> tuple[Opening | None, str]:
+    """Return the opening of the segment in a file, and what is wrong with it."""
+    if path.endswith(".parquet"):
+        return compact_opening(path)
+    line = _read(path, read_first_line)
+    return opening_of(line) if line.endswith(b"\n") else (None, "no delivery log: it has no whole first line")
+
+
+def compact(listing: Listing, into: Path, told: Callable[[str], None]) -> int:
+    """Write each segment of the listing under `into`; returns how many bytes that took. `into` must be empty."""
+    if into.exists() and any(into.iterdir()):
+        raise BadValue(f"{into} is not empty: name a new folder")
+    size = 0
+    for path in listing.sizes:
+        told(path)
+        segment = open_segment(path)
+        if isinstance(segment, str):
+            raise NotALog(segment)
+        member, _, incarnation = segment.opening.process.partition("#")
+        home = into / folder_name(member) / folder_name(incarnation)
+        home.mkdir(parents=True, exist_ok=True)
+        target = home / f"{segment.opening.segment:06}.parquet"
+        if target.exists():
+            raise BadValue(f"{path} is segment {segment.opening.segment} of {segment.opening.process} once more")
+        to_parquet(segment, target)
+        size += target.stat().st_size
+    return size

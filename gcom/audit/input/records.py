@@ -1,0 +1,473 @@
+"""The lines of a segment as columns.
+
+Nearly all lines are `send`, `deliver` and `skip`; consecutive ones are parsed together by Arrow. All else, and whatever
+Arrow refuses, is parsed line by line. A line that is not a record of its type (DELIVERY_LOG.md, Records) becomes a BAD
+row with the reason, so that what stands around it can still be judged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+from numpy.typing import NDArray
+
+from gcom.audit.input.arrow import integers, valid
+
+Ints = NDArray[np.int64]
+Record = dict[str, Any]
+
+SEND, DELIVER, SKIP, VIEW, LEAVE, DETACH, ELECT, SUSPECT, LOST, OTHER, BAD, CONFIRM, ADOPT, QUORUM = range(14)
+KINDS = {
+    "send": SEND,
+    "deliver": DELIVER,
+    "skip": SKIP,
+    "view": VIEW,
+    "leave": LEAVE,
+    "detach": DETACH,
+    "elect": ELECT,
+    "suspect": SUSPECT,
+    "lost": LOST,
+    "confirm": CONFIRM,
+    "adopt": ADOPT,
+    "quorum": QUORUM,
+}
+_NUMBERS = ("at", "t", "view", "sent_view", "number", "count", "serial", "held")
+_TEXTS = ("type", "group", "instance", "sender")
+_SCHEMA = pa.schema(
+    [(name, pa.int64()) for name in _NUMBERS]
+    + [(name, pa.string()) for name in _TEXTS]
+    + [("digests", pa.list_(pa.int64()))]
+)
+_CHUNK = 8 << 20  # bytes parsed at a time
+_CRUMB = 160  # lines that Arrow parses no sooner at once than they are parsed one by one
+_FEW = 64
+_MOST_CLOCKS = 512  # processes in the clocks of one chunk; more are parsed line by line
+_MOST = 1 << 62
+RUN_MOST = 1 << 20  # messages of one record; what claims more is no record, so that no line can fill the memory
+# What each type must have beside `at`, and of which type it is.
+_REQUIRED: dict[str, dict[str, type]] = {
+    "send": {"group": str, "view": int, "number": int, "clock": dict},
+    "deliver": {"group": str, "view": int, "sent_view": int, "sender": str, "number": int},
+    "skip": {"group": str, "view": int},
+    "view": {"group": str, "view": int, "members": list, "leader": str, "ordering": str, "multicast": str},
+    "leave": {"group": str, "view": int},
+    "detach": {"group": str, "view": int},
+    "elect": {"group": str, "view": int, "leader": str},
+    "suspect": {"group": str, "view": int},
+    "confirm": {"group": str, "view": int, "number": int, "by": str},
+    "adopt": {"group": str, "view": int, "from": str, "cut": dict},
+    "quorum": {"group": str, "view": int, "has": bool},
+    "lost": {"count": int},
+}
+_OPTIONAL: dict[str, type] = {
+    "instance": str,
+    "count": int,
+    "serial": int,
+    "sender": str,
+    "number": int,
+    "t": int,
+    "held": int,
+    "digests": list,
+    "base": dict,
+    "base_serial": int,
+    "settled": int,
+    "safe": bool,
+    "netsplit": str,
+    "state": dict,
+    "into": str,
+    "succeeds": list,
+    "by": str,
+    "has": bool,
+    "cut": dict,
+    "from": str,
+}
+_OF_SUCCESSION = {"view": int, "cut": dict, "without": dict, "gone": dict, "gives_up": list, "by": str, "serial": int}
+_WORDS = {str: "a text", int: "an integer", bool: "true or false", list: "a list", dict: "a map"}
+_FIRST_AND_LAST = ("open", "close")
+_FROM_ONE = ("at", "count", "number", "view", "sent_view", "serial")
+
+
+@dataclass(slots=True)
+class Rows:
+    """A segment's records without its first and its `close` line, one row a line; -1 stands for an absent number.
+
+    `key` indexes `keys`, (group, instance), and `sender` indexes `senders`. `rare` holds the whole record of the rows
+    that are no send, deliver or skip; of a BAD row the reason. `clock` holds for each process the rows of sends whose
+    clock names it, with what they say; `digests` the rows that have digests, each with its list.
+    """
+
+    kind: Ints
+    at: Ints
+    count: Ints
+    key: Ints
+    view: Ints
+    sent_view: Ints
+    sender: Ints
+    number: Ints
+    serial: Ints
+    t: Ints
+    held: Ints
+    keys: list[tuple[str, str]] = field(default_factory=list)
+    senders: list[str] = field(default_factory=list)
+    rare: dict[int, Record] = field(default_factory=dict)
+    clock: dict[str, tuple[Ints, Ints]] = field(default_factory=dict)
+    digests: dict[int, list[int]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @classmethod
+    def none(cls) -> Rows:
+        none = np.zeros(0, np.int64)
+        return cls(none, none, none, none, none, none, none, none, none, none, none)
+
+
+def only_forward(rows: Rows, expected: int) -> Rows:
+    """Return the same, but BAD where a position lies below `expected` or below what a row before it covers.
+
+    Positions order events, and nothing else does: what such a record came after is not known.
+    """
+    # Nearly always all positions go forward, and the rows are returned as they are.
+    sound = np.flatnonzero(rows.kind != BAD)
+    ends = rows.at[sound] + rows.count[sound]
+    if not (rows.at[sound] < np.maximum.accumulate(np.concatenate(([expected], ends)))[:-1]).any():
+        return rows
+    kind, rare = rows.kind.copy(), dict(rows.rare)
+    for row in sound.tolist():
+        at = int(rows.at[row])
+        if at < expected:
+            kind[row] = BAD
+            reason = f"it is at position {at}, after {expected - 1}: two processes claim one incarnation"
+            rare[row] = {"type": "", "at": 0, "reason": reason}
+        else:
+            expected = at + int(rows.count[row])
+    kept = {who: kind[where] != BAD for who, (where, _) in rows.clock.items()}
+    clock = {who: (where[kept[who]], said[kept[who]]) for who, (where, said) in rows.clock.items()}
+    return replace(rows, kind=kind, rare=rare, clock=clock)
+
+
+def parse(data: bytes, begin: int, end: int) -> Rows:
+    """Return the lines of data[begin:end], each ended by a newline."""
+    building = _Building()
+    for first, last in _chunks(data, begin, end):
+        _parse_chunk(building, data, first, last)
+    return building.rows()
+
+
+def parse_slowly(data: bytes, begin: int, end: int) -> Rows:
+    """Return what `parse` answers, by a dumber way; for tests."""
+    building = _Building()
+    building.add_records(_loaded(data, begin, end))
+    return building.rows()
+
+
+def problem_of(record: object) -> str:
+    """Why `record` is none of DELIVERY_LOG.md; empty if it is one, of whatever type."""
+    if not isinstance(record, dict) or not isinstance(record.get("type"), str):
+        return "no JSON object with a type"
+    if type(record.get("at")) is not int:
+        return "no position `at`"
+    required = _REQUIRED.get(record["type"])
+    if record["type"] in _FIRST_AND_LAST:
+        return f"a line that says `{record['type']}` and is not that of its segment, or not whole"
+    if required is None:
+        return _problem_of_numbers({name: record[name] for name in ("type", "count") if name in record})
+    for name, wanted in required.items():
+        if name not in record:
+            return f"a {record['type']} without {name}"
+        if type(record[name]) is not wanted:
+            return f"{name} is not {_WORDS[wanted]}"
+    for name, wanted in _OPTIONAL.items():
+        if name in record and name not in required and type(record[name]) is not wanted:
+            return f"{name} is not {_WORDS[wanted]}"
+    return _problem_of_numbers(record)
+
+
+def _problem_of_numbers(record: Record) -> str:
+    for name in _FROM_ONE:
+        number = record.get(name, 1)
+        if type(number) is not int or not 1 <= number <= _MOST:
+            return f"{name} is {number!r}, not a number from 1 on"
+    if KINDS.get(record["type"], OTHER) <= SKIP and record.get("count", 1) > RUN_MOST:
+        return f"a run of {record['count']:,} messages, more than {RUN_MOST:,}"
+    if record["type"] == "skip" and ("sender" in record) != ("number" in record):
+        return "a skip with one of sender and number"
+    if record["type"] == "skip" and "sender" not in record and "serial" not in record:
+        return "a skip of nothing"
+    if "digests" in record and not _are_numbers(record["digests"]):
+        return "digests are not numbers"
+    for name in ("clock", "base", "cut"):
+        if name in record and not all(type(n) is int and 0 <= n <= _MOST for n in record[name].values()):
+            return f"{name} is not a map of numbers"
+    if "members" in record and not (record["members"] and all(type(who) is str for who in record["members"])):
+        return "members is not a list of processes"
+    if not all(is_succession(each) for each in record.get("succeeds", ())):
+        return "succeeds does not name instances, views and cuts"
+    return ""
+
+
+def is_succession(entry: object) -> bool:
+    """Tell whether `entry` is one of a `succeeds` (DELIVERY_LOG.md, Records)."""
+    if not isinstance(entry, dict) or type(entry.get("instance")) is not str:
+        return False
+    if not all(type(entry[name]) is wanted for name, wanted in _OF_SUCCESSION.items() if name in entry):
+        return False
+    ranges = entry.get("without", {}).values()
+    return (
+        1 <= entry.get("view", 1) <= _MOST
+        and all(type(n) is int and 0 <= n <= _MOST for n in entry.get("cut", {}).values())
+        and all(type(who) is str for who in entry.get("gives_up", ()))
+        and all(type(each) is list and all(map(_is_range, each)) for each in ranges)
+    )
+
+
+def _is_range(pair: object) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and all(type(n) is int and 1 <= n <= _MOST for n in pair)
+
+
+def _are_numbers(digests: list[object]) -> bool:
+    return all(type(each) is int and -_MOST <= each <= _MOST for each in digests)
+
+
+def _chunks(data: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    while begin < end:
+        stop = end if end - begin <= _CHUNK else data.rindex(b"\n", begin, begin + _CHUNK) + 1
+        yield begin, stop
+        begin = stop
+
+
+def _parse_chunk(building: _Building, data: bytes, begin: int, end: int) -> None:
+    """Stretches of plain lines go to Arrow, the lines between them one by one."""
+    whole = np.frombuffer(data, np.uint8, end - begin, begin)
+    ends = np.flatnonzero(whole == 10) + 1
+    starts = np.concatenate(([0], ends[:-1]))
+    plain = _are_plain(whole, starts, ends)
+    borders = np.flatnonzero(np.diff(plain)) + 1
+    # Arrow has a price per call: many short stretches of plain lines are cheaper one by one.
+    crumbs = len(borders) > _FEW and len(borders) * _CRUMB > len(plain)  # where many sends are confirmed, say
+    if len(plain) and (crumbs or plain.mean() < 0.5):  # or another writer's style
+        building.add_records(_loaded(data, begin, end))
+        return
+    for first, stop in zip([0, *borders.tolist()], [*borders.tolist(), len(plain)], strict=True):
+        a, b = begin + int(starts[first]), begin + int(ends[stop - 1])
+        if not (plain[first] and building.add_plain(data[a:b], stop - first)):
+            building.add_records(_loaded(data, a, b))
+
+
+def _are_plain(whole: NDArray[np.uint8], starts: Ints, ends: Ints) -> NDArray[np.bool_]:
+    """Which lines begin as GCom writes a send, a deliver or a skip; others may be such, and are parsed slowly."""
+    long = ends - starts > 20
+    at = np.where(long, starts, 0)
+    if len(whole) <= 20:
+        return np.zeros(len(starts), np.bool_)
+    found = np.zeros(len(starts), np.bool_)
+    for head in (b'{"type":"deliver"', b'{"type":"send"', b'{"type":"skip"'):
+        # The letters that tell the types apart, then the quote behind; Arrow checks the rest.
+        match = long.copy()
+        for place in (0, 2, 9, 10, 11, len(head) - 1):
+            match &= whole[at + place] == head[place]
+        found |= match
+    return found
+
+
+def _loaded(data: bytes, begin: int, end: int) -> Iterator[object]:
+    for line in data[begin:end].split(b"\n")[:-1]:
+        yield loaded(line)
+
+
+def loaded(line: bytes) -> object:
+    """Return the value that a line of JSON is; None for what is none, or has text that no UTF-8 can carry."""
+    try:
+        value = json.loads(line)
+        # An escape may be half of a surrogate pair, which Python reads and no file can hold.
+        if b"\\u" in line:
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+class _Building:
+    """Columns that grow chunk by chunk."""
+
+    def __init__(self) -> None:
+        self._parts: list[list[Ints]] = []
+        self._length = 0
+        self._keys: dict[tuple[str, str], int] = {}
+        self._senders: dict[str, int] = {}
+        self._rare: dict[int, Record] = {}
+        self._clock: dict[str, list[tuple[Ints, Ints]]] = {}
+        self._digests: dict[int, list[int]] = {}
+
+    def rows(self) -> Rows:
+        if not self._parts:
+            return Rows.none()
+        columns: Any = [np.concatenate(each) for each in zip(*self._parts, strict=True)]
+        clock = {
+            who: (np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts]))
+            for who, parts in self._clock.items()
+        }
+        rows = Rows(*columns)
+        rows.keys, rows.senders = list(self._keys), list(self._senders)
+        rows.rare, rows.clock, rows.digests = self._rare, clock, self._digests
+        return rows
+
+    def add_plain(self, data: bytes, lines: int) -> bool:
+        """Parse with Arrow; False, with nothing added, if it refuses or what it finds is not all sound."""
+        if b"null" in data:  # which Arrow takes for a field that is not there
+            return False
+        try:
+            table = pyarrow.json.read_json(
+                pa.BufferReader(data),
+                pyarrow.json.ReadOptions(use_threads=False, block_size=max(len(data), 1)),
+                pyarrow.json.ParseOptions(explicit_schema=_SCHEMA),
+            )
+            # Arrow takes two objects on one line for two rows.
+            return len(table) == lines and self._add_table(table)
+        except (pa.ArrowException, UnicodeDecodeError):
+            return False
+
+    def _add_table(self, table: pa.Table) -> bool:
+        kind = self._codes(table["type"], dict(KINDS))
+        numbers = {name: integers(table[name], 1 if name == "count" else -1) for name in _NUMBERS}
+        present = {name: valid(table[name]) for name in (*_NUMBERS, *_TEXTS, "digests")}
+        clocks = table["clock"] if "clock" in table.column_names else None
+        # Arrow fills in what a record lacks: whether each has what its type needs is checked as columns, and where
+        # one has not, the slow way finds which.
+        if not _are_sound(kind, numbers, present, clocks):
+            return False
+        if present["digests"].any() and not self._add_digests(table["digests"], kind):
+            return False
+        if clocks is not None and pa.types.is_struct(clocks.type):
+            self._add_clocks(clocks, kind)
+        key = self._key_codes(table)
+        sender = self._codes(table["sender"], self._senders)
+        self._append(kind, numbers, key, sender)
+        return True
+
+    def _append(self, kind: Ints, numbers: dict[str, Ints], key: Ints, sender: Ints) -> None:
+        at, count, view, sent_view = (numbers[name] for name in ("at", "count", "view", "sent_view"))
+        number, serial, t, held = (numbers[name] for name in ("number", "serial", "t", "held"))
+        self._parts.append([kind, at, count, key, view, sent_view, sender, number, serial, t, held])
+        self._length += len(kind)
+
+    def _codes(self, column: pa.ChunkedArray, known: dict[str, int], absent: int = -1) -> Ints:
+        """Return each text as its code in `known`, where a new one gets the next; `absent` where there is none."""
+        encoded = column.combine_chunks().dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
+        codes = _ints([known.setdefault(text, len(known)) for text in encoded.dictionary.to_pylist()] + [absent])
+        return codes[integers(encoded.indices, len(codes) - 1)]
+
+    def _key_codes(self, table: pa.Table) -> Ints:
+        groups: dict[str, int] = {}
+        instances: dict[str, int] = {}
+        group = self._codes(table["group"], groups)
+        instances[""] = 0
+        instance = self._codes(table["instance"], instances, absent=0)
+        both = group * len(instances) + instance
+        seen, inverse = np.unique(both, return_inverse=True)
+        names, lives = list(groups), list(instances)
+        pairs = [(names[each // len(lives)], lives[each % len(lives)]) for each in seen.tolist()]
+        return _ints([self._keys.setdefault(pair, len(self._keys)) for pair in pairs])[inverse]
+
+    def _add_clocks(self, column: pa.ChunkedArray, kind: Ints) -> None:
+        clocks = column.combine_chunks()
+        clocks = clocks.chunk(0) if isinstance(clocks, pa.ChunkedArray) else clocks
+        for index in range(clocks.type.num_fields):
+            # Where a clock itself is absent, so are its entries: only sends have one (_are_sound).
+            entries = clocks.field(index)
+            rows = np.flatnonzero(valid(entries) & (kind == SEND))
+            if len(rows):
+                said = integers(entries, 0)[valid(entries)]
+                self._clock.setdefault(clocks.type.field(index).name, []).append((rows + self._length, said))
+
+    def _add_digests(self, column: pa.ChunkedArray, kind: Ints) -> bool:
+        chosen = np.flatnonzero(valid(column) & (kind != SKIP))
+        found = dict(zip(chosen.tolist(), column.take(chosen).to_pylist(), strict=True))
+        if any(None in each for each in found.values()):
+            return False
+        self._digests.update({row + self._length: each for row, each in found.items()})
+        return True
+
+    def add_records(self, records: Iterator[object]) -> None:
+        """Add what was parsed line by line."""
+        columns: dict[str, list[int]] = {name: [] for name in ("kind", "key", "sender", *_NUMBERS)}
+        for found in records:
+            row = self._length + len(columns["kind"])
+            wrong = problem_of(found)
+            record: Record = found if not wrong and isinstance(found, dict) else {"type": "", "at": 0, "reason": wrong}
+            code = BAD if wrong else KINDS.get(record["type"], OTHER)
+            if code > SKIP:
+                self._rare[row] = record
+            columns["kind"].append(code)
+            for name in _NUMBERS:
+                known = name in ("at", "count") or is_known(code)
+                columns[name].append(record.get(name, 1 if name == "count" else -1) if known else -1)
+            columns["key"].append(self._key_code(record) if is_known(code) else -1)
+            who = record.get("sender") if code <= SKIP else None
+            columns["sender"].append(-1 if who is None else self._senders.setdefault(who, len(self._senders)))
+            for process, said in record["clock"].items() if code == SEND else ():
+                self._clock.setdefault(process, []).append((_ints([row]), _ints([said])))
+            if code in (SEND, DELIVER) and "digests" in record:
+                self._digests[row] = record["digests"]
+        if columns["kind"]:
+            kind, key, sender = (_ints(columns[name]) for name in ("kind", "key", "sender"))
+            self._append(kind, {name: _ints(columns[name]) for name in _NUMBERS}, key, sender)
+
+    def _key_code(self, record: Record) -> int:
+        if "group" not in record:
+            return -1
+        return self._keys.setdefault((record["group"], record.get("instance", "")), len(self._keys))
+
+
+def is_known(kind: int) -> bool:
+    """Tell whether rows of that kind are records whose type the audit reads."""
+    return kind < OTHER or kind > BAD
+
+
+def _ints(values: list[int]) -> Ints:
+    return np.array(values, np.int64)
+
+
+def _are_sound(
+    kind: Ints, numbers: dict[str, Ints], present: dict[str, NDArray[np.bool_]], clocks: pa.ChunkedArray | None
+) -> bool:
+    """Tell whether every plain line is a record; if one is not, the slow way finds which, and why."""
+    if kind.max(initial=0) > SKIP or kind.min(initial=0) < 0 or numbers["count"].max(initial=0) > RUN_MOST:
+        return False
+    sends, delivers, skips = kind == SEND, kind == DELIVER, kind == SKIP
+    for name in _FROM_ONE:
+        if ((numbers[name] < 1) & present[name]).any() or numbers[name].max(initial=0) > _MOST:
+            return False
+    if not (present["at"].all() and present["group"].all() and present["view"].all()):
+        return False
+    if not (present["number"] | skips).all():
+        return False
+    if not (present["sender"] & present["sent_view"])[delivers].all():
+        return False
+    if (present["sender"] != present["number"])[skips].any() or not (present["sender"] | present["serial"])[
+        skips
+    ].all():
+        return False
+    if not sends.any():
+        return True
+    return clocks is not None and _are_clocks(clocks, sends)
+
+
+def _are_clocks(clocks: pa.ChunkedArray, sends: NDArray[np.bool_]) -> bool:
+    if not pa.types.is_struct(clocks.type) or clocks.type.num_fields > _MOST_CLOCKS:
+        return False
+    if not all(pa.types.is_int64(clocks.type.field(i).type) for i in range(clocks.type.num_fields)):
+        return False
+    if not valid(clocks)[sends].all():
+        return False
+    flat = clocks.flatten()
+    return all((pc.min(each).as_py() or 0) >= 0 and (pc.max(each).as_py() or 0) <= _MOST for each in flat)

@@ -1,0 +1,69 @@
+"""`--incremental STATE`: what was found of sealed segments is kept, so that only new ones are read.
+
+A segment is known again by its path, its size, when it was last written, and whether it was its log's last. What is
+kept holds fingerprints, so the folder keeps their seeds too. A file that another version wrote, or that is damaged, is
+as good as none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from gcom.audit.input.files import is_remote, local
+from gcom.audit.plan.wire import pack, unpack
+from gcom.errors import BadValue
+
+_VERSION = 7
+_MARK = "gcom-audit-state"
+
+
+class IncrementalCache:
+    """The folder; made if it is not there. Raises BadValue for a folder that holds something else."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        mark = folder / _MARK
+        if folder.exists() and any(folder.iterdir()) and not mark.exists():
+            raise BadValue(f"{folder} is not what --incremental made, and not empty: name a new folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        found = _read(mark)
+        if found is None or found[0] != _VERSION or [type(each) for each in found] != [int, int, int]:
+            found = (_VERSION, secrets.randbits(64), secrets.randbits(64))
+            _write(mark, found)
+        self.seeds: tuple[int, int] = (found[1], found[2])
+
+    def get(self, path: str, size: int, *, last: bool) -> Any:
+        """Return what `put` was given, or None."""
+        found = _read(self._file(path, size, last=last))
+        if found is None or len(found) != 3 or found[:2] != (_VERSION, self.seeds):
+            return None
+        return found[2]
+
+    def put(self, path: str, size: int, thing: Any, *, last: bool) -> None:
+        """Keep `thing` of a sealed segment; what is still written to is not kept."""
+        if not path.rpartition("/")[2].startswith("."):
+            _write(self._file(path, size, last=last), (_VERSION, self.seeds, thing))
+
+    def _file(self, path: str, size: int, *, last: bool) -> Path:
+        written = 0 if is_remote(path) else local(path).stat().st_mtime_ns
+        name = hashlib.sha256(f"{path} {size} {written} {last}".encode()).hexdigest()
+        return self._folder / name[:2] / name[2:]
+
+
+def _read(path: Path) -> tuple[Any, ...] | None:
+    try:
+        found = unpack(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, tuple) and found else None
+
+
+def _write(path: Path, thing: Any) -> None:
+    path.parent.mkdir(exist_ok=True)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")  # another audit may keep the same
+    draft.write_bytes(pack(thing))
+    os.replace(draft, path)

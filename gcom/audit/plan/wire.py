@@ -1,0 +1,114 @@
+"""What one stage of the job hands to the next, and what `--incremental` keeps: msgpack, with our own classes by name.
+
+Only classes named here come out again, whatever the bytes say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from enum import IntEnum
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from gcom.audit.plan.stages import ChainSummary
+from gcom.audit.rules.judgement import Judgement
+from gcom.audit.summary.excerpts import MessageRequest
+from gcom.audit.summary.history import History
+from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.lineage import SessionSummary
+from gcom.audit.summary.position import Reached
+from gcom.audit.summary.process import ProcessSummary
+from gcom.audit.summary.sections import SectionSummary
+from gcom.audit.summary.tally import Tally
+from gcom.audit.summary.timeline import Counts, Spread, Timeline
+
+_CLASSES: dict[str, Any] = {
+    each.__name__: each
+    for each in (
+        ProcessSummary,
+        SectionSummary,
+        Tally,
+        Judgement,
+        MessageRequest,
+        ChainSummary,
+        Counts,
+        Spread,
+        Timeline,
+        History,
+        Reached,
+        SessionSummary,
+    )
+}
+
+
+class _Code(IntEnum):
+    """What msgpack has no type for."""
+
+    TUPLE = 0
+    INTERVALS = 1
+    OBJECT = 2
+    PAIRS = 3  # a dict whose keys are not all texts
+    ARRAY = 4
+    SET = 5
+
+
+def pack(thing: object) -> bytes:
+    """Raise TypeError on what is neither plain nor of a class named here."""
+    packed: bytes = msgpack.packb(_plain(thing), strict_types=True)
+    return packed
+
+
+def unpack(data: bytes) -> Any:
+    """Raise ValueError on anything that `pack` did not make."""
+    try:
+        return msgpack.unpackb(data, ext_hook=_built, strict_map_key=True)
+    except (KeyError, TypeError, ValueError, msgpack.UnpackException) as error:
+        raise ValueError(f"not what the audit wrote: {error}") from error
+
+
+def _plain(thing: object) -> object:
+    match thing:
+        case tuple():
+            return _ext(_Code.TUPLE, [_plain(each) for each in thing])
+        case Intervals():
+            return _ext(_Code.INTERVALS, [number for pair in thing for number in pair])
+        case np.ndarray():
+            return _ext(_Code.ARRAY, [thing.dtype.str, thing.tobytes()])
+        case frozenset():
+            return _ext(_Code.SET, [_plain(each) for each in sorted(thing)])
+        case list():
+            return [_plain(each) for each in thing]
+        case dict() if all(type(key) is str for key in thing):
+            return {key: _plain(value) for key, value in thing.items()}
+        case dict():
+            return _ext(_Code.PAIRS, [[_plain(key), _plain(value)] for key, value in thing.items()])
+        case _ if is_dataclass(thing):
+            name = type(thing).__name__
+            return _ext(_Code.OBJECT, [name, [_plain(getattr(thing, field.name)) for field in fields(thing)]])
+        case _:
+            return thing
+
+
+def _ext(code: _Code, content: object) -> msgpack.ExtType:
+    return msgpack.ExtType(int(code), msgpack.packb(content, strict_types=True))
+
+
+def _built(code: int, data: bytes) -> Any:
+    content = msgpack.unpackb(data, ext_hook=_built, strict_map_key=True)
+    match code:
+        case _Code.TUPLE:
+            return tuple(content)
+        case _Code.INTERVALS:
+            return Intervals(zip(content[::2], content[1::2], strict=True))
+        case _Code.OBJECT:
+            return _CLASSES[content[0]](*content[1])
+        case _Code.PAIRS:
+            return dict(content)
+        case _Code.SET:
+            return frozenset(content)
+        case _Code.ARRAY:
+            return np.frombuffer(content[1], np.dtype(content[0]))
+        case _:
+            raise ValueError(f"type {code}")

@@ -1,0 +1,136 @@
+"""A result for other programs: JUnit XML for continuous integration, Parquet tables for whoever asks further."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as Xml
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from gcom.audit.explain.result import AuditResult, GroupResult, RuleResult
+
+_TOLD = 20  # incidents in one failure
+_UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML 1.0 cannot hold
+
+_TEXT, _COUNT = pa.string(), pa.int64()
+_MESSAGE = pa.struct([("sender", _TEXT), ("number", _COUNT)])
+_POSITION = pa.struct([("process", _TEXT), ("at", _COUNT)])
+_FILE = pa.struct([("file", _TEXT), ("line", _COUNT)])
+_EFFECT = pa.struct([("rule", _TEXT), ("processes", pa.list_(_TEXT)), ("sentence", _TEXT)])
+VERDICTS = pa.schema(
+    [(name, _TEXT) for name in ("group", "instance", "ordering", "multicast", "rule")]
+    + [("expected", pa.bool_()), ("verdict", _TEXT), ("evaluated", _COUNT), ("violations", _COUNT), ("reason", _TEXT)]
+)
+INCIDENTS = pa.schema(
+    [(name, _TEXT) for name in ("id", "rule", "group", "instance")]
+    + [("expected", pa.bool_()), ("view", _COUNT), ("processes", pa.list_(_TEXT)), ("messages", pa.list_(_MESSAGE))]
+    + [("positions", pa.list_(_POSITION)), ("files", pa.list_(_FILE)), ("sentence", _TEXT), ("more", _COUNT)]
+    + [("caused", pa.list_(_TEXT)), ("effects", pa.list_(_EFFECT))]
+)
+COVERAGE = pa.schema([("process", _TEXT), ("positions", _COUNT), ("state", _TEXT)])
+
+
+def junit_of(result: AuditResult, *, allow_unknown: bool = False) -> bytes:
+    """A suite for each group, a case for each rule that it promises.
+
+    UNKNOWN, and a group in which there was nothing to judge, are errors, as they are not proof; with `allow_unknown`
+    they are skipped, and so is a life without deliveries of a group that has some. A promised rule for which the group
+    gave no occasion is skipped.
+    """
+    root = Xml.Element("testsuites", name="gcom audit")
+    deciding = {(group.group, group.instance) for group in result.deciding}
+    for group in result.groups:
+        accepted = allow_unknown or (group.group, group.instance) not in deciding
+        root.append(_suite(group, "skipped" if accepted else "error"))
+    if not result.groups or result.unread:
+        suite = Xml.SubElement(root, "testsuite", name="logs")
+        reason = "\n".join(result.unread) or "the logs tell of no group"
+        _tell(_case(suite, "logs", "groups"), "skipped" if allow_unknown else "error", reason)
+        _count(suite)
+    _count(root)
+    Xml.indent(root)
+    written: bytes = Xml.tostring(root, encoding="utf-8", xml_declaration=True)
+    return written
+
+
+def _suite(group: GroupResult, unknown: str) -> Xml.Element:
+    name = _fit(f"{group.group} {group.instance}".strip())
+    suite = Xml.Element("testsuite", name=name)
+    for rule in group.rules:
+        if rule.expected:
+            _judge(_case(suite, name, rule.rule), rule, group, unknown)
+    if group.verdict == "VACUOUS":
+        _tell(_case(suite, name, "DELIVERIES"), unknown, group.reason or "nothing to judge")
+    _count(suite)
+    return suite
+
+
+def _case(suite: Xml.Element, group: str, name: str) -> Xml.Element:
+    return Xml.SubElement(suite, "testcase", classname=group, name=name)
+
+
+def _judge(case: Xml.Element, rule: RuleResult, group: GroupResult, unknown: str) -> None:
+    match rule.verdict:
+        case "FAIL":
+            told = [each for each in group.incidents if rule.rule in (each.rule, *each.caused)]
+            lines = [f"[{each.id}] {each.sentence}" for each in told[:_TOLD]]
+            text = f"violations: {rule.violations:,}, cases: {rule.evaluated:,}"
+            _tell(case, "failure", told[0].sentence if told else text, "\n".join([text, *lines]))
+        case "UNKNOWN":
+            _tell(case, unknown, rule.reason or "not known")
+        case "VACUOUS":
+            _tell(case, "skipped", "the logs hold no case of this rule")
+
+
+def _tell(case: Xml.Element, kind: str, message: str, text: str = "") -> None:
+    said = Xml.SubElement(case, kind, message=_fit(message))
+    if kind != "skipped":
+        said.set("type", case.get("name", ""))
+    said.text = _fit(text) or None
+
+
+def _count(parent: Xml.Element) -> None:
+    cases = list(parent.iter("testcase"))
+    parent.set("tests", str(len(cases)))
+    for kind, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        parent.set(name, str(sum(case.find(kind) is not None for case in cases)))
+
+
+def _fit(text: str) -> str:
+    return _UNFIT.sub("\ufffd", text)
+
+
+def write_tables(result: AuditResult, folder: Path) -> None:
+    """`verdicts.parquet`, `incidents.parquet` and `coverage.parquet`; the fields are those of `--json`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    plain = _fit_all(result.as_json())
+    of_group = ("group", "instance", "ordering", "multicast")
+    verdicts = [
+        {**{name: group[name] for name in of_group}, **rule} for group in plain["groups"] for rule in group["rules"]
+    ]
+    for incident in plain["incidents"]:
+        incident["messages"] = [{"sender": sender, "number": number} for sender, number in incident["messages"]]
+        incident["positions"] = [{"process": process, "at": at} for process, at in incident["positions"]]
+    for name, rows, schema in (
+        ("verdicts", verdicts, VERDICTS),
+        ("incidents", plain["incidents"], INCIDENTS),
+        ("coverage", plain["coverage"], COVERAGE),
+    ):
+        table = pa.Table.from_pylist(rows, schema=schema)
+        pa.parquet.write_table(table, folder / f"{name}.parquet", compression="zstd")
+
+
+def _fit_all(thing: Any) -> Any:
+    """Return the same with texts that every reader takes."""
+    match thing:
+        case str():
+            return _fit(thing)
+        case list():
+            return [_fit_all(each) for each in thing]
+        case dict():
+            return {name: _fit_all(each) for name, each in thing.items()}
+        case _:
+            return thing

@@ -1,0 +1,62 @@
+"""AGREEMENT: what one of those who go on together has delivered in a view, all of them have."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from gcom.audit.rules.delivery.self_delivery import marks_of_missing
+from gcom.audit.rules.rule import AuditRule, Case, Example, named, some_ranges, where_reliable
+from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.lineage import INTO
+from gcom.audit.summary.sections import SectionSummary
+from gcom.audit.summary.tally import Tally
+
+Member = tuple[str, SectionSummary]
+
+
+def _judge(case: Case, tally: Tally) -> None:
+    group = case.group
+    safe = any(view.get("safe") for summary in group.summaries.values() for view in summary.views)
+    everyone: dict[int, list[Member]] = defaultdict(list)
+    for who, section in group.sections():
+        everyone[section.view].append((who, section))
+    for (view, following), members in sorted(group.classes().items(), key=str):
+        # Where a quorum died for good, what only it had is gone: of who goes over, CONTINUITY says what is owed.
+        heard = everyone[view] if safe and not str(following).startswith(INTO) else members
+        if len(heard) > 1:
+            tally.evaluated += 1
+            _judge_class(view, members, heard, tally)
+
+
+def _judge_class(view: int, members: list[Member], heard: list[Member], tally: Tally) -> None:
+    """What any of `heard` delivered in the view, all of `members` have settled."""
+    demanded: dict[str, Intervals] = {}
+    for _, section in heard:
+        for sender, numbers in section.delivered.items():
+            known = demanded.get(sender)
+            demanded[sender] = numbers if known is None or known == numbers else known.union(numbers)
+    for who, section in members:
+        for sender, numbers in sorted(demanded.items()) if section.covered else ():
+            missing = numbers.minus(section.settled.get(sender, Intervals()))
+            if missing:
+                number = missing.lowest
+                other = next(p for p, s in heard if number in s.delivered.get(sender, Intervals()))
+                more = {"number": number, "missing": some_ranges(missing), "view": view, "other": other}
+                tally.violate(len(missing), process=who, sender=sender, **more)
+
+
+def _sentence(e: Example) -> str:
+    return (
+        f"{e['other']} delivered {named(e)} in view {e['view']}, and {e['process']}, which went on with it, never did."
+    )
+
+
+RULE = AuditRule(
+    "AGREEMENT",
+    "Those who go on together deliver the same messages.",
+    where_reliable,
+    _sentence,
+    judge=_judge,
+    needs_ends=True,
+    marks=marks_of_missing,
+)

@@ -1,0 +1,103 @@
+"""NO_CREATION: what is delivered was sent. During the scan: a process's own numbers are 1, 2, 3 ..."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcom.audit.input.records import Ints
+from gcom.audit.rules.rule import AuditRule, Case, Example, Projection, always, named
+from gcom.audit.summary.batch import Batch
+from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.tally import Tally
+
+
+def _judge_batch(batch: Batch) -> None:
+    _judge_own_sends(batch)
+    if len(batch.delivers):
+        _judge_own_deliveries(batch)
+
+
+def _judge_own_sends(batch: Batch) -> None:
+    """A process's sends are 1, 2, 3 ..."""
+    summary, sends, number = batch.summary, batch.sends, batch.position.number
+    if not len(sends):
+        return
+    first, last = batch.ends(sends)
+    before = np.concatenate(([number if number is not None else first[0] - 1], last[:-1]))
+    for index in np.flatnonzero(first != before + 1).tolist():
+        where = batch.where(int(sends[index]))
+        summary.tally("NO_CREATION").violate(1, kind="jump", before=int(before[index]), **where)
+    summary.known_sent = max(summary.known_sent, int(last.max()))
+
+
+def _judge_own_deliveries(batch: Batch) -> None:
+    """One's own is delivered after its send; of the rest the highest number is noted."""
+    rows, summary, delivers = batch.rows, batch.summary, batch.delivers
+    summary.tally("NO_CREATION").evaluated += int(rows.count[delivers].sum())
+    _, last = batch.ends(delivers)
+    own = rows.senders.index(batch.process) if batch.process in rows.senders else -1
+    mine = rows.sender[delivers] == own
+    early = np.zeros(len(delivers), np.bool_)
+    if mine.any():
+        early[mine] = _are_early(batch, delivers[mine], last[mine])
+    for code in np.unique(rows.sender[delivers]).tolist():
+        which = (rows.sender[delivers] == code) & ~early
+        if which.any():
+            who = rows.senders[code]
+            summary.highest[who] = max(summary.highest.get(who, 0), int(last[which].max()))
+
+
+def _are_early(batch: Batch, own: Ints, last: Ints) -> NDArray[np.bool_]:
+    """Tell of each delivery of an own message whether it came before the send."""
+    _, sent = batch.ends(batch.sends)
+    sent = np.concatenate(([batch.position.number if batch.position.number is not None else 1 << 62], sent))
+    known = sent[np.searchsorted(batch.sends, own)]
+    for index in np.flatnonzero(last > known).tolist():
+        row = int(own[index])
+        above = int(min(last[index] - known[index], batch.rows.count[row]))
+        first = max(int(batch.rows.number[row]), int(known[index]) + 1)
+        batch.summary.tally("NO_CREATION").violate(above, kind="early", **batch.where_of(row, first))
+    return np.asarray(last > known)
+
+
+def _judge(case: Case, tally: Tally) -> None:
+    """A delivered number is at most the highest that its sender is known to have sent."""
+    group = case.group
+    for who, summary in sorted(group.summaries.items()):
+        for sender, highest in sorted(summary.highest.items()):
+            theirs = group.summaries.get(sender)
+            known = theirs.known_sent if theirs is not None else 0
+            if highest <= known:
+                continue
+            over = summary.delivered.get(sender, Intervals()).above(known)
+            messages = max(len(over), 1)
+            number = over.lowest or highest
+            if group.closed(sender):
+                tally.violate(messages, kind="unsent", process=who, sender=sender, number=number, known=known)
+            else:  # the send may stand in what is missing of its log
+                tally.doubt(messages, f"the log of {sender} does not tell whether it sent {number}")
+
+
+def _sentence(e: Example) -> str:
+    match e.get("kind"):
+        case "jump":
+            return f"{e['process']} sent its number {e['number']} right after its number {e['before']}."
+        case "early":
+            return f"{e['process']} delivered its own number {e['number']} before it had sent it."
+        case _:
+            return (
+                f"{e['process']} delivered {named(e)}, but {e['sender']}, whose log is complete, "
+                f"sent no more than {e['known']}."
+            )
+
+
+RULE = AuditRule(
+    "NO_CREATION",
+    "What is delivered was sent.",
+    always,
+    _sentence,
+    judge_batch=_judge_batch,
+    judge=_judge,
+    projection=Projection(neighbours=True),
+)

@@ -1,0 +1,12 @@
+"""NO_DUPLICATION: a process delivers a message once. All of it is found during the scan."""
+
+from __future__ import annotations
+
+from gcom.audit.rules.rule import AuditRule, Example, always, named
+
+
+def _sentence(e: Example) -> str:
+    return f"{e['process']} delivered {named(e)} though it was settled there before."
+
+
+RULE = AuditRule("NO_DUPLICATION", "No process delivers a message twice.", always, _sentence)

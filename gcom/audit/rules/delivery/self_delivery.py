@@ -1,0 +1,44 @@
+"""SELF_DELIVERY: who goes on from a view has settled what it sent in it."""
+
+from __future__ import annotations
+
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, some_ranges, where_reliable
+from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.tally import Tally
+
+_NUMBERS = 1_000  # from each end of what is missing
+
+
+def _judge(case: Case, tally: Tally) -> None:
+    for who, section in case.group.sections():
+        if section.next in ("none", "unknown") or not section.covered or not section.sends:
+            continue
+        tally.evaluated += len(section.sends)
+        missing = section.sends.minus(section.settled.get(who, Intervals()))
+        if missing:
+            more = {"number": missing.lowest, "missing": some_ranges(missing), "view": section.view}
+            tally.violate(len(missing), process=who, sender=who, **more)
+
+
+def _sentence(e: Example) -> str:
+    return f"{e['process']} sent number {e['number']} in view {e['view']} and went on from it without delivering it."
+
+
+def marks_of_missing(e: Example) -> set[Mark]:
+    """Return the hole, and the messages that are missing; of long ranges both ends, whose neighbours others name."""
+    found: set[Mark] = {("hole", e["process"], e["view"])}
+    for first, last in e.get("missing", ()):
+        numbers = {*range(first, min(last, first + _NUMBERS) + 1), *range(max(first, last - _NUMBERS), last + 1)}
+        found |= {("message", e["sender"], number) for number in numbers}
+    return found
+
+
+RULE = AuditRule(
+    "SELF_DELIVERY",
+    "Who goes on delivers what it sent.",
+    where_reliable,
+    _sentence,
+    judge=_judge,
+    needs_ends=True,
+    marks=marks_of_missing,
+)

@@ -1,0 +1,136 @@
+"""The summaries of one (group, instance) put together: whose there are, what is missing, and who went with whom."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from gcom.audit.summary.fingerprints import BUCKET
+from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.lineage import join_lineage
+from gcom.audit.summary.position import Key
+from gcom.audit.summary.process import ProcessSummary, add_prints
+from gcom.audit.summary.sections import SectionSummary
+from gcom.audit.summary.tally import Tally
+
+
+@dataclass(slots=True)
+class InstanceLogs:
+    """The summaries of one (group, instance), one a process, and what is known of each process's coverage."""
+
+    key: Key
+    summaries: dict[str, ProcessSummary]
+    coverage: dict[str, str]
+    gaps: dict[str, list[tuple[int, bool]]]
+
+    @classmethod
+    def of(cls, key: Key, summaries: list[ProcessSummary], coverage: dict[str, str]) -> InstanceLogs:
+        """`coverage` is of all processes whose logs are there; a member without one, or silent with a gap, is a gap."""
+        merged: dict[str, ProcessSummary] = {}
+        for summary in summaries:
+            merged[summary.process] = join(merged[summary.process], summary) if summary.process in merged else summary
+        for summary in merged.values():
+            for section in summary.sections:
+                if section.next == "open":
+                    closed = coverage[summary.process] == "closed"
+                    # A section that is open where the log ends: "END" if the log says that it is complete, so that
+                    # all such are one class; else nobody knows what became of the process.
+                    section.next = "END" if closed else "none" if section.covered else "unknown"
+        gaps = {who: summary.gaps for who, summary in merged.items()}
+        members = {who for summary in merged.values() for view in summary.views for who in view["members"]}
+        for who in members - set(merged):
+            # A member without any readable log may have sent and delivered anything: as a gap at its first position.
+            if coverage.get(who, "lost") == "lost":
+                gaps[who] = [(0, False)]
+        return cls(key, merged, coverage, gaps)
+
+    def closed(self, process: str) -> bool:
+        """Tell whether the process's log is complete, so that what it does not tell did not happen."""
+        return self.coverage.get(process) == "closed"
+
+    def sections(self) -> list[tuple[str, SectionSummary]]:
+        """Return all processes' with their names, each process's in its log's order."""
+        return [(who, each) for who, summary in sorted(self.summaries.items()) for each in summary.sections]
+
+    def classes(self) -> dict[tuple[int, int | str], list[tuple[str, SectionSummary]]]:
+        """Return the processes that went together from view to view (DELIVERY_LOG.md, Rules)."""
+        found: dict[tuple[int, int | str], list[tuple[str, SectionSummary]]] = defaultdict(list)
+        for who, section in self.sections():
+            if section.next not in ("none", "unknown"):
+                found[section.view, section.next].append((who, section))
+        return found
+
+    def ends_nowhere(self) -> bool:
+        """Tell whether no log tells how anybody went on from a view, or that it did not: then no class has a member."""
+        return not self.classes() and not any(self.closed(who) for who in self.summaries)
+
+    def members(self) -> dict[int, list[str]]:
+        """Return of each view, as the first says that tells."""
+        found: dict[int, list[str]] = {}
+        for _, summary in sorted(self.summaries.items()):
+            for view in summary.views:
+                found.setdefault(view["view"], view["members"])
+        return found
+
+    def definition(self) -> dict[str, Any]:
+        """A `view` record, of which each has the group's definition; empty if there is none."""
+        for summary in self.summaries.values():
+            for view in summary.views:
+                return view
+        return {}
+
+
+def join(one: ProcessSummary, other: ProcessSummary) -> ProcessSummary:
+    """Two summaries of one process, of stretches of its log that follow each other."""
+    for rule, tally in other.tallies.items():
+        one.tally(rule).add(tally)
+    sections = other.sections
+    if sections and not sections[0].installed and one.sections and one.sections[-1].next == "open":
+        _join_sections(one.sections[-1], sections[0])
+        sections = sections[1:]
+    one.sections += sections
+    one.views += other.views
+    one.elects += other.elects
+    one.gaps += other.gaps
+    one.sent = one.sent.union(other.sent)
+    _add_numbers(one.sent_in, other.sent_in)
+    _add_numbers(one.heard_in, other.heard_in)
+    _add_numbers(one.delivered, other.delivered)
+    _add_numbers(one.skipped, other.skipped)
+    _add_numbers(one.heard_digested, other.heard_digested)
+    one.digested = one.digested.union(other.digested)
+    one.known_sent = max(one.known_sent, other.known_sent)
+    for who, number in other.highest.items():
+        one.highest[who] = max(number, one.highest.get(who, 0))
+    one.deliveries += other.deliveries
+    one.deliveries_without_serial += other.deliveries_without_serial
+    add_prints(one.serials, other.serials)
+    add_prints(one.sent_digests, other.sent_digests)
+    add_prints(one.heard_digests, other.heard_digests)
+    one.late_serials |= other.late_serials
+    # Each part was scanned from its own beginning, so that neither saw serials fall between them.
+    if other.first_serial and other.first_serial <= one.last_serial:  # in a log that two claim
+        one.late_serials |= {bucket for bucket in other.serials if bucket <= one.last_serial // BUCKET}
+    one.first_serial = one.first_serial or other.first_serial
+    one.last_serial = max(one.last_serial, other.last_serial)
+    for who, number in other.dependent_from.items():
+        one.dependent_from.setdefault(who, number)
+    for view, tally in other.unplaced.items():
+        one.unplaced.setdefault(view, Tally()).add(tally)
+    one.timeline.add(other.timeline)
+    join_lineage(one, other)
+    return one
+
+
+def _join_sections(one: SectionSummary, other: SectionSummary) -> None:
+    one.covered &= other.covered
+    _add_numbers(one.delivered, other.delivered)
+    one.sends = one.sends.union(other.sends)
+    one.settled, one.next = other.settled, other.next
+    add_prints(one.order, other.order)
+
+
+def _add_numbers(mine: dict[Any, Intervals], theirs: dict[Any, Intervals]) -> None:
+    for key, numbers in theirs.items():
+        mine[key] = mine[key].union(numbers) if key in mine else numbers

@@ -1,0 +1,49 @@
+"""What was found of one (group, instance): a tally per rule, and what later stages need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gcom.audit.summary.excerpts import MessageRequest
+from gcom.audit.summary.history import History
+from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.lineage import SessionSummary
+from gcom.audit.summary.position import Key
+from gcom.audit.summary.tally import Tally
+
+Delivered = dict[str, Intervals]
+
+
+@dataclass(slots=True)
+class Judgement:
+    """Of one (group, instance). `requests` are the messages that rules still need.
+
+    `starts` tell where each chain begins: the index of its first section, and how many deliveries of that an earlier
+    chain has. `fates` are, where CAUSAL is judged over messages, what each process delivered and what it settled.
+    """
+
+    key: Key
+    definition: dict[str, Any]
+    expected: frozenset[str]
+    tallies: dict[str, Tally]
+    processes: list[str]
+    views: int
+    deliveries: int
+    members: dict[int, list[str]]  # by view
+    requests: list[MessageRequest] = field(default_factory=list)
+    starts: dict[int, tuple[int, int]] = field(default_factory=dict)
+    fates: dict[str, tuple[Delivered, Delivered]] = field(default_factory=dict)
+    history: History = field(default_factory=History)
+    sends: int = 0
+    unshown: str = ""  # why a promise that nothing breaks is not shown to be kept, where the logs could have shown it
+    sessions: list[SessionSummary] = field(default_factory=list)  # for CONTINUITY, which is judged over all instances
+
+
+def verdict_of(tally: Tally) -> str:
+    """Return FAIL, UNKNOWN, VACUOUS or PASS (DELIVERY_LOG.md, Verdict)."""
+    if tally.violations:
+        return "FAIL"
+    if tally.unknown:
+        return "UNKNOWN"
+    return "PASS" if tally.evaluated else "VACUOUS"

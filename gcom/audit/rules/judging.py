@@ -1,0 +1,109 @@
+"""Every rule over the summaries of one (group, instance); what they leave open is asked for as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gcom.audit.rules.groups import InstanceLogs
+from gcom.audit.rules.judgement import Judgement
+from gcom.audit.rules.missing_records import missing_records
+from gcom.audit.rules.rule import Case
+from gcom.audit.rules.table import RULES
+from gcom.audit.summary.history import history_of
+from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.lineage import session_of
+from gcom.audit.summary.tally import Tally
+
+
+def expected_rules(definition: dict[str, Any], *, digests: bool) -> frozenset[str]:
+    """Return what a group promises (DELIVERY_LOG.md, Expected); INTEGRITY only where logs have digests."""
+    promised = {rule.name for rule in RULES.values() if rule.promised(definition)}
+    return frozenset(promised if digests else promised - {"INTEGRITY"})
+
+
+def judge(group: InstanceLogs, *, all_rules: bool = False) -> Judgement:
+    """Judge a group; without `all_rules` no messages are asked for what it does not promise."""
+    summaries = group.summaries
+    tallies = _tallies_of_logs(group)
+    digests = any(summary.sent_digests or summary.heard_digests for summary in summaries.values())
+    definition = group.definition()
+    judgement = Judgement(
+        key=group.key,
+        definition=definition,
+        expected=expected_rules(definition, digests=digests),
+        tallies=tallies,
+        processes=sorted({*summaries, *group.gaps}),
+        views=len({view["view"] for summary in summaries.values() for view in summary.views}),
+        deliveries=sum(summary.deliveries for summary in summaries.values()),
+        members=group.members(),
+        history=history_of(summaries),
+        sends=sum(len(summary.sent) for summary in summaries.values()),
+        sessions=[session_of(each, has_gap=bool(group.gaps.get(who))) for who, each in sorted(summaries.items())],
+    )
+    _add_gaps(group, tallies)
+    case = Case(group, tallies, RULES)
+    for name, rule in RULES.items():
+        if rule.judge is not None:
+            rule.judge(case, tallies[name])
+    # Before messages are asked for: what they show must not hide that no log has an end.
+    judgement.unshown = missing_records(group, judgement.expected, tallies)
+    # After all rules have compared summaries: whether CAUSAL is certified depends on what others found.
+    asked = [case.request(name) for name in RULES]
+    judgement.requests = [request for request in asked if request is not None]
+    if not all_rules:
+        _pass_over_unpromised(judgement)
+    if any(request.rule == "CAUSAL" for request in judgement.requests):
+        judgement.fates = {
+            who: (each.delivered, each.sections[-1].settled if each.sections else {}) for who, each in summaries.items()
+        }
+    return judgement
+
+
+def _tallies_of_logs(group: InstanceLogs) -> dict[str, Tally]:
+    """Return what processes violate by themselves."""
+    tallies = {rule: Tally() for rule in RULES}
+    for who, summary in sorted(group.summaries.items()):
+        for rule, tally in summary.tallies.items():
+            for example in tally.examples:
+                example.setdefault("process", who)
+            tally.spread.name(who)
+            tallies[rule].add(tally)
+    return tallies
+
+
+def _add_gaps(group: InstanceLogs, tallies: dict[str, Tally]) -> None:
+    for who, gaps in sorted(group.gaps.items()):
+        for at, told in gaps:
+            reason = f"{who} has a gap at position {at}" if at else f"there is no readable log of {who}"
+            for name, rule in RULES.items():
+                if rule.open_by_gaps == "any" or (rule.open_by_gaps == "untold" and not told):
+                    tallies[name].doubt(1, reason)
+
+
+def _pass_over_unpromised(judgement: Judgement) -> None:
+    """What decides nothing is not worth reading the logs once more."""
+    for rule in {request.rule for request in judgement.requests} - judgement.expected:
+        judgement.tallies[rule].doubt(1, "not promised, and it takes the messages themselves: --all-rules judges it")
+    judgement.requests = [request for request in judgement.requests if request.rule in judgement.expected]
+
+
+def add_found(judgement: Judgement, rule: str, found: Iterable[Tally]) -> None:
+    """Take over what was found over the messages that a rule asked for, bucket by bucket."""
+    join = RULES[rule].join
+    for tally in found if join is None else [join(found)]:
+        judgement.tallies[rule].add(tally)
+
+
+def tell_fates(judgement: Judgement, coverage: dict[str, str]) -> None:
+    """Say of each violation of CAUSAL what became of the message that was missing."""
+    for example in judgement.tallies["CAUSAL"].examples:
+        process = example["process"]
+        delivered, settled = judgement.fates.get(process, ({}, {}))
+        if example["needed"] in delivered.get(example["other"], Intervals()):
+            example["later"] = "delivered"
+        elif example["needed"] not in settled.get(example["other"], Intervals()):
+            example["later"] = ""
+        else:
+            example["later"] = "skipped" if coverage[process] in ("closed", "open") else "settled"
+    judgement.fates = {}

@@ -1,0 +1,44 @@
+"""What the logs of a group lack, so that a promise which nothing breaks is not shown to be kept either."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+
+from gcom.audit.rules.groups import InstanceLogs
+from gcom.audit.rules.table import RULES
+from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.tally import Tally
+
+
+def missing_records(group: InstanceLogs, expected: Container[str], tallies: Mapping[str, Tally]) -> str:
+    """Return what the definition demands and the logs do not have (DELIVERY_LOG.md, Verdict); empty if they have it."""
+    if "SERIAL_UNIQUE" in expected and any(each.deliveries_without_serial for each in group.summaries.values()):
+        return "the order is total, and deliveries have no serial"
+    if message := _with_one_digest(group):
+        return (
+            f"INTEGRITY: message {message[1]} of {message[0]} has a digest where it was sent or delivered, not at both"
+        )
+    if not group.ends_nowhere():
+        return ""
+    views = [section.view for _, section in group.sections()]
+    sends = any(section.sends for _, section in group.sections())
+    need_ends = [name for name, rule in RULES.items() if rule.needs_ends]
+    concerned = {rule: len(views) > len(set(views)) for rule in need_ends} | {"SELF_DELIVERY": sends}
+    for rule in need_ends:
+        if rule in expected and concerned[rule] and not tallies[rule].evaluated:
+            return f"{rule}: no log has an end, so none must have what others have"
+    return ""
+
+
+def _with_one_digest(group: InstanceLogs) -> tuple[str, int] | None:
+    """A message of which one of sender and receiver logged a digest, and the other did not."""
+    for _, summary in sorted(group.summaries.items()):
+        for sender, numbers in sorted(summary.delivered.items()):
+            theirs, heard = group.summaries.get(sender), summary.heard_digested.get(sender, Intervals())
+            if theirs is None or heard == theirs.digested:
+                continue
+            unlike = heard.minus(theirs.digested).union(theirs.digested.minus(heard))
+            both = numbers.minus(numbers.minus(theirs.sent))
+            if lone := both.minus(both.minus(unlike)):
+                return sender, lone.lowest
+    return None

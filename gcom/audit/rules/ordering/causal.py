@@ -1,0 +1,169 @@
+"""CAUSAL: who delivers a message has settled all that its sender had delivered, or sent, before it sent it.
+
+Serials certify it where they rise by one everywhere, each message has one, and FIFO and the starts of views hold: a
+message's serial is above all that its sender had delivered before it sent it, since the sender delivers it after these;
+and who delivers it has passed all lower serials, with what they stand for, or had that in its base. Else what
+senders had heard meets what receivers had settled, in excerpts of senders' numbers (summary/dependencies.py).
+
+Source: Birman, Schiper and Stephenson 1991, "Lightweight Causal and Atomic Group Multicast".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gcom.audit.input.records import Ints
+from gcom.audit.rules.certificates import begin_known, deliver_their_own, pass_alike
+from gcom.audit.rules.groups import InstanceLogs
+from gcom.audit.rules.rule import AuditRule, Case, Example, in_order, named
+from gcom.audit.summary.dependencies import PAST, PRESENT
+from gcom.audit.summary.excerpts import Excerpt, MessageRequest
+from gcom.audit.summary.runs import expanded
+from gcom.audit.summary.tally import EXAMPLES, Tally
+
+_NO_NUMBERS = np.zeros(0, np.int64)
+_OF_MESSAGES = ("NO_CREATION", "NO_DUPLICATION", "FIFO", "SERIAL_CONTIGUOUS")
+_OF_VIEWS = ("SENDING_VIEW", "VIEW_AGREEMENT", "VIRTUAL_SYNCHRONY")
+
+
+def _ask(case: Case, tally: Tally) -> MessageRequest | None:
+    group, summaries = case.group, case.group.summaries.values()
+    serials = all(not each.deliveries_without_serial for each in summaries) and any(each.serials for each in summaries)
+    found = [case.tallies[rule] for rule in (*_OF_MESSAGES, *_OF_VIEWS)]
+    sound = not any(each.violations or each.unknown for each in found)
+    unique = case.request("SERIAL_UNIQUE") is None
+    if serials and sound and unique and deliver_their_own(group) and pass_alike(group) and begin_known(group):
+        tally.evaluated += _count_dependencies(group)
+        return None
+    return MessageRequest("CAUSAL", members=group.members())
+
+
+def _count_dependencies(group: InstanceLogs) -> int:
+    members = group.members()
+    total = 0
+    for summary in group.summaries.values():
+        for (sender, view), numbers in summary.heard_in.items():
+            theirs = group.summaries.get(sender)
+            for other in members.get(view, ()) if theirs is not None else ():
+                if other != sender and other in theirs.dependent_from:  # type: ignore[union-attr]
+                    total += len(numbers.above(theirs.dependent_from[other] - 1))  # type: ignore[union-attr]
+    return total
+
+
+def _judge_bucket(request: MessageRequest, sender: str, excerpts: list[Excerpt], closed: frozenset[str]) -> Tally:
+    """Of a bucket of a sender's numbers. Where the sender's log is closed, it sent nothing else."""
+    tally = Tally()
+    past = [excerpt for excerpt in excerpts if excerpt["side"] == PAST]
+    present = [excerpt for excerpt in excerpts if excerpt["side"] == PRESENT]
+    sends = _Sends(sorted(past, key=lambda excerpt: excerpt["since"]))
+    for excerpt in sorted(present, key=lambda excerpt: (excerpt["process"], excerpt["since"])):
+        # Outside of any view there are no members whose messages could be owed: SENDING_VIEW tells such deliveries.
+        if excerpt["view"] is None:
+            continue
+        run, step = expanded(excerpt["count"])
+        number = excerpt["number"][run] + step
+        place, known = sends.find(number)
+        if not known.all() and sender not in closed:
+            missing = int((~known).sum())
+            first = int(number[~known][0])
+            tally.doubt(missing, f"the log of {sender} does not tell what it had delivered before {first}")
+        inside = request.members.get(excerpt["view"], ()) if excerpt["members"] is None else excerpt["members"]
+        for other, heard in sends.heard.items():
+            if other != sender and other in inside:
+                needed = np.where(known, heard[place], 0)
+                _compare(tally, sender, excerpt, other, needed, run, step)
+    return tally
+
+
+def _compare(tally: Tally, sender: str, excerpt: Excerpt, other: str, needed: Ints, run: Ints, step: Ints) -> None:
+    """`needed` is the number of `other` that each message needs, 0 for none; `run` and `step` are as of expanded()."""
+    counts = needed > 0
+    tally.evaluated += int(counts.sum())
+    late = np.flatnonzero(counts & _is_missing(excerpt, other, needed, run, step))
+    # Behind a gap what is missing may have been settled inside it.
+    if not excerpt["certain"]:
+        if len(late):
+            number = int(excerpt["number"][run[late[0]]] + step[late[0]])
+            tally.doubt(len(late), f"{excerpt['process']} has a gap before it delivered {number} of {sender}")
+        return
+    for index in late[:EXAMPLES].tolist():
+        into = {name: int(excerpt[name][run[index]] + step[index]) for name in ("at", "number")}
+        where = {name: excerpt[name] for name in ("process", "view", "file")}
+        line = int(excerpt["line"][run[index]])
+        tally.violate(1, **where, **into, sender=sender, line=line, other=other, needed=int(needed[index]))
+    tally.violations += max(0, len(late) - EXAMPLES)
+
+
+def _is_missing(excerpt: Excerpt, other: str, needed: Ints, run: Ints, step: Ints) -> Any:
+    """Tell whether each needed number of `other` was not settled before the message that needs it."""
+    missing = needed > (excerpt[f"of {other}"][run] if f"of {other}" in excerpt else 0)
+    if f"holes of {other}" in excerpt:
+        first, last, since, until = excerpt[f"holes of {other}"].reshape(4, -1)
+        at = excerpt["at"][run] + step
+        hole = np.maximum(np.searchsorted(first, needed, "right") - 1, 0)
+        missing |= (needed >= first[hole]) & (needed <= last[hole]) & (since[hole] < at) & (at <= until[hole])
+    return missing
+
+
+class _Sends:
+    """A sender's numbers in a bucket, each once, with what had been heard before it; the first of a number counts.
+
+    `past` are the excerpts in order. `heard` has for each other process what had been delivered of it before each of
+    them.
+    """
+
+    def __init__(self, past: list[Excerpt]) -> None:
+        runs = [expanded(excerpt["count"]) for excerpt in past]
+        number = [excerpt["number"][run] + step for excerpt, (run, step) in zip(past, runs, strict=True)]
+        certain = [np.full(len(run), excerpt["certain"]) for excerpt, (run, _) in zip(past, runs, strict=True)]
+        # A number that was sent twice counts as sent first; NO_CREATION tells the second.
+        self._numbers, once = np.unique(np.concatenate([_NO_NUMBERS, *number]), return_index=True)
+        self._certain = np.concatenate([_NO_NUMBERS, *certain]).astype(np.bool_)[once]
+        self.heard: dict[str, Ints] = {}
+        for name in sorted({name for excerpt in past for name in excerpt if name.startswith("of ")}):
+            heard = [
+                excerpt[name][run] if name in excerpt else np.zeros(len(run), np.int64)
+                for excerpt, (run, _) in zip(past, runs, strict=True)
+            ]
+            self.heard[name[3:]] = np.concatenate(heard)[once]
+
+    def find(self, number: Ints) -> tuple[Ints, Any]:
+        """Return where each number is in `heard`, and whether it is there and certain."""
+        if not len(self._numbers):
+            return np.zeros(len(number), np.int64), np.zeros(len(number), np.bool_)
+        place = np.minimum(np.searchsorted(self._numbers, number), len(self._numbers) - 1)
+        return place, (self._numbers[place] == number) & self._certain[place]
+
+
+_WHEN = {
+    "delivered": " (which it delivered after it)",
+    "skipped": " (which it skipped after it)",
+    "settled": " (which was settled there only after it)",
+    "": " (which it never delivered)",
+}
+
+
+def _sentence(e: Example) -> str:
+    when = _WHEN[e["later"]] if "later" in e else ""
+    return (
+        f"{e['process']} delivered {named(e)} before number {e['needed']} of {e['other']}{when}, "
+        f"but {e['sender']} had delivered that when it sent {e['number']}."
+    )
+
+
+def _more_messages(e: Example) -> list[tuple[str, int]]:
+    return [(e["other"], e["needed"])]
+
+
+RULE = AuditRule(
+    "CAUSAL",
+    "What a sender had delivered comes before what it sent then.",
+    in_order("CAUSAL", "CAUSALTOTAL"),
+    _sentence,
+    ask=_ask,
+    judge_bucket=_judge_bucket,
+    other_is_sender=True,
+    more_messages=_more_messages,
+)

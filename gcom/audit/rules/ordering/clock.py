@@ -1,0 +1,95 @@
+"""CLOCK: what a send says of other members is what had been delivered of them.
+
+The scan judges it, but for members of a view whose record is not in what was scanned: that, other logs tell.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gcom.audit.input.records import Ints
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, Projection, always
+from gcom.audit.summary.batch import Batch
+from gcom.audit.summary.tally import Tally
+
+
+def _judge_batch(batch: Batch) -> None:
+    """What each send says of each member, with the changes that the log says, is what had been delivered of it."""
+    position, sends = batch.position, batch.sends
+    if not len(sends):
+        return
+    tally = batch.summary.tally("CLOCK")
+    judged = position.view is not None and position.certain
+    if judged:
+        tally.evaluated += int(batch.rows.count[sends].sum())
+    for who, true in batch.heard.items():
+        said = _said(batch, who)
+        if not judged or (said == true).all():
+            continue
+        if position.members is not None and who in position.members:
+            _compare(batch, tally, who, said, true)
+        elif position.members is None:  # who is in the view, others tell
+            assert position.view is not None, "it is judged"
+            place = position.view, who, position.hides_members
+            _compare(batch, batch.summary.unplaced.setdefault(place, Tally()), who, said, true)
+
+
+def _said(batch: Batch, who: str) -> Ints:
+    """Return what each send says of a process: what the log said last, as it tells only changes."""
+    position, sends = batch.position, batch.sends
+    where, values = batch.clock.get(who, (sends[:0], sends[:0]))
+    low, high = np.searchsorted(where, (sends[0], sends[-1] + 1))
+    said = np.concatenate(([position.told.get(who, 0)], values[low:high]))[
+        np.searchsorted(where[low:high], sends, "right")
+    ]
+    if high > low:
+        position.told[who] = int(said[-1])
+    return np.asarray(said)
+
+
+def _compare(batch: Batch, tally: Tally, who: str, said: Ints, true: Ints) -> None:
+    for index in np.flatnonzero(said != true).tolist():
+        row = int(batch.sends[index])
+        more = {"other": who, "said": int(said[index]), "true": int(true[index])}
+        tally.violate(int(batch.rows.count[row]), **batch.where(row, **more))
+
+
+def _judge(case: Case, tally: Tally) -> None:
+    group = case.group
+    members = group.members()
+    for who, summary in sorted(group.summaries.items()):
+        own = {view["view"]: view["members"] for view in summary.views}
+        for (view, other, hidden), found in sorted(summary.unplaced.items()):
+            inside = (members if hidden else own).get(view)
+            if inside is None:
+                tally.doubt(found.violations, f"no log tells who is in view {view}, which {who} was in")
+            elif other in inside:
+                for example in found.examples:
+                    example.setdefault("process", who)
+                found.spread.name(who)
+                tally.add(found)
+
+
+def _sentence(e: Example) -> str:
+    return (
+        f"{e['process']} sent number {e['number']} with a clock that says {e['said']} for {e['other']}, "
+        f"having delivered {e['true']}."
+    )
+
+
+def _marks(e: Example) -> set[Mark]:
+    return {("message", e["other"], max(e["said"], e["true"]))}
+
+
+RULE = AuditRule(
+    "CLOCK",
+    "The clock of a send says what had been delivered.",
+    always,
+    _sentence,
+    judge_batch=_judge_batch,
+    judge=_judge,
+    open_by_gaps="untold",
+    marks=_marks,
+    other_is_sender=True,
+    projection=Projection(clock=True),
+)

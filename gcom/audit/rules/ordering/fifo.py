@@ -1,0 +1,25 @@
+"""FIFO: messages of one sender are delivered in the order of their numbers. All of it is found during the scan."""
+
+from __future__ import annotations
+
+from gcom.audit.rules.rule import AuditRule, Example, Mark, in_order, named
+
+
+def _sentence(e: Example) -> str:
+    highest = e.get("highest", 0)
+    if highest > e["number"]:
+        return f"{e['process']} delivered {named(e)} after number {highest}, and without number {e['number'] - 1}."
+    return f"{e['process']} delivered {named(e)} without having delivered number {e['number'] - 1}."
+
+
+def _marks(e: Example) -> set[Mark]:
+    return {("message", e["sender"], e["number"] - 1)}
+
+
+RULE = AuditRule(
+    "FIFO",
+    "Each sender's messages are delivered in the order sent.",
+    in_order("FIFO", "CAUSAL", "CAUSALTOTAL"),
+    _sentence,
+    marks=_marks,
+)

@@ -1,0 +1,133 @@
+"""What a rule is: one value that says when it is promised, how it is judged, and how a violation is told.
+
+Each rule is one file, which makes one `AuditRule`; table.py lists them. `judge_batch` finds what a process violates by
+itself, during the scan; `judge` compares the summaries of all processes; `ask` says whether the messages themselves are
+needed, which then come in excerpts (summary/excerpts.py), and `judge_bucket` or `judge_stream` decides over these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Literal
+
+from gcom.audit.rules.groups import InstanceLogs
+from gcom.audit.summary.batch import Batch
+from gcom.audit.summary.excerpts import Excerpt, MessageRequest
+from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.tally import Tally
+
+Definition = Mapping[str, Any]  # a `view` record, of which each has the group's definition
+Example = dict[str, Any]  # one violation
+Mark = tuple[str, Any, Any]  # what a violation is about; two that share a mark have one cause (explain/causes.py)
+_RANGES = 16  # of numbers that one example tells
+
+
+@dataclass(slots=True)
+class Case:
+    """One (group, instance) that is judged: its logs, and each rule's tally so far.
+
+    A rule may depend on what another one asks for, so each is asked once, when first needed.
+    """
+
+    group: InstanceLogs
+    tallies: dict[str, Tally]
+    rules: Mapping[str, AuditRule]
+    _requests: dict[str, MessageRequest | None] = field(default_factory=dict)
+
+    def request(self, name: str) -> MessageRequest | None:
+        """Return what the rule asks for, None where the summaries decide it."""
+        if name not in self._requests:
+            ask = self.rules[name].ask
+            self._requests[name] = ask(self, self.tallies[name]) if ask is not None else None
+        return self._requests[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """What a witness (explain/witness.py) keeps beside the messages that the incident names."""
+
+    neighbours: bool = False  # the messages before and after the violation
+    serials: bool = False  # the two deliveries with serials that end at it, and the gap between their serials
+    clock: bool = False  # what the clock at the violation says, and what had been delivered
+    view_before: bool = False  # the view that was in force before
+    members: bool = False  # all members of each view: one less would be another violation
+    instances: bool = False  # the records of all instances of the name
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRule:
+    """One rule of docs/DELIVERY_LOG.md. `means` says it in a sentence, as the report does."""
+
+    name: str
+    means: str
+    promised: Callable[[Definition], bool]  # by which groups
+    sentence: Callable[[Example], str]  # what happened, for people
+    # What a process violates by itself, as its log is scanned: rows between two events that change more than counts.
+    judge_batch: Callable[[Batch], None] | None = None
+    # What the summaries of all processes show together.
+    judge: Callable[[Case, Tally], None] | None = None
+    # The messages that it takes to decide, None where the summaries do; by `judge_bucket`, which is given the request,
+    # what the bucket is of, all excerpts of it, and whose logs are complete; or by `judge_stream`, which is given all
+    # excerpts of the group, with their buckets, in order. `join` adds up tallies of buckets that are not independent.
+    ask: Callable[[Case, Tally], MessageRequest | None] | None = None
+    judge_bucket: Callable[[MessageRequest, str, list[Excerpt], frozenset[str]], Tally] | None = None
+    judge_stream: Callable[[MessageRequest, Iterable[tuple[int, Excerpt]]], Tally] | None = None
+    join: Callable[[Iterable[Tally]], Tally] | None = None
+    # What a violation is about beside the messages that it names, so that those with one cause make one incident.
+    marks: Callable[[Example], set[Mark]] | None = None
+    other_is_sender: bool = False  # `other` in an example is no process that is compared
+    more_messages: Callable[[Example], list[tuple[str, int]]] | None = None
+    # Which gaps in a log leave it open: any; only those that no `state` behind them makes up for; or none, as where a
+    # rule compares digests, of which a message that is missing has none.
+    open_by_gaps: Literal["any", "untold", "none"] = "any"
+    needs_ends: bool = False  # has a case only where logs tell how processes went on from views
+    projection: Projection = Projection()
+
+
+# When a rule is promised
+
+
+def always(_: Definition) -> bool:
+    """Every group promises it."""
+    return True
+
+
+def in_order(*orderings: str) -> Callable[[Definition], bool]:
+    """Groups of these orderings promise it."""
+    return lambda definition: definition.get("ordering", "") in orderings
+
+
+def where_reliable(definition: Definition) -> bool:
+    """Groups with RELIABLE multicast promise it."""
+    return bool(definition.get("multicast") == "RELIABLE")
+
+
+# What rules share
+
+
+def named(example: Example) -> str:
+    """Return the message as a sentence names it."""
+    return f"message {example['number']} of {example['sender']}"
+
+
+def some_ranges(numbers: Intervals) -> list[list[int]]:
+    """Return the first ranges, as an example tells them."""
+    return [[first, last] for first, last in islice(numbers, _RANGES)]
+
+
+def ends_of(example: Example) -> list[Example]:
+    """Return the violation and its other ends, each with its process, message and position as far as it has them."""
+    others = [example.get("theirs"), example.get("mine"), example.get("other")]
+    steps = [end for step in example.get("steps", []) for end in (step["before"], step["after"])]
+    return [example, *(each for each in others if isinstance(each, dict)), *steps]
+
+
+def processes_in(example: Example, *, other_is_sender: bool = False) -> list[str]:
+    """Return who is named: who violates first, then with whom it is compared."""
+    found = [each["process"] for each in ends_of(example) if each.get("process")]
+    other = example.get("other")
+    if isinstance(other, str) and not other_is_sender:
+        found.append(other)
+    return list(dict.fromkeys(found))

@@ -1,0 +1,6 @@
+"""Rules about views: who was in which, who led it, what was sent and delivered in it, and what follows it.
+
+VIEW_AGREEMENT and ONE_LEADER compare records. SENDING_VIEW and VIRTUAL_SYNCHRONY tie messages to views (Birman and
+Joseph 1987; Moser et al. 1994 for sending view delivery). CONTINUITY compares the instances of one name (decision
+0005).
+"""

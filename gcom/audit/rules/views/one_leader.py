@@ -1,0 +1,39 @@
+"""ONE_LEADER: a view has one leader, in all `view` and `elect` records of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from gcom.audit.rules.rule import AuditRule, Case, Example, Projection, always
+from gcom.audit.rules.views.view_agreement import marks_of_views
+from gcom.audit.summary.tally import Tally
+
+
+def _judge(case: Case, tally: Tally) -> None:
+    leaders: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for _, summary in sorted(case.group.summaries.items()):
+        for record in (*summary.views, *summary.elects):
+            leaders[record["view"]].setdefault(record["leader"], record)
+    for view, named in sorted(leaders.items()):
+        tally.evaluated += 1
+        if len(named) > 1:
+            one, other = list(named.values())[:2]
+            more = {"leaders": sorted(named), "other": one["process"]}
+            where = {"at": other["at"], "file": other["file"], "line": other["line"]}
+            tally.violate(1, process=other["process"], view=view, **where, **more)
+
+
+def _sentence(e: Example) -> str:
+    return f"View {e['view']} has more than one leader: {', '.join(e['leaders'])}."
+
+
+RULE = AuditRule(
+    "ONE_LEADER",
+    "A view has one leader.",
+    always,
+    _sentence,
+    judge=_judge,
+    marks=marks_of_views,
+    projection=Projection(members=True),
+)

@@ -1,0 +1,80 @@
+"""VIRTUAL_SYNCHRONY: those who go on together from a view delivered the same set in it, and began it alike."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from gcom.audit.rules.groups import InstanceLogs
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, named, where_reliable
+from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.sections import SectionSummary
+from gcom.audit.summary.tally import Tally
+
+Member = tuple[str, SectionSummary]
+
+
+def _judge(case: Case, tally: Tally) -> None:
+    for (view, _), members in sorted(case.group.classes().items(), key=str):
+        if len(members) < 2:
+            continue
+        tally.evaluated += 1
+        covered = [each for each in members if each[1].covered]
+        for member in covered[1:]:
+            _compare(view, covered[0], member, tally)
+    _judge_starts(case.group, tally)
+
+
+def _compare(view: int, first: Member, second: Member, tally: Tally) -> None:
+    for sender in sorted({*first[1].delivered, *second[1].delivered}):
+        ours, theirs = (section.delivered.get(sender, Intervals()) for _, section in (first, second))
+        if ours != theirs:
+            only, lone = (ours.minus(theirs), first[0]) if ours.minus(theirs) else (theirs.minus(ours), second[0])
+            unlike = len(ours.minus(theirs)) + len(theirs.minus(ours))
+            more = {"number": only.lowest, "view": view, "other": first[0], "lone": lone}
+            tally.violate(unlike, kind="set", process=second[0], sender=sender, **more)
+
+
+def _judge_starts(group: InstanceLogs, tally: Tally) -> None:
+    starts: dict[int, list[tuple[str, dict[str, int]]]] = defaultdict(list)
+    for who, section in group.sections():
+        if section.start is not None:
+            starts[section.view].append((who, section.start))
+    for view, installers in sorted(starts.items()):
+        tally.evaluated += len(installers) > 1
+        one, first = installers[0]
+        for who, start in installers[1:]:
+            unlike = [sender for sender in sorted(start.keys() & first.keys()) if start[sender] != first[sender]]
+            if unlike:
+                sender = unlike[0]
+                number = max(start[sender], first[sender])  # that only one of them has settled
+                more = {"other": one, "mine": start[sender], "theirs": first[sender], "number": number}
+                tally.violate(1, kind="start", process=who, sender=sender, view=view, **more)
+
+
+def _sentence(e: Example) -> str:
+    if e.get("kind") == "start":
+        return (
+            f"When they installed view {e['view']}, {e['process']} had settled number {e['mine']} of {e['sender']}, "
+            f"{e['other']} number {e['theirs']}."
+        )
+    return (
+        f"{e['process']} and {e['other']} went together from view {e['view']}, "
+        f"but only {e['lone']} delivered {named(e)} in it."
+    )
+
+
+def _marks(e: Example) -> set[Mark]:
+    if e.get("kind") != "start":
+        return set()
+    return {("message", e["sender"], min(e["mine"], e["theirs"]) + 1)}
+
+
+RULE = AuditRule(
+    "VIRTUAL_SYNCHRONY",
+    "Those who go on together from a view delivered the same set in it.",
+    where_reliable,
+    _sentence,
+    judge=_judge,
+    needs_ends=True,
+    marks=_marks,
+)

@@ -1,0 +1,232 @@
+"""One pass over a process's log, segment by segment: where its sequence breaks, and whose rows are whose.
+
+The rows of each (group, instance) are judged in batches.py. The definitions are DELIVERY_LOG.md's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gcom.audit.input.records import BAD, ELECT, LOST, OTHER, Ints, Record, Rows, only_forward
+from gcom.audit.input.segments import LogSegment, are_states
+from gcom.audit.scan.batches import BatchScan
+from gcom.audit.scan.breaks import Break
+from gcom.audit.summary.fingerprints import word_of
+from gcom.audit.summary.messages import MessageRecorder
+from gcom.audit.summary.position import Key, LogPosition
+from gcom.audit.summary.process import ProcessSummary
+from gcom.audit.summary.sections import SectionSummary
+
+
+class Scanner:
+    """Goes through the segments of one process in order; `summaries` and `notes` are what came of it."""
+
+    def __init__(
+        self,
+        process: str,
+        seeds: tuple[int, int],
+        state: Record | None = None,
+        recorders: dict[Key, MessageRecorder] | None = None,
+    ) -> None:
+        """`state` is what the first segment's opening says, where this pass does not begin at the log's beginning.
+
+        `recorders` record the messages of their groups.
+        """
+        self.process = process
+        self.summaries: dict[Key, ProcessSummary] = {}
+        self.positions: dict[Key, LogPosition] = {}
+        self.notes: list[str] = []
+        self.unknown_types: dict[str, int] = {}
+        self.gaps = 0
+        self.hides_groups = False  # a gap is more than a `lost` record, which views are never part of
+        self.expected = 1
+        self.seeds = seeds
+        self.recorders = recorders or {}
+        self._stateless_gaps: list[int] = []
+        self._pending: list[Break] = []  # gaps of which the next opening may tell what they hid
+        self._words: dict[str, int] = {}
+        self._path = ""
+        self._kinds = np.zeros(0, np.int64)  # of the rows that breaks stand between
+        self._wall_ns = 0
+        for group, each in (state or {}).items():
+            position = self._position((group, each.get("instance", "")))
+            position.restore(each)
+            position.present, position.hides_members = True, False
+            summary = self.summaries[group, each.get("instance", "")]
+            summary.known_sent = each.get("number", 0)
+            summary.sections.append(SectionSummary(each["view"], installed=False, start=None, covered=True))
+
+    def feed(self, segment: LogSegment, missing: bool, first: bool) -> None:
+        """Go through a segment; `missing` tells that one before it is not there, `first` that this pass begins here."""
+        self._path, self._wall_ns = segment.path, segment.opening.wall_ns
+        opening = segment.opening
+        if not first and opening.at < self.expected:
+            what = f"is at position {opening.at} instead of {self.expected}: two processes claim one incarnation"
+            self.lose_segment(f"{segment.path}:1: {self.process} {what}; nothing in it is read")
+            return
+        rows = only_forward(segment.rows, opening.at)
+        self._kinds = rows.kind
+        breaks, self._pending = self._pending, []
+        if missing:
+            self._gap(breaks, 0)
+        if not first:
+            self._check_position(breaks, 0, opening.at, 1)
+        self.expected = opening.at
+        breaks.append(Break(0, opening.at, gap=False, state=opening.state))
+        self._break_rows(rows, breaks)
+        if segment.closing is not None and segment.closing.at != self.expected:
+            self._check_position(breaks, len(rows), segment.closing.at, len(rows) + 2)
+            self.expected = max(self.expected, segment.closing.at)
+        self._postpone(rows, breaks)
+        self._tell(breaks)
+        self._scan(rows, breaks, seeded=first)
+
+    def lose_segment(self, why: str) -> None:
+        """A segment, or the end of one, cannot be read: a gap, of which the next opening may tell what it hid."""
+        self.notes.append(why)
+        self._gap(self._pending, 0)
+
+    def finish(self) -> None:
+        """The log ends here, or another pass goes on."""
+        breaks, self._pending = self._pending, []
+        self._scan(Rows.none(), breaks, seeded=False)
+        for key, summary in self.summaries.items():
+            if summary.sections and summary.sections[-1].next == "open":
+                settled = self.positions[key].settled
+                summary.sections[-1].settled = {who: each.copy() for who, each in settled.items()}
+
+    # What breaks the sequence of positions
+
+    def _gap(self, breaks: list[Break], row: int, *, hides_groups: bool = True) -> None:
+        """What is missing in one place is one gap, however many signs of it there are."""
+        self.gaps += 1
+        self.hides_groups |= hides_groups
+        # A line that is no record, the positions missing behind it and a segment that is gone may be one loss; three
+        # gaps would make three unknown cases of it.
+        if breaks and breaks[-1].gap and (self._kinds[breaks[-1].row : row] == BAD).all():
+            breaks[-1].row = row
+            return
+        breaks.append(Break(row, self.expected, gap=True, state=None))
+
+    def _check_position(self, breaks: list[Break], row: int, at: int, line: int) -> None:
+        if at == self.expected:
+            return
+        what = "positions are missing before it" if at > self.expected else "two processes claim one incarnation"
+        self.notes.append(f"{self._path}:{line}: {self.process} is at position {at} instead of {self.expected}: {what}")
+        self._gap(breaks, row)
+
+    def _break_rows(self, rows: Rows, breaks: list[Break]) -> None:
+        if not len(rows):
+            return
+        ends = rows.at + rows.count
+        wrong = np.flatnonzero(rows.at != np.concatenate(([self.expected], ends[:-1])))
+        odd = np.flatnonzero((rows.kind == BAD) | (rows.kind == LOST))
+        for row in sorted({*wrong.tolist(), *odd.tolist(), *(odd + 1).tolist()} - {len(rows)}):
+            before = row - 1
+            while before >= 0 and rows.kind[before] == BAD:
+                before -= 1
+            if before >= 0:
+                self.expected = int(ends[before])
+            self._break_row(rows, breaks, row)
+        last = len(rows) - 1
+        while last >= 0 and rows.kind[last] == BAD:
+            last -= 1
+        if last >= 0:
+            self.expected = int(ends[last])
+
+    def _break_row(self, rows: Rows, breaks: list[Break], row: int) -> None:
+        if rows.kind[row] == BAD:
+            self.notes.append(f"{self._path}:{row + 2}: no record: {rows.rare[row]['reason']}")
+            self._gap(breaks, row)
+            return
+        self._check_position(breaks, row, int(rows.at[row]), row + 2)
+        if rows.kind[row] == LOST:
+            self.expected = int(rows.at[row])
+            self._gap(breaks, row, hides_groups=False)
+            state = rows.rare[row].get("state")
+            state = state if are_states(state) else None
+            breaks.append(Break(row, self.expected, gap=False, state=state))
+
+    def _postpone(self, rows: Rows, breaks: list[Break]) -> None:
+        """Keep the gaps at the segment's end for the next opening."""
+        sound = np.flatnonzero(rows.kind != BAD)
+        end = int(sound[-1]) + 1 if len(sound) else 0
+        while breaks[-1].gap and breaks[-1].row >= end:
+            self._pending.insert(0, replace(breaks.pop(), row=0))
+
+    def _tell(self, breaks: list[Break]) -> None:
+        """Give each gap the state of the opening that follows it at once."""
+        for position, each in enumerate(breaks):
+            after = next((b for b in breaks[position:] if not b.gap), None)
+            if each.gap and after is not None and after.row == each.row and after.state is not None:
+                each.state, each.told = after.state, True
+
+    # One pass
+
+    def _scan(self, rows: Rows, breaks: list[Break], *, seeded: bool) -> None:
+        for row, record in rows.rare.items():
+            if rows.kind[row] == OTHER:
+                self.unknown_types[record["type"]] = self.unknown_types.get(record["type"], 0) + 1
+        words = np.array([self.word(who) for who in rows.senders], np.uint64)
+        slices = _by_key(rows)
+        clocks = _clocks_by_key(rows)
+        stated = {(group, each.get("instance", "")) for b in breaks for group, each in (b.state or {}).items()}
+        for key in sorted({*self.positions, *stated, *slices}):
+            position = self._position(key)
+            summary = self.summaries[key]
+            batch_scan = BatchScan(
+                position=position,
+                summary=summary,
+                rows=rows,
+                words=words,
+                clock=clocks.get(key, {}),
+                path=self._path,
+                seeds=self.seeds,
+                notes=self.notes,
+                recorder=self.recorders.get(key),
+            )
+            mine = slices.get(key, np.zeros(0, np.int64))
+            batch_scan.go(mine, breaks, seeded=seeded)
+            summary.timeline.note(rows, mine, self.process, self._wall_ns)
+        for each in breaks:
+            if each.gap and not each.told:
+                # Of a group that is first seen later, nobody knows whether it was there before such a gap.
+                self._stateless_gaps.append(each.at)
+
+    def _position(self, key: Key) -> LogPosition:
+        if key not in self.positions:
+            self.positions[key] = position = LogPosition()
+            summary = self.summaries[key] = ProcessSummary(self.process, key)
+            for at in self._stateless_gaps:
+                summary.gaps.append((at, False))
+                position.lose()
+        return self.positions[key]
+
+    def word(self, who: str) -> int:
+        if who not in self._words:
+            self._words[who] = word_of(who)
+        return self._words[who]
+
+
+def _by_key(rows: Rows) -> dict[Key, Ints]:
+    """Return the rows of each (group, instance), in order."""
+    counted = np.flatnonzero((rows.key >= 0) & ((rows.kind <= ELECT) | (rows.kind > BAD)))
+    if not len(counted):
+        return {}
+    if len(rows.keys) == 1:
+        return {rows.keys[0]: counted}
+    order = counted[np.argsort(rows.key[counted], kind="stable")]
+    codes, starts = np.unique(rows.key[order], return_index=True)
+    return {rows.keys[code]: part for code, part in zip(codes.tolist(), np.split(order, starts[1:]), strict=True)}
+
+
+def _clocks_by_key(rows: Rows) -> dict[Key, dict[str, tuple[Ints, Ints]]]:
+    found: dict[Key, dict[str, tuple[Ints, Ints]]] = {}
+    for who, (where, said) in rows.clock.items():
+        codes = rows.key[where]
+        for code in np.unique(codes).tolist():
+            mine = codes == code
+            found.setdefault(rows.keys[code], {})[who] = (where[mine], said[mine])
+    return found

@@ -1,0 +1,155 @@
+"""A Spark session for the audit: local unless told otherwise, quiet, and with the limits that this work needs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from socket import create_connection
+from traceback import walk_tb
+from types import TracebackType
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from gcom.errors import AuditUnavailable
+
+CONNECT_PORT = 15002
+REACH_S = 5.0
+JAVA = 17  # what Spark 4 needs at least
+
+
+def open_session(master: str | None, remote: str | None, memory: str = "3g") -> Any:
+    """A session on this machine, on a cluster's `master`, or on a Spark Connect server. Raises AuditUnavailable.
+
+    On this machine Java is set to start soon, since what costs is done in Arrow and NumPy.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise AuditUnavailable('the audit needs PySpark: pip install "gcom[audit]"') from None
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if remote is not None:
+        _reach(remote)
+        return _opened(SparkSession.builder.remote(remote), f"the Spark Connect server {remote}")
+    _find_java()
+    local = master is None or master.startswith("local")
+    if local:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("SPARK_LOG_LEVEL", "OFF")
+    builder = SparkSession.builder.master(master or "local[*]").appName("gcom audit")
+    for name, value in _settings(memory, local=local).items():
+        builder = builder.config(name, value)
+    return _opened(builder, f"Spark at {master or 'local[*]'}")
+
+
+def _opened(builder: Any, what: str) -> Any:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    with tempfile.TemporaryFile() as said:
+        try:
+            with _standard_error_to(said):
+                return builder.getOrCreate()
+        except (PySparkException, Py4JError, OSError, ImportError) as error:
+            said.seek(0)
+            java = said.read().decode(errors="replace").splitlines()
+            told = [line for line in java if line.strip() and not line.lstrip().startswith("at ")]
+            lines = [*str(error).strip().splitlines()[:1], *told[-1:]]
+            raise AuditUnavailable(f"{what} cannot be had: {' / '.join(lines)}") from None
+        finally:
+            _end_java(sys.exc_info()[2])
+
+
+def _reach(remote: str) -> None:
+    """Raise AuditUnavailable where nobody listens: Connect's own client would try again and again."""
+    if remote.startswith("local"):  # PySpark starts a server of its own
+        return
+    place = urlsplit(remote)
+    try:
+        host, port = place.hostname, place.port or CONNECT_PORT
+    except ValueError:
+        host = None
+    if place.scheme != "sc" or host is None:
+        raise AuditUnavailable(f"{remote!r} is not sc://HOST or sc://HOST:PORT, as Spark Connect's servers are named")
+    try:
+        create_connection((host, port), REACH_S).close()
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise AuditUnavailable(f"no Spark Connect server answers at {host}:{port}: {why}") from None
+
+
+def errors_of_java() -> tuple[type[Exception], ...]:
+    """Return what asking Java raises when it is gone."""
+    from py4j.protocol import Py4JError
+
+    return Py4JError, ConnectionError
+
+
+def _end_java(trace: TracebackType | None) -> None:
+    """Java that PySpark was waiting for when a signal came.
+
+    1. PySpark starts Java, and waits until it has written where it listens. 2. A signal ends the wait; PySpark removes
+    the folder. 3. Java cannot write, its main thread ends, and no other notices that nobody is there: it would stay.
+    PySpark keeps the process in nothing but the frame that waits.
+    """
+    for frame, _ in walk_tb(trace):
+        for each in frame.f_locals.values():
+            if isinstance(each, subprocess.Popen):
+                each.kill()
+                each.wait()
+
+
+@contextmanager
+def _standard_error_to(file: IO[bytes]) -> Iterator[None]:
+    """Java, which is started here, greets there, and so do its workers; that would come before the verdict."""
+    kept = os.dup(2)
+    try:
+        os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _settings(memory: str, *, local: bool) -> dict[str, str]:
+    shared = {
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+        "spark.python.worker.faulthandler.enabled": "false",
+    }
+    if not local:
+        return shared
+    java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a tenth less from start to verdict
+    here = {
+        "spark.driver.memory": memory,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"{java} -Dlog4j2.level=OFF",
+    }
+    return {**shared, **here}
+
+
+def _find_java() -> None:
+    """Raise AuditUnavailable unless a Java that Spark can use is there."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    advice = (
+        f"Spark needs Java {JAVA} or newer: `make setup` fetches one, "
+        f"or install one (Debian, Ubuntu: apt-get install openjdk-{JAVA}-jre-headless) or set JAVA_HOME"
+    )
+    if java is None or not os.path.exists(java):
+        raise AuditUnavailable(f"no Java {'at JAVA_HOME ' + home if home else 'found'}. {advice}")
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    if version is None or int(version[1]) < JAVA:
+        raise AuditUnavailable(f"{java} is Java {version[1] if version else 'of no known version'}. {advice}")

@@ -1,0 +1,94 @@
+"""Rows of one (group, instance) in one file between two events that change more than counts, as rules judge them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcom.audit.input.records import DELIVER, SEND, Ints, Rows
+from gcom.audit.summary.fingerprints import Words
+from gcom.audit.summary.position import LogPosition
+from gcom.audit.summary.process import ProcessSummary
+
+
+@dataclass(slots=True)
+class Batch:
+    """The rows `mine` of a segment's rows, all sends, deliveries and skips; the position is that before them.
+
+    `words` are the hashes of `rows.senders`, `clock` the clock entries of sends, as Rows has them. `heard` has for each
+    other process what had been delivered of it, or was in base, at each send.
+    """
+
+    rows: Rows
+    mine: Ints
+    position: LogPosition
+    summary: ProcessSummary
+    path: str
+    words: Words
+    clock: dict[str, tuple[Ints, Ints]]
+    seeds: tuple[int, int]
+    sends: Ints = field(init=False)
+    delivers: Ints = field(init=False)
+    passed: Ints = field(init=False)  # deliveries and skips
+    heard: dict[str, Ints] = field(init=False)
+
+    def __post_init__(self) -> None:
+        kind = self.rows.kind[self.mine]
+        self.sends, self.delivers = self.mine[kind == SEND], self.mine[kind == DELIVER]
+        self.passed = self.mine[kind != SEND]
+        self.heard = self._heard() if len(self.sends) else {}
+
+    def _heard(self) -> dict[str, Ints]:
+        rows, before = self.rows, self.position.heard
+        low, high = int(self.sends[0]), int(self.sends[-1]) + 1
+        with_entries = {
+            who for who, (where, _) in self.clock.items() if np.diff(np.searchsorted(where, (low, high)))[0]
+        }
+        senders = {rows.senders[code] for code in np.unique(rows.sender[self.delivers]).tolist()}
+        _, last = self.ends(self.delivers)
+        heard: dict[str, Ints] = {}
+        for who in sorted({*before, *senders, *self.position.told, *with_entries} - {self.process}):
+            heard[who] = np.full(len(self.sends), before.get(who, 0))
+            if who in senders:
+                of = np.flatnonzero(rows.sender[self.delivers] == rows.senders.index(who))
+                steps = np.maximum.accumulate(np.concatenate(([before.get(who, 0)], last[of])))
+                heard[who] = steps[np.searchsorted(self.delivers[of], self.sends)]
+        return heard
+
+    @property
+    def process(self) -> str:
+        """The process whose log it is."""
+        return self.summary.process
+
+    def ends(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Return the first and the last number of each row."""
+        first = self.rows.number[rows]
+        return first, first + self.rows.count[rows] - 1
+
+    def is_not_in_force(self, view: Ints) -> NDArray[np.bool_]:
+        """Tell of each view whether it is surely not the one in force."""
+        in_force = self.position.in_force
+        if self.position.knows_in_force and in_force is None:
+            return np.ones(len(view), np.bool_)
+        return np.asarray(view != (view if in_force is None else in_force))
+
+    def where(self, row: int, **more: Any) -> dict[str, Any]:
+        """Return which message a row begins with, and where it is in which log."""
+        rows = self.rows
+        sender = rows.senders[rows.sender[row]] if rows.sender[row] >= 0 else self.process
+        return {
+            "at": int(rows.at[row]),
+            "view": int(rows.view[row]),
+            "file": self.path,
+            "line": row + 2,
+            "sender": sender,
+            "number": int(rows.number[row]),
+            **more,
+        }
+
+    def where_of(self, row: int, number: int) -> dict[str, Any]:
+        """Return where that message of a run is."""
+        return self.where(row, at=int(self.rows.at[row]) + number - int(self.rows.number[row]), number=number)

@@ -1,0 +1,51 @@
+"""What the report shows of a (group, instance) over time: put together from its summaries. It decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gcom.audit.summary.process import ProcessSummary
+from gcom.audit.summary.tally import Tally
+from gcom.audit.summary.timeline import Counts, Timeline
+
+VIEWS = 200  # views of a group that the report can show
+
+
+@dataclass(slots=True)
+class History:
+    """`whole` is all processes' timelines together, `timelines` each one's without its deliveries.
+
+    `views` are the first of each number, at most VIEWS: number, members, leader, about when (None: not known).
+    """
+
+    whole: Timeline = field(default_factory=Timeline)
+    timelines: dict[str, Timeline] = field(default_factory=dict)
+    views: list[tuple[int, list[str], str, int | None]] = field(default_factory=list)
+
+    def violations(self, tally: Tally) -> dict[int, int]:
+        """Return how many of a rule's violations fell in each bin of `whole`."""
+        found: dict[int, int] = {}
+        for (process, block), messages in tally.spread.blocks.items():
+            timeline = self.timelines.get(process)
+            when = timeline.when(block << tally.spread.shift) if timeline is not None else None
+            if when is not None:
+                found[when >> self.whole.shift] = found.get(when >> self.whole.shift, 0) + messages
+        return found
+
+
+def history_of(summaries: dict[str, ProcessSummary]) -> History:
+    """`summaries` are by process."""
+    history = History()
+    for process, summary in sorted(summaries.items()):
+        history.whole.add(summary.timeline)
+        mine = summary.timeline
+        history.timelines[process] = Timeline(mine.shift, Counts(), mine.held, mine.own, mine.anchors)
+    first: dict[int, dict[str, Any]] = {}
+    for _, summary in sorted(summaries.items()):
+        for view in summary.views:
+            first.setdefault(view["view"], view)
+    for number, view in sorted(first.items())[:VIEWS]:
+        when = summaries[view["process"]].timeline.when(view["at"])
+        history.views.append((number, list(view["members"]), view["leader"], when))
+    return history

@@ -1,0 +1,173 @@
+"""What a session leaves behind for CONTINUITY: how it began and ended, what it held then, and what others owe to it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gcom.audit.input.records import Record
+from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.position import LogPosition
+from gcom.audit.summary.process import ProcessSummary
+
+INTO = "into"
+# Ends of who has left for good, or is out by a decision that kept all: nothing is owed to it, unless it goes `into`.
+_FOR_GOOD = ("request", "exit", "expelled", "defect")
+
+
+def note_end(summary: ProcessSummary, position: LogPosition, record: Record) -> None:
+    """Keep the first `leave` or `detach`, and what was settled at it."""
+    if not summary.end:
+        summary.end = record
+        summary.left_with = {who: settled.copy() for who, settled in position.settled.items()}
+
+
+def next_after(end: Record) -> int | str:
+    """The `next` of the section that a `leave` or `detach` ends: who goes over by the decided value is in a class."""
+    if end["type"] == "leave" and "settled" in end:
+        settled: int = end["settled"]
+        return settled
+    return f"{INTO} {end['into']}" if "into" in end and end.get("reason") == "succession" else "none"
+
+
+def note_evidence(summary: ProcessSummary, record: Record) -> None:
+    """Keep a `confirm` or an `adopt`."""
+    if record["type"] == "adopt":
+        summary.adopts.append(record)
+        return
+    first = record["number"]
+    numbers = summary.confirmed.setdefault((record["view"], record["by"]), Intervals())
+    numbers.add(first, first + record.get("count", 1) - 1)
+
+
+def join_lineage(one: ProcessSummary, other: ProcessSummary) -> None:
+    """Add what a later stretch of the same log has."""
+    one.adopts += other.adopts
+    if not one.end:
+        one.end, one.left_with = other.end, other.left_with
+    for key, numbers in other.confirmed.items():
+        one.confirmed[key] = one.confirmed[key].union(numbers) if key in one.confirmed else numbers
+
+
+@dataclass(frozen=True, slots=True)
+class SucceedsRecord:
+    """One entry of `succeeds`; None stands for a field that it lacks. `without` is, by sender, what nobody held."""
+
+    instance: str
+    view: int | None
+    cut: dict[str, int] | None
+    without: dict[str, Intervals]
+    by: str
+    gone: frozenset[str]
+    gives_up: frozenset[str]
+    serial: int | None
+
+    @property
+    def required(self) -> dict[str, Intervals]:
+        """What is in the cut, but for what nobody held."""
+        whole = {who: Intervals([(1, last)]) for who, last in (self.cut or {}).items() if last}
+        return {who: each.minus(self.without.get(who, Intervals())) for who, each in whole.items()}
+
+
+def successions_in(view: Record) -> list[SucceedsRecord]:
+    """Return the entries of a view's `succeeds`; none where it follows nothing."""
+    return [_succession(entry) for entry in view.get("succeeds", ())]
+
+
+def _succession(entry: dict[str, Any]) -> SucceedsRecord:
+    ranges = {
+        who: Intervals((first, first + count - 1) for first, count in pairs)
+        for who, pairs in entry.get("without", {}).items()
+    }
+    return SucceedsRecord(
+        instance=entry["instance"],
+        view=entry.get("view"),
+        cut=entry.get("cut"),
+        without={who: each for who, each in ranges.items() if each},
+        by=entry.get("by", ""),
+        gone=frozenset(entry.get("gone", ())),
+        gives_up=frozenset(entry.get("gives_up", ())),
+        serial=entry.get("serial"),
+    )
+
+
+def confirms_in(confirm: Record) -> list[Record]:
+    """A `confirm` for each message of the run."""
+    kept = {name: value for name, value in confirm.items() if name not in ("at", "t", "count")}
+    return [{**kept, "number": confirm["number"] + step} for step in range(confirm.get("count", 1))]
+
+
+def renumbered(entry: Record, rank: Callable[[str, int], int], serials: list[int]) -> Record:
+    """An entry of `succeeds` where only some messages count: `rank` is how many do, `serials` those of what does."""
+    changed = dict(entry)
+    if "cut" in entry:
+        changed["cut"] = {who: number for who, last in entry["cut"].items() if (number := rank(who, last))}
+    if "serial" in entry:
+        changed["serial"] = bisect_right(serials, entry["serial"])
+    if "without" in entry:
+        changed["without"] = {who: _ranked(who, pairs, rank) for who, pairs in entry["without"].items()}
+    return changed
+
+
+def _ranked(who: str, pairs: list[list[int]], rank: Callable[[str, int], int]) -> list[list[int]]:
+    ends = [(rank(who, first - 1), rank(who, first + count - 1)) for first, count in pairs]
+    return [[before + 1, last - before] for before, last in ends if last > before]
+
+
+@dataclass(slots=True)
+class SessionSummary:
+    """One process's session in one instance, as far as CONTINUITY asks.
+
+    `views` are the numbers that it installed; `lowest` is its record of the lowest of them, `first` of view 1 (empty if
+    it has none), `end` the record that ended its session (empty if none did). `settled` is as of the end; of BASIC
+    groups it is left out, and so is `delivered`.
+    """
+
+    process: str
+    has_gap: bool
+    views: list[int]
+    lowest: Record
+    first: Record
+    end: Record
+    settled: dict[str, Intervals]
+    delivered: dict[str, Intervals]
+    deliveries: int
+    confirmed: dict[tuple[int, str], Intervals] = field(default_factory=dict)
+    adopts: list[Record] = field(default_factory=list)
+
+    @property
+    def into(self) -> str | None:
+        """The instance that it went over to."""
+        into: str | None = self.end.get("into")
+        return into
+
+    def outlives(self, closed: bool) -> bool:
+        """Tell whether it went on after the instance, as far as its log tells; `closed` is of that log."""
+        if not self.views:
+            return False
+        if not self.end:
+            return closed
+        reason = self.end.get("reason") or ("request" if self.end["type"] == "leave" else "quorum")
+        return self.into is not None or reason not in _FOR_GOOD
+
+
+def session_of(summary: ProcessSummary, *, has_gap: bool) -> SessionSummary:
+    """Return what the rule needs of a summary."""
+    views = sorted(summary.views, key=lambda view: int(view["view"]))  # the first record of each number stays first
+    settled = summary.left_with if summary.end else summary.sections[-1].settled if summary.sections else {}
+    reliable = any(view["multicast"] == "RELIABLE" for view in views)  # else no cut is asked, and holes may be many
+    return SessionSummary(
+        process=summary.process,
+        has_gap=has_gap,
+        views=sorted({view["view"] for view in views}),
+        lowest=views[0] if views else {},
+        first=views[0] if views and views[0]["view"] == 1 else {},
+        end=summary.end,
+        settled=settled if reliable else {},
+        delivered=summary.delivered if reliable else {},
+        deliveries=summary.deliveries,
+        confirmed=summary.confirmed,
+        adopts=summary.adopts,
+    )

@@ -1,0 +1,124 @@
+"""What a process knew at a point of its log, in one group's instance, and what its sections came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gcom.audit.summary.intervals import Intervals
+
+Key = tuple[str, str]  # group, instance
+
+
+@dataclass(slots=True)
+class Reached:
+    """How far a process had come in a group; `members` are None where they are not known."""
+
+    numbers: tuple[object, ...]
+    clock: dict[str, int]
+    members: tuple[str, ...] | None
+
+    def leads_to(self, other: Reached) -> bool:
+        """Tell whether the other says the same; of clocks, of the members: older logs lack those who left."""
+        named = {*self.clock, *other.clock} if self.members is None else {*self.members}
+        clocks = ({who: n for who, n in each.clock.items() if who in named} for each in (self, other))
+        return self.numbers == other.numbers and next(clocks) == next(clocks)
+
+
+@dataclass(slots=True)
+class LogPosition:
+    """`certain` is false after a gap until a state tells what was lost. None stands for what a gap has hidden."""
+
+    certain: bool = True
+    present: bool = False  # something of the group was seen
+    ended: bool = False
+    left: bool = False  # the end of the session was seen: none follows
+    outside: bool = False  # messages lie outside of the session: a state tells nothing of them
+    view: int | None = None
+    last_view: int | None = 0
+    members: tuple[str, ...] | None = ()  # None: of a view whose record is not in what is scanned, or in a gap
+    members_of: int | None = None  # the view whose members they are
+    hides_members: bool = False  # a gap hides the view's record
+    number: int | None = 0
+    serial: int | None = 0
+    settled: dict[str, Intervals] = field(default_factory=dict)
+    heard: dict[str, int] = field(default_factory=dict)  # highest number delivered from each, or in base
+    told: dict[str, int] = field(default_factory=dict)  # the logged clock, changes applied
+    since_gap: dict[str, int] | None = None  # the first number delivered from each sender since a gap
+
+    @property
+    def in_force(self) -> int | None:
+        """The view; None outside of the session, or where a gap hides it."""
+        return None if self.left else self.view
+
+    @property
+    def knows_in_force(self) -> bool:
+        return self.certain or self.left or self.view is not None
+
+    def settled_of(self, sender: str) -> Intervals:
+        return self.settled.setdefault(sender, Intervals())
+
+    def lose(self) -> None:
+        """A gap."""
+        self.certain = False
+        self.view = self.last_view = self.number = self.serial = None
+        self.since_gap = {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take a state's word for what a gap hid."""
+        self.certain = True
+        self.view = self.last_view = state["view"]
+        if self.members_of != state["view"]:
+            self.members, self.members_of, self.hides_members = None, None, True
+        self.number = state.get("number", 0)
+        self.serial = state.get("serial", 0)
+        for who, settled in settled_in(state).items():
+            self.settled[who] = self.settled_of(who).union(settled)
+        self.heard = dict(state["clock"])
+
+    def install(self, view: int, members: tuple[str, ...], base: dict[str, int], base_serial: int) -> None:
+        if self.last_view == 0:
+            self.serial = base_serial
+        self.view = self.last_view = view
+        self.members, self.members_of, self.hides_members = members, view, False
+        for sender, number in base.items():
+            if number:
+                self.settled_of(sender).add(1, number)
+            self.heard[sender] = max(number, self.heard.get(sender, 0))
+
+    def reached(self, process: str) -> Reached:
+        """To be compared with what a state says."""
+        return _reached(process, self.view, self.number, self.settled, self.heard, self.serial, self.members)
+
+    def is_state(self, state: dict[str, Any], process: str) -> bool:
+        """Tell whether `state` says what precedes it."""
+        return self.reached(process).leads_to(reached_by(state, process))
+
+
+def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
+    """Return what a `state` calls settled, by sender."""
+    settled = {who: Intervals([(1, last)] if last else []) for who, last in state["delivered"].items()}
+    for who, ranges in state.get("beyond", {}).items():
+        for first, count in ranges:
+            settled.setdefault(who, Intervals()).add(first, first + count - 1)
+    return settled
+
+
+def reached_by(state: dict[str, Any], process: str) -> Reached:
+    """Return what a `state` says in the form of `LogPosition.reached`."""
+    numbers = (state["view"], state.get("number", 0), settled_in(state), state["clock"], state.get("serial", 0))
+    return _reached(process, *numbers, None)
+
+
+def _reached(
+    process: str,
+    view: int | None,
+    number: int | None,
+    settled: dict[str, Intervals],
+    clock: dict[str, int],
+    serial: int | None,
+    members: tuple[str, ...] | None,
+) -> Reached:
+    ranges = tuple(sorted((who, tuple(iter(each))) for who, each in settled.items() if each))
+    others = {who: n for who, n in clock.items() if who != process and n}
+    return Reached((view, number, ranges, serial), others, members)

@@ -1,0 +1,43 @@
+"""Cases of one rule, counted: how many held, how many did not, how many nobody can tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gcom.audit.summary.timeline import Spread
+
+EXAMPLES = 8  # violations of one rule by one process of which all is kept; the rest are counted
+
+
+@dataclass(slots=True)
+class Tally:
+    """A rule's cases as far as one look could judge them."""
+
+    evaluated: int = 0
+    violations: int = 0
+    unknown: int = 0
+    reason: str = ""  # of the first unknown case
+    examples: list[dict[str, Any]] = field(default_factory=list)
+    spread: Spread = field(default_factory=Spread)
+
+    def violate(self, messages: int, **example: Any) -> None:
+        """Count `messages` violations; one example stands for them."""
+        self.violations += messages
+        if "at" in example:
+            self.spread.add(example.get("process", ""), example["at"], messages)
+        if len(self.examples) < EXAMPLES:
+            self.examples.append(example)
+
+    def doubt(self, messages: int, reason: str) -> None:
+        """Count `messages` unknown cases; the first reason stays."""
+        self.unknown += messages
+        self.reason = self.reason or reason
+
+    def add(self, other: Tally) -> None:
+        self.evaluated += other.evaluated
+        self.violations += other.violations
+        self.unknown += other.unknown
+        self.reason = self.reason or other.reason
+        self.examples += other.examples[: EXAMPLES - len(self.examples)]
+        self.spread.join(other.spread)

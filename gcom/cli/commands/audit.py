@@ -1,0 +1,138 @@
+"""`gcom audit`: its words. What does the work is imported when asked for: the audit's packages are an extra."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+_LOGS = "logs"
+
+
+class _LogsByDefault(TyperGroup):
+    """`gcom audit LOGDIR...` is the command without a name: with one, `gcom audit logs` would not be about a folder."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        named = args and args[0] in self.commands and args[0] != _LOGS
+        return super().parse_args(ctx, args if named else ["", *args])
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> tuple[str | None, Any, list[str]]:  # type: ignore[override]
+        return super().resolve_command(ctx, args) if args[0] else ("", self.commands[_LOGS], args[1:])
+
+
+class _Unnamed(typer.Context):
+    @property
+    def command_path(self) -> str:
+        return super().command_path.rstrip()
+
+
+class _Logs(TyperCommand):
+    context_class = _Unnamed
+
+
+app = typer.Typer(
+    cls=_LogsByDefault,
+    rich_markup_mode=None,
+    help="Judge delivery logs: which promises held, with evidence.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.command(_LOGS, cls=_Logs)
+def logs(
+    folders: Annotated[list[str], typer.Argument(metavar="LOGDIR", help="Folders that --log-dir named.")],
+    as_json: Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write all as JSON.")] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a report: one HTML file that opens offline.")
+    ] = None,
+    witness: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Write for each incident the smallest logs that still break the rule."),
+    ] = None,
+    junit: Annotated[str | None, typer.Option(metavar="FILE", help="Write verdicts as JUnit XML.")] = None,
+    parquet: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Write verdicts, incidents and coverage as Parquet tables.")
+    ] = None,
+    allow_unknown: Annotated[
+        bool, typer.Option("--allow-unknown", help="Exit with 0 where nothing is violated, though not all is known.")
+    ] = False,
+    all_rules: Annotated[bool, typer.Option("--all-rules", help="Judge what is not promised, too: slower.")] = False,
+    incremental: Annotated[
+        Path | None, typer.Option(metavar="STATE", help="Keep what is found of segments there, and read only new ones.")
+    ] = None,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Judge by Spark; logs of 64 MB and more are judged so anyway.")
+    ] = False,
+    master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master; local[*] if not given.")] = None,
+    remote: Annotated[str | None, typer.Option(metavar="URL", help="A Spark Connect server, as sc://host.")] = None,
+) -> int:
+    """Judge delivery logs: which of its promises each group kept, with evidence for each that it broke.
+
+    Members write the logs (`gcom join --log-dir`, `gcom.Node(log_dir=...)`); every rule is in docs/DELIVERY_LOG.md. The
+    first line printed is the verdict. Exit status: 0 all promised rules hold, 1 one is violated, 2 none is violated
+    but something is unknown or there was nothing to judge, 3 the audit could not run.
+
+    \b
+    Examples:
+      gcom audit logs/
+      gcom audit logs/ --report audit.html
+      gcom audit logs/ --json audit.json --junit audit.xml --witness witnesses/
+      gcom audit logs/ --incremental audit-state/
+
+    \b
+    Beside it:
+      gcom audit compact --help    write logs as Parquet, which it reads as well
+      gcom audit import --help     judge the vector clocks of another system's log
+    """
+    from gcom.cli.commands.verdicts import Judging, Outputs, audit
+
+    how = Judging(spark, master, remote, all_rules, incremental)
+    outputs = Outputs(as_json, report, witness, junit, parquet)
+    return audit(folders, how, outputs, allow_unknown=allow_unknown)
+
+
+@app.command("compact")
+def compact(
+    folders: Annotated[list[str], typer.Argument(metavar="LOGDIR", help="Folders that --log-dir named.")],
+    into: Annotated[Path, typer.Option("--into", metavar="FOLDER", help="A new folder for the Parquet files.")],
+) -> int:
+    """Write logs as Parquet, which the audit reads as it reads the logs.
+
+    Segments of megabytes come to about a tenth of the space. Each file has a head of its own, so segments of a kilobyte
+    take several times more. What came of yours is said at the end.
+
+    \b
+    Examples:
+      gcom audit compact logs/ --into compact/
+      gcom audit compact/
+    """
+    from gcom.cli.commands.verdicts import compact_logs
+
+    return compact_logs(folders, into)
+
+
+@app.command("import")
+def import_logs(
+    form: Annotated[str, typer.Argument(metavar="FORM", help="shiviz: events with vector clocks, as GoVector writes.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The log.")],
+    into: Annotated[Path, typer.Option("--into", metavar="FOLDER", help="A new folder for the delivery logs.")],
+    regex: Annotated[
+        str | None,
+        typer.Option(metavar="R", help="How an event looks: groups host, clock, event. [default: GoVector's]"),
+    ] = None,
+) -> int:
+    """Turn another system's log into delivery logs, as far as it says what they need; then audit these.
+
+    Each event becomes a message of its host, and what its clock knows of other hosts becomes deliveries; CAUSAL and
+    NO_CREATION then tell whether the clocks are possible.
+
+    \b
+    Examples:
+      gcom audit import shiviz govector.log --into logs/
+      gcom audit import shiviz app.log --regex "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})" --into logs/
+    """
+    from gcom.cli.commands.verdicts import import_log
+
+    return import_log(form, file, into, regex)

@@ -1,0 +1,343 @@
+"""`gcom audit`: what delivery logs say of the promises.
+
+Logs of less than 64 MB are judged in this process, larger ones by Spark. Only what is used is imported: Spark's Java
+takes some seconds to start, Matplotlib one, and small logs are judged in less than that.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, redirect_stderr, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gcom.audit.explain.advice import advice_of
+from gcom.audit.explain.evidence import evidence_of
+from gcom.audit.explain.lookup import LogLookup
+from gcom.audit.explain.result import IMPOSSIBLE, AuditResult, result_of
+from gcom.audit.input.catalogue import Catalogue, catalogue
+from gcom.audit.input.importing import SHIVIZ, import_shiviz
+from gcom.audit.input.reading import compact, list_segments
+from gcom.audit.plan.cache import IncrementalCache
+from gcom.audit.plan.local import run_locally
+from gcom.cli.output import Output, OutputClosed, harmless, notice
+from gcom.cli.signals import SIGNALLED, Interrupted
+from gcom.cli.wording import many
+from gcom.errors import AuditUnavailable, BadValue, NotALog
+
+LOCAL_BYTES = 64_000_000  # of logs; more than Spark needs to start is then saved by its tasks
+_SHOWN = 10  # incidents and notes on the terminal; --json and the report have them all
+_NO_CASE = "no case: nothing happened that it is about"
+_MARKS = {"PASS": "pass", "FAIL": "FAIL", "UNKNOWN": "?", "VACUOUS": "-"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The files and folders that were asked for."""
+
+    json: str | None = None
+    report: str | None = None
+    witness: str | None = None
+    junit: str | None = None
+    parquet: str | None = None
+
+    def check(self) -> None:
+        """Raises OSError for a file that cannot be there: better now than after all has been judged."""
+        for path in [Path(name) for name in (self.json, self.report, self.junit) if name is not None]:
+            wrong = errno.EISDIR if path.is_dir() else 0 if path.parent.is_dir() else errno.ENOENT
+            if wrong:
+                raise OSError(wrong, os.strerror(wrong), str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How to judge: `spark` asks for Spark however small the logs are, and so do `master` and `remote`."""
+
+    spark: bool = False
+    master: str | None = None
+    remote: str | None = None
+    all_rules: bool = False
+    incremental: Path | None = None
+
+    def uses_spark(self, log_bytes: int) -> bool:
+        """Tell whether logs of that size are judged by Spark, rather than in this process."""
+        return self.spark or self.master is not None or self.remote is not None or log_bytes >= LOCAL_BYTES
+
+
+def audit(folders: list[str], how: Judging, outputs: Outputs, *, allow_unknown: bool) -> int:
+    """Judge the logs, print and write what was found, and return the exit status."""
+
+    def judge() -> int:
+        outputs.check()
+        found = catalogue(list_segments(folders))
+        result = _judged(found, how)
+        _show(result)
+        _write(result, found, outputs, ", ".join(folders), allow_unknown=allow_unknown)
+        return result.exit_status(allow_unknown)
+
+    return _attempt(judge)
+
+
+def _attempt(work: Callable[[], int]) -> int:
+    """The status of the work, or the one that says that it could not be done, and in words why."""
+    try:
+        return work()
+    except (NotALog, AuditUnavailable) as error:
+        notice(" ".join(str(error).split()))
+    except OSError as error:
+        notice(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    return IMPOSSIBLE
+
+
+def _write(result: AuditResult, found: Catalogue, outputs: Outputs, title: str, *, allow_unknown: bool) -> None:
+    witnesses: dict[str, str] = {}
+    if outputs.json is not None:
+        with _naming(outputs.json):
+            Path(outputs.json).write_text(json.dumps(result.as_json(), indent=1) + "\n")
+    if outputs.junit is not None:
+        from gcom.audit.report.exports import junit_of
+
+        with _naming(outputs.junit):
+            Path(outputs.junit).write_bytes(junit_of(result, allow_unknown=allow_unknown))
+    if outputs.parquet is not None:
+        from gcom.audit.report.exports import write_tables
+
+        with _naming(outputs.parquet):
+            write_tables(result, Path(outputs.parquet))
+    if outputs.witness is not None:
+        from gcom.audit.explain.witness import write_witnesses
+
+        with _naming(outputs.witness):
+            witnesses = write_witnesses(result, found, Path(outputs.witness))
+    if outputs.report is not None:
+        from gcom.audit.report.page import render
+
+        page = render(result, evidence_of(result, LogLookup(found)), witnesses, title)
+        with _naming(outputs.report):
+            Path(outputs.report).write_bytes(page.encode("utf-8", "replace"))
+        notice(f"the report is in {outputs.report}: open it in a browser")
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """A file that is full, say, has no name in the system's error."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            raise OSError(error.errno, error.strerror or str(error), path) from error
+        raise
+
+
+def compact_logs(folders: list[str], into: Path) -> int:
+    """Write logs as Parquet, and tell what that saves."""
+    return _attempt(lambda: _compact(folders, into))
+
+
+def _compact(folders: list[str], into: Path) -> int:
+    listing = list_segments(folders)
+    with _progress() as tell:
+        size = compact(listing, into, tell)
+    before = sum(listing.sizes.values())
+    segments = many(len(listing.sizes), "segment")
+    output = Output()
+    output.text(f"{segments}, {before:,} bytes, now {size:,} bytes in {into}: {_saved(size / max(before, 1))}")
+    output.flush()
+    return 0
+
+
+def _saved(share: float) -> str:
+    if share < 1:
+        return f"{share:.0%} of the space"
+    return f"{share:.1f} times the space, as each file has a head of its own: it pays for segments of megabytes"
+
+
+def import_log(form: str, file: Path, into: Path, regex: str | None) -> int:
+    """Write another system's log as delivery logs."""
+    if form != "shiviz":
+        raise BadValue(f"{form!r} cannot be imported: the one form that can is shiviz")
+    return _attempt(lambda: _import(file, into, regex or SHIVIZ))
+
+
+def _import(file: Path, into: Path, regex: str) -> int:
+    imported = import_shiviz(file, into, regex)
+    for note in imported.notes:
+        notice(note)
+    output = Output()
+    events = f"{many(imported.events, 'event')} of {many(imported.hosts, 'host')}"
+    output.text(f"{events} {'is' if imported.events == 1 else 'are'} in {into}: gcom audit {into}")
+    output.flush()
+    return 0
+
+
+def _judged(found: Catalogue, how: Judging) -> AuditResult:
+    cache = None if how.incremental is None else IncrementalCache(how.incremental)
+    if how.uses_spark(sum(found.sizes.values())):
+        return _judged_by_spark(found, how, cache)
+    with _progress() as tell:
+        tell(f"judging {many(len(found.sizes), 'segment')}")
+        return result_of(run_locally(found, cache=cache, all_rules=how.all_rules))
+
+
+def _judged_by_spark(found: Catalogue, how: Judging, cache: IncrementalCache | None) -> AuditResult:
+    from gcom.audit.spark import job
+
+    if not sys.stderr.isatty():  # a terminal shows it all the time
+        notice(f"Spark starts, which takes some seconds, and then judges {many(len(found.sizes), 'segment')}")
+    with _progress() as tell, _spark(how, tell) as spark:
+        return _apart(lambda: result_of(job.run(spark, found, cache=cache, tell=tell, all_rules=how.all_rules)))
+
+
+def _apart(work: Callable[[], AuditResult]) -> AuditResult:
+    """In a thread of its own: a signal, which comes in this one, is not to break into a call of Java's. What is asked
+    after that, to stop say, would be given that call's answer.
+    """
+    found: Future[AuditResult] = Future()
+
+    def go() -> None:
+        try:
+            found.set_result(work())
+        except BaseException as error:  # outermost: of this thread; who waits is told
+            found.set_exception(error)
+
+    Thread(target=go, name="gcom-audit", daemon=True).start()
+    return found.result()
+
+
+@contextmanager
+def _spark(how: Judging, tell: _Telling) -> Iterator[Any]:
+    """Open a session, whose progress is told.
+
+    A signal to the whole process group ends Java too, so that whatever is asked of it then fails.
+    """
+    from gcom.audit.spark import progress, session
+
+    tell("starting Spark")
+    spark = session.open_session(how.master, how.remote)
+    SIGNALLED.restore()  # PySpark has put a handler of its own in its place, which asks Java
+    logging.disable()  # py4j tells the root logger, with a traceback, that Java is gone: below it is told in a line
+    try:
+        try:
+            with progress.followed(spark, tell.tasks):
+                yield spark
+        finally:
+            with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):  # threads of PySpark that listen to Java
+                spark.stop()
+    except session.errors_of_java():
+        if SIGNALLED.caught is not None:
+            raise Interrupted(SIGNALLED.caught) from None
+        text = "Spark's Java ended before the audit did: it was killed, or this machine had no memory for it"
+        raise AuditUnavailable(f"{text}. Try again") from None
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+class _Telling:
+    """What is done now, and how far it is, on a terminal's standard error."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=None)
+
+    def __call__(self, what: str) -> None:
+        self._progress.reset(self._task, description=what, total=None)
+
+    def tasks(self, done: int, total: int) -> None:
+        self._progress.update(self._task, completed=done, total=total)
+
+
+@contextmanager
+def _progress() -> Iterator[_Telling]:
+    console = Console(stderr=True)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        yield _Telling(progress)
+
+
+def _line(text: str) -> str:
+    """One line: logs may have names of any characters."""
+    return harmless(text).replace("\n", " ")
+
+
+def _show(result: AuditResult) -> None:
+    """Print the verdict and what it is made of.
+
+    A reader who has gone, as `head` does, has what it wanted: that changes neither the exit status nor the files.
+    """
+    output = Output()
+    advice = advice_of(result)
+    with suppress(OutputClosed):
+        output.text(_line(result.headline()))
+        for line in advice:
+            output.text(f"  {_line(line)}")
+        output.flush()
+        _show_groups(result, output)
+        _show_incidents(result, output)
+        output.flush()
+    unfinished = [process for process, state in sorted(result.coverage.items()) if state in ("open", "torn")]
+    if unfinished and not advice:
+        more = f" and {len(unfinished) - _SHOWN} more" if len(unfinished) > _SHOWN else ""
+        notice(_line(f"no close ends the log of {', '.join(unfinished[:_SHOWN])}{more}: its end may be missing"))
+    for note in result.notes[:_SHOWN]:
+        notice(_line(note))
+    if len(result.notes) > _SHOWN:
+        notice(f"and {many(len(result.notes) - _SHOWN, 'more note')}; --json has all")
+
+
+def _show_groups(result: AuditResult, output: Output) -> None:
+    for group in result.groups:
+        life = f" ({group.instance})" if group.instance else ""
+        title = _line(f"{group.group}{life}: {group.verdict} · {group.ordering} {group.multicast}")
+        table = Table("rule", "verdict", "evaluated", "violations", "", box=None)
+        for rule in group.rules:
+            if rule.expected or rule.verdict == "FAIL":
+                remark = "" if rule.expected else "not promised"
+                remark = _NO_CASE if rule.verdict == "VACUOUS" else remark
+                table.add_row(
+                    rule.rule,
+                    _MARKS[rule.verdict] if rule.expected else _MARKS[rule.verdict].lower(),
+                    f"{rule.evaluated:,}",
+                    f"{rule.violations:,}",
+                    _line(rule.reason or remark),
+                )
+        _print(output, title, highlight=False, soft_wrap=True)  # a table's own title breaks at its width
+        _print(output, table)
+
+
+def _show_incidents(result: AuditResult, output: Output) -> None:
+    broken = [incident for incident in result.incidents if incident.expected]
+    for incident in broken[:_SHOWN]:
+        caused = f" This also breaks {', '.join(incident.caused)}." if incident.caused else ""
+        where = f" ({incident.places[0][0]}:{incident.places[0][1]})" if incident.places else ""
+        text = f"[{incident.id}] {incident.group}: {incident.rule}: {incident.sentence}{caused}{where}"
+        _print(output, _line(text))
+    if len(broken) > _SHOWN:
+        notice(f"and {many(len(broken) - _SHOWN, 'more incident')}; --json has all")
+
+
+def _print(output: Output, thing: str | Table, **how: Any) -> None:
+    """As Rich shows it; Rich itself would end the process with 1 where nobody reads on, which says `violated`."""
+    width = None if output.terminal else 120
+    terminal = output.terminal or None
+    console = Console(width=width, force_terminal=terminal, markup=False, emoji=False)  # names are no markup
+    with console.capture() as capture:
+        console.print(thing, **how)
+    output.text(capture.get().removesuffix("\n"))

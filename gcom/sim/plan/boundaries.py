@@ -1,0 +1,170 @@
+"""Ambushes at the boundary between two instances of a name: long trouble at the end of a plan, after all else.
+
+What a group of members has may get lost there (ARCHITECTURE 10), and what a plan draws otherwise hardly ever leads
+there: it takes outages longer than every time-out. Their chance is their own, so that no other seed's plan changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from gcom.sim.plan.events import ACCEPTED, DISSOLVES, LISTENS, NOTED, STOPPED, Fault, Move, TroubleEvent
+
+SHARE = 0.2  # of the seeds
+LONG_MS = (15_000, 20_000)  # longer than every time-out
+REACTION_MS = (3_000, 5_000)  # so long a view takes to go on without somebody
+MEMBERS_MIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Ambush:
+    """What happens after `fault_ms` of a plan, and how much longer its faulty phase lasts. `late` are the names that
+    come in it.
+    """
+
+    kind: str
+    events: tuple[TroubleEvent, ...]
+    for_ms: int
+    late: tuple[str, ...] = ()
+    deaths: int = 0  # so many may be dead at a time
+
+
+def ambush(seed: int, names: tuple[str, ...], at_ms: int, static: bool) -> Ambush | None:
+    """The ambush of a seed, if it has one; it begins at a time. Nobody comes late into a static group."""
+    rng = Random(f"boundary {seed}")
+    if rng.random() >= SHARE or len(names) < MEMBERS_MIN:
+        return None
+    kinds = _ALWAYS if static else (*_ALWAYS, *_WITH_NEWCOMERS)
+    return rng.choice(kinds)(rng, names, at_ms)
+
+
+def _all_are_cut_off(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """No two reach each other, and all reach the registry."""
+    for_ms = rng.randint(*LONG_MS)
+    return Ambush("all are cut off", (_apart(names, at_ms, for_ms),), for_ms)
+
+
+def _a_newcomer_meets_an_outage(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """As before, and somebody comes meanwhile who reaches all."""
+    for_ms = rng.randint(*LONG_MS)
+    comes = TroubleEvent(Move.JOIN, at_ms + rng.randint(1_000, 12_000), order=names[-1:])
+    events = (_apart(names[:-1], at_ms, for_ms), comes)
+    return Ambush("a newcomer meets an outage", events, for_ms, names[-1:])
+
+
+def _one_sleeps_and_another_dies(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """As many sleep as a view can do without, then one more dies; when they wake there is a quorum again."""
+    order = rng.sample(names, len(names))
+    count = (len(order) - 1) // 2
+    for_ms = rng.randint(*REACTION_MS) + rng.choice((3_000, LONG_MS[0]))
+    sleep = [TroubleEvent(Fault.PAUSE, at_ms, for_ms, (name,)) for name in order[:count]]
+    dies = TroubleEvent(Fault.CRASH, at_ms + rng.randint(200, 1_400), 0, tuple(order[count:]), "refuses")
+    return Ambush("one sleeps and another dies", (*sleep, dies), for_ms + REACTION_MS[1])
+
+
+def _the_registry_stops(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """More newcomers than members wait for a registry that stops with what it was asked, or starts again empty."""
+    late = names[min(2, len(names) - 1) :]
+    for_ms = rng.randint(1_500, 6_000)
+    comes = [TroubleEvent(Move.JOIN, at_ms + rng.randint(50, for_ms), order=(name,)) for name in late]
+    stops = TroubleEvent(Fault.OUTAGE, at_ms, for_ms, (), STOPPED)
+    forgets = TroubleEvent(Fault.AMNESIA, at_ms, for_ms)
+    return Ambush("the registry stops", (rng.choice((stops, forgets, forgets)), *comes), for_ms + LONG_MS[0], late)
+
+
+def _all_leave_but_one(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """One is cut off, all others leave, somebody comes, and the cut heals."""
+    *others, lonely = rng.sample(names[:-1], len(names) - 1)
+    leave_ms = at_ms + rng.randint(*REACTION_MS)
+    come_ms = leave_ms + rng.randint(1_000, 6_000)
+    for_ms = come_ms - at_ms + rng.randint(1_000, 6_000)
+    cut = TroubleEvent(Fault.PARTITION, at_ms, for_ms, (), "silent", sides=((lonely,), tuple(others)))
+    leave = [TroubleEvent(Move.LEAVE, leave_ms + rng.randint(0, 400), 0, (name,), DISSOLVES) for name in others]
+    comes = TroubleEvent(Move.JOIN, come_ms, order=names[-1:])
+    return Ambush("all leave but one", (cut, *leave, comes), for_ms, names[-1:])
+
+
+def _all_are_replaced(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """One is cut off; newcomers come, and when they are in, all whom it knew leave."""
+    count = len(names) // 2
+    old, late = names[: len(names) - count], names[len(names) - count :]
+    *others, lonely = rng.sample(old, len(old))
+    come_ms = at_ms + rng.randint(*REACTION_MS)
+    leave_ms = come_ms + rng.randint(*REACTION_MS)
+    for_ms = leave_ms - at_ms + rng.randint(*REACTION_MS)
+    cut = TroubleEvent(Fault.PARTITION, at_ms, for_ms, (), "silent", sides=((lonely,), (*others, *late)))
+    come = [TroubleEvent(Move.JOIN, come_ms + rng.randint(0, 400), order=(name,)) for name in late]
+    leave = [TroubleEvent(Move.LEAVE, leave_ms + rng.randint(0, 400), 0, (name,)) for name in others]
+    return Ambush("all are replaced", (cut, *come, *leave), for_ms, late)
+
+
+def _a_joiner_is_let_in_and_nobody_says_so(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """One sleeps; the registry notes somebody, and is out of reach; who lets that one in dies over saying so."""
+    order = tuple(rng.sample(names[:-1], len(names) - 1))
+    sleeps = TroubleEvent(Fault.PAUSE, at_ms, rng.randint(6_000, 9_000), order[-1:])
+    stops = TroubleEvent(Fault.OUTAGE, at_ms, rng.randint(3_000, 8_000), (), "unreachable", until=NOTED)
+    dies = TroubleEvent(Fault.FRAME, at_ms, 0, names, "Install", rng.choice((0, 1, 2)), last=rng.random() < 0.5)
+    comes = TroubleEvent(Move.JOIN, at_ms + rng.randint(50, 3_000), order=names[-1:])
+    return Ambush("a joiner is let in and nobody says so", (sleeps, stops, dies, comes), LONG_MS[0], names[-1:])
+
+
+def _a_proposer_stops_with_its_succession(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """So many die that no quorum can be again; who proposes the successor dies, or pauses, as the registry accepts."""
+    order = rng.sample(names, len(names))
+    left = max(1, (len(order) - 1) // 2)
+    stall = TroubleEvent(Fault.STALL, at_ms, rng.randint(1_000, 8_000), names, ACCEPTED)
+    stops = rng.choice((stall, TroubleEvent(Fault.FRAME, at_ms, 0, names, ACCEPTED)))
+    die = [TroubleEvent(Fault.CRASH, at_ms + rng.randint(100, 900), 0, (name,), "refuses") for name in order[left:]]
+    return Ambush("a proposer stops with its succession", (stops, *die), LONG_MS[0] - 1_000, deaths=len(names) - 1)
+
+
+def _another_listens_at_a_dead_port(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """One sleeps, another dies, and somebody comes at the port of who is dead."""
+    dead, sleeper, *_ = rng.sample(names[:-1], len(names) - 1)
+    sleeps = TroubleEvent(Fault.PAUSE, at_ms, rng.randint(*REACTION_MS) + 2_000, (sleeper,))
+    dies = TroubleEvent(Fault.CRASH, at_ms + rng.randint(100, 1_500), 0, (dead,), "refuses")
+    comes = TroubleEvent(Move.JOIN, dies.at_ms + rng.randint(50, 3_000), order=(names[-1], dead), detail=LISTENS)
+    return Ambush("another listens at a dead port", (sleeps, dies, comes), 2 * REACTION_MS[1], names[-1:])
+
+
+def _a_namesake_comes(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """One is cut off, and a second process comes under its name, which reaches nobody else either."""
+    lonely, *others = rng.sample(names, len(names))
+    for_ms = rng.randint(*LONG_MS)
+    cut = TroubleEvent(Fault.PARTITION, at_ms, for_ms, (), "silent", sides=((lonely,), tuple(others)))
+    comes = TroubleEvent(Move.INTRUDE, at_ms + rng.randint(200, 8_000), order=(lonely,))
+    return Ambush("a namesake comes", (cut, comes), for_ms)
+
+
+def _donors_die(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
+    """Newcomers have got a part of the state, or all, when everybody dies who was in before."""
+    late = names[min(2, len(names) - 1) :][-2:]
+    old = names[: len(names) - len(late)]
+    die_ms = at_ms + rng.randint(100, 2_500)
+    come = [TroubleEvent(Move.JOIN, at_ms + rng.randint(0, 100), order=(name,)) for name in late]
+    die = [TroubleEvent(Fault.CRASH, die_ms + 20 * place, 0, (name,), "refuses") for place, name in enumerate(old)]
+    return Ambush("donors die", (*come, *die), LONG_MS[0], late, deaths=len(old))
+
+
+def _apart(names: tuple[str, ...], at_ms: int, for_ms: int) -> TroubleEvent:
+    return TroubleEvent(Fault.PARTITION, at_ms, for_ms, names, "silent", sides=tuple((name,) for name in names))
+
+
+_Drawn = Callable[[Random, tuple[str, ...], int], Ambush]
+_ALWAYS: tuple[_Drawn, ...] = (
+    _all_are_cut_off,
+    _one_sleeps_and_another_dies,
+    _a_proposer_stops_with_its_succession,
+    _a_namesake_comes,
+)
+_WITH_NEWCOMERS: tuple[_Drawn, ...] = (
+    _a_newcomer_meets_an_outage,
+    _the_registry_stops,
+    _all_leave_but_one,
+    _all_are_replaced,
+    _a_joiner_is_let_in_and_nobody_says_so,
+    _another_listens_at_a_dead_port,
+    _donors_die,
+)

@@ -1,0 +1,78 @@
+"""Events of a plan: the kinds of fault, the moves that members make, and the words that say how each happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+REGISTRY = "registry"  # where it stands in a partition; no member has this name
+STOPPED = "stopped"  # how a registry is out of reach that answers when it runs again
+DISSOLVES = "dissolves"  # a leave that may be the last
+REFUSED = "refused"  # how a network is broken that answers in the place of who is called, as if nobody listened
+FORGETS = "forgets"  # a restart of the registry without what it had kept
+ACCEPTED = "accepted"  # when the registry has accepted its succession, a proposer crashes or pauses
+NOTED = "noted"  # what has the registry out of reach: it has noted somebody for the next view
+LISTENS = "listens"  # who comes does so at the port of one that is dead
+NEVER = "never"  # what ends a pause over a call that only time ends
+RUNS = "runs"
+LATE_RUNS = "late runs"  # those who are told hear of it when the sender's end is long known
+CHUNK = "StateChunk"  # one in the middle of a state
+LEAVER, HEIR = "leaver", "heir"
+ORDER, VOTE = "order", "vote"
+
+
+class Fault(StrEnum):
+    """Kind of fault, as it is counted when it has done something."""
+
+    LOSS = "broken call"  # before it arrived, or after; the caller cannot tell
+    DELAY = "delayed call"
+    DUPLICATION = "duplicated call"
+    REORDERING = "overtaken call"  # arrives after a later one
+    CUT = "cut link"  # between two, in one direction or both
+    PARTITION = "partition"
+    CRASH = "crash"
+    EFFECT = "crash between effects"
+    FRAME = "crash between calls"  # some peers were told, others not
+    STALL = "pause over a call"  # in the middle of a view change; it goes on in the middle of another's
+    ECHO = "echo of an earlier view"  # a call of its change comes again in the next change
+    RESTART = "restart"
+    PAUSE = "pause"
+    DRIFT = "drifting clock"
+    SLOW_MEMBER = "slow member"
+    SLOW_READER = "slow reader"
+    OUTAGE = "registry outage"
+    AMNESIA = "registry restart"
+
+
+class Move(StrEnum):
+    """Kind of thing that members do of their own will."""
+
+    JOIN = "join"
+    LEAVE = "leave"
+    INTRUDE = "intrusion"  # a second process comes under a member's name
+    GATHER = "gathering"  # all who crashed, or left, come back
+
+
+OCCASIONAL = {Fault.EFFECT, Fault.FRAME, Fault.STALL, Fault.ECHO}  # may find no occasion
+
+
+@dataclass(frozen=True, slots=True)
+class TroubleEvent:
+    """Something that happens at `at_ms` of the faulty phase. What a field means is the kind's to say.
+
+    `order`: all names, the first that it can happen to is the one it happens to. `sides` of a partition: the registry
+    may be on one, or on none, and then all reach it. A stall ends when another puts an item of the kind `until`; an
+    echo comes beside one. `last`: the call goes out, and then its process crashes or pauses. `whom`: LEAVER, only one
+    that leaves; HEIR, after it those whom it told, when they have told one more.
+    """
+
+    kind: Fault | Move
+    at_ms: int
+    for_ms: int = 0
+    order: tuple[str, ...] = ()
+    detail: str = ""
+    count: int = 0
+    sides: tuple[tuple[str, ...], ...] = ()
+    until: str = ""
+    last: bool = False
+    whom: str = ""

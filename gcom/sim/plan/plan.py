@@ -1,0 +1,60 @@
+"""The plan of one simulated run: everything that chance decides, and what every run must show."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from gcom.sim.plan.events import OCCASIONAL, Fault, TroubleEvent
+from gcom.values.definition import Definition
+
+MESSAGES_MIN = 500
+KINDS_MIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Rates are probabilities per call; times are in true simulated milliseconds."""
+
+    seed: int
+    definition: Definition
+    members: int
+    late: int  # of them, how many come while faults happen
+    cold: bool  # faults begin before the group has formed
+    messages: int  # to send in all, while faults happen
+    window: int  # messages of a sender that may wait for its slowest reader
+    fault_ms: int  # faults happen until then; afterwards all is healed
+    delay_ms: int  # a call's usual one-way delay is 1…delay_ms
+    rates: dict[Fault, float]
+    drift: tuple[tuple[int, int], ...]  # of each member: thousandths of true time a unit, and an offset
+    crashed_max: int  # at a time
+    answering: float  # how often a delivery is answered from inside its callback
+    size: int  # the largest message, in words
+    keepers: tuple[str, ...]  # whose applications keep a state, give it and take it
+    refusing: float  # how often a get_state fails
+    silent: bool  # applications fall silent before the heal: what was lost last must come out without a later message
+    posting: float  # how often an application writes a letter, or calls, when it may write
+    load_bytes: int  # most of what a frame carries
+    forgets: bool  # the registry starts again at the heal
+    events: tuple[TroubleEvent, ...]
+    boundary: str = ""  # the ambush at its end, between two instances, if it has one
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"m{index}" for index in range(self.members))
+
+    @property
+    def kinds(self) -> set[str]:
+        """Return the kinds of fault that are drawn, without those that may find no occasion."""
+        drawn = {event.kind for event in self.events if isinstance(event.kind, Fault)}
+        drawn |= {kind for kind, rate in self.rates.items() if rate}
+        drawn |= {Fault.DRIFT} if any(rate != 1000 for rate, _ in self.drift) else set()
+        return {str(kind) for kind in drawn - OCCASIONAL}
+
+    def describe(self) -> dict[str, object]:
+        """Return the plan as plain values, without what is empty."""
+        fields = asdict(self)
+        fields["definition"] = {**fields["definition"], "static": bool(self.definition.static)}
+        fields["events"] = [
+            {name: value for name, value in event.items() if value} for event in map(asdict, self.events)
+        ]
+        return fields

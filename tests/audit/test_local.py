@@ -1,0 +1,55 @@
+"""Small logs are judged in this process and large ones by Spark: both give the same report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gcom.audit.explain.result import result_of
+from gcom.audit.input.catalogue import catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.plan.cache import IncrementalCache
+from gcom.audit.plan.local import run_locally
+from gcom.audit.spark.job import run
+from gcom.cli.commands.verdicts import LOCAL_BYTES, Judging
+from tests.audit.cases import flatten, make
+from tests.audit.lives import broken
+from tests.cases import daily_and_rest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", daily_and_rest([*range(7000, 7300, 20)], 1))
+def test_both_give_the_same_report(spark: Any, first: int, tmp_path: Path) -> None:
+    """Of groups from the corpus and of others, damaged: verdicts, counts, reasons, incidents and sentences."""
+    cases = [tmp_path / str(seed) for seed in range(first, first + 20)]
+    for seed, case in enumerate(cases, first):
+        make(case, seed)
+    flatten(cases, tmp_path / "logs")
+    found = catalogue(list_segments([str(tmp_path / "logs")]))
+    here, there = run_locally(found, all_rules=True), run(spark, found, all_rules=True)
+    assert result_of(here).as_json() == result_of(there).as_json()
+
+
+def test_what_is_kept_says_the_same(tmp_path: Path) -> None:
+    logs = catalogue(list_segments([str(broken(tmp_path / "logs", "FIFO"))]))
+    plain = result_of(run_locally(logs)).as_json()
+    for _ in range(2):  # the second time from what the first kept
+        assert result_of(run_locally(logs, cache=IncrementalCache(tmp_path / "state"))).as_json() == plain
+    assert list((tmp_path / "state").glob("*/*"))
+
+
+@pytest.mark.parametrize(
+    ("how", "log_bytes", "spark"),
+    [
+        (Judging(), 0, False),
+        (Judging(), LOCAL_BYTES - 1, False),
+        (Judging(), LOCAL_BYTES, True),
+        (Judging(spark=True), 0, True),
+        (Judging(master="local[1]"), 0, True),
+        (Judging(remote="sc://localhost"), 0, True),
+    ],
+)
+def test_what_is_judged_where(how: Judging, log_bytes: int, spark: bool) -> None:
+    assert how.uses_spark(log_bytes) is spark
