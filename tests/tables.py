@@ -76,10 +76,10 @@ class Machine:
 
 
 MACHINES = (
-    Machine("change", consensus, "TRANSITIONS"),
+    Machine("view_change", consensus, "TRANSITIONS"),
     Machine("detector", suspicion, "TRUSTS"),
     Machine("group", group_machine, "STAGES"),
-    Machine("letters", channel, "PACES"),
+    Machine("unicast", channel, "PACES"),
     Machine("link", links, "READINESS"),
     Machine("multicast", reliable, "PHASES"),
     Machine("netsplit", witness, "VOTES"),

@@ -1,4 +1,4 @@
-"""One session of a simulated process in the group: drives a GroupMachine exactly as the Pyro5 shell does."""
+"""One session of a simulated process in the group: drives a GroupMachine exactly as the runtime does."""
 
 from __future__ import annotations
 

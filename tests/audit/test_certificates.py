@@ -11,7 +11,7 @@ import pytest
 from gcom.audit.rules.judgement import verdict_of
 from tests.audit.here import audit
 from tests.oracle import judge
-from tests.oracle.build import A, B, C, Ending, Logs, Record, deliver, send, skip, view, write
+from tests.oracle.build import A, B, C, Ending, Logs, Record, deliver, send, skip, view, write, write_segments
 
 LOOSE = {"ordering": "NONORDERED", "multicast": "BASIC"}
 
@@ -187,6 +187,29 @@ def test_an_order_at_other_places_is_the_same(after: int, tmp_path: Path, monkey
     write(tmp_path, {A: [a[0], *_sends(1, *range(1, 20)), *a[1:]], B: b})
     assert judge(tmp_path).group("g").verdicts()["TOTAL_GAP_FREE"] == "PASS"
     assert _verdicts(tmp_path)["TOTAL_GAP_FREE"] == "PASS"
+
+
+@pytest.mark.parametrize(("swapped", "place"), [((), 0), ((6,), 7), ((13, 17), 14)])
+def test_sequences_are_compared_across_segments(
+    swapped: tuple[int, ...], place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each segment is read by itself; where two sequences differ first is told, also if buckets behind it differ."""
+    _of_buckets(monkeypatch, 4)
+    a, b = _with_a_skip(19), _with_a_skip(2)
+    for index in swapped:
+        at = b.index(deliver(1, A, index + 1))
+        b[at], b[at + 1] = b[at + 1], b[at]
+    half = b.index(deliver(1, A, 10)) + 1
+    write(tmp_path, {A: [a[0], *_sends(1, *range(1, 20)), *a[1:]]})
+    passed = {"delivered": {A: 10, B: 1}, "beyond": {}, "clock": {A: 10}, "number": 0, "serial": 0}
+    states = {1: {"g": {"instance": "i", "view": 1, **passed}}}
+    write_segments(tmp_path, B, [b[:half], b[half:]], "exit", states)
+    verdict = judge(tmp_path).group("g").verdicts()["TOTAL_GAP_FREE"]
+    (judgement,) = audit(tmp_path, chain_bytes=1).judgements
+    tally = judgement.tallies["TOTAL_GAP_FREE"]
+    assert verdict_of(tally) == verdict == ("FAIL" if swapped else "PASS")
+    assert [example["place"] for example in tally.examples] == ([place] if swapped else [])
+    assert judgement.starts.keys() == {0, 1, 2}, "each segment was a chain of its own"
 
 
 def test_a_base_may_be_as_large_as_a_number(tmp_path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gcom.bench.audit.run import START_DELIVERIES, AuditBenchResult, AuditBenchSetup, growth
 from gcom.errors import BadValue
+from gcom.values.definition import Definition, Ordering
 
 
 def outcomes(seconds: dict[int, tuple[float, float, float]]) -> list[AuditBenchResult]:
@@ -32,5 +35,6 @@ def test_what_takes_no_longer_than_the_start_says_nothing() -> None:
     ],
 )
 def test_what_cannot_be_measured_is_refused(setup: dict[str, int], named: str) -> None:
+    fields: dict[str, Any] = {"members": 5, "deliveries": 10**6, "run_length": 20, **setup}
     with pytest.raises(BadValue, match=named):
-        AuditBenchSetup(**{"members": 5, "deliveries": 10**6, "run_length": 20, **setup})  # type: ignore[arg-type]
+        AuditBenchSetup(Definition("bench", Ordering.CAUSALTOTAL), **fields)

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from gcom.bench.failover.membership import SCENES, Figure, Goal, Scene
+from gcom.bench.benchmark import Figure, Goal
+from gcom.bench.failover.membership import SCENES, Scene
 from gcom.bench.failover.probe import SeenDelivery, Watch
 from gcom.bench.failover.scenario import Scenario
 from gcom.bench.failover.trials import FailoverResult, FailoverSetup, Kill, Trial, measure

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gcom.bench.memory.growth import MEBIBYTE, MemoryResult, MemorySetup, measure
+from gcom.bench.benchmark import MEBIBYTE
+from gcom.bench.memory.growth import MemoryResult, MemorySetup, measure
 from gcom.errors import BadValue
 from gcom.values.definition import Definition, Multicast
 

@@ -7,6 +7,7 @@ import select
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,21 @@ def test_delivery_logs_are_written_and_their_cost_is_told(tmp_path: Path) -> Non
     report = judge(tmp_path / "logs")
     assert [group.failed() for group in report.groups.values()] == [{}, {}]
     assert sum(case.verdict == "PASS" for group in report.groups.values() for case in group.tallies.values()) > 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"members": 0}, "members 0"),
+        ({"senders": 4}, "senders 4"),
+        ({"size": 1}, "size 1"),
+        ({"seconds": 0.0}, "seconds 0.0"),
+        ({"baseline": "udp"}, "baseline 'udp'"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(fields: dict[str, Any], named: str) -> None:
+    with pytest.raises(BadValue, match=named):
+        ThroughputSetup(Definition("bench"), **{"members": 3, "senders": 3, "size": 100, "seconds": 1.0, **fields})
 
 
 def test_delivery_logs_do_not_mix_with_what_is_there(tmp_path: Path) -> None:

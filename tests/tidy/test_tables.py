@@ -10,7 +10,7 @@ from tests.tidy.source import ROOT
 NOTES = ROOT / "docs" / "protocols"
 STATELESS = {
     "continuity",  # told of the machines whose tables other notes have
-    "mesh",  # what is computed anew from what members say, at every look
+    "connectivity",  # what is computed anew from what members say, at every look
 }
 
 

@@ -11,52 +11,48 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from threading import Event, Thread
 from time import monotonic
+from typing import Annotated
 
 from gcom.bench.audit.logs import LogPlan, write_member
-from gcom.errors import BadValue, Unavailable
+from gcom.bench.benchmark import BenchSetup, Between, Told
+from gcom.bench.processes import usage
+from gcom.errors import Unavailable
 from gcom.values import limits
 from gcom.values.definition import Ordering
 
-DELIVERIES_MIN, DELIVERIES_MAX = 1_000, 10**9
 LOOK_S = 0.1
 START_DELIVERIES = 10_000  # what start-up is measured with
 TRIALS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class AuditBenchSetup:
-    """What to measure; raises BadValue for what cannot be. `twice` measures half the input too, each three times."""
+class AuditBenchSetup(BenchSetup):
+    """The logs to make and to judge. `twice` measures half the input too, each three times."""
 
-    members: int
-    deliveries: int
-    run_length: int
+    deliveries: Annotated[int, Between(1_000, 10**9)]
+    run_length: Annotated[int, Between(1, limits.RUN_MESSAGES_MAX)]
     twice: bool = False
     ordering: Ordering = Ordering.CAUSALTOTAL
     broken: bool = False
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.members <= limits.MEMBERS_MAX:
-            raise BadValue(f"members {self.members} is not 1 to {limits.MEMBERS_MAX}")
-        if not DELIVERIES_MIN <= self.deliveries <= DELIVERIES_MAX:
-            raise BadValue(f"deliveries {self.deliveries} is not {DELIVERIES_MIN} to {DELIVERIES_MAX}")
+    def refusal(self) -> str:
         if self.twice and self.deliveries < 4 * START_DELIVERIES:
-            raise BadValue(f"to be measured twice, deliveries {self.deliveries} is not at least {4 * START_DELIVERIES}")
-        if not 1 <= self.run_length <= limits.RUN_MESSAGES_MAX:
-            raise BadValue(f"run length {self.run_length} is not 1 to {limits.RUN_MESSAGES_MAX}")
-        if self.broken and self.ordering is Ordering.NONORDERED:
-            raise BadValue("a NONORDERED group promises no order that a late delivery could break")
+            return f"to be measured twice, deliveries {self.deliveries} is not at least {4 * START_DELIVERIES}"
+        if self.broken and self.definition.ordering is Ordering.NONORDERED:
+            return "a NONORDERED group promises no order that a late delivery could break"
+        return ""
 
     def plan(self, deliveries: int) -> LogPlan:
-        return LogPlan(self.members, deliveries, self.run_length, self.ordering, self.broken)
+        return LogPlan(self.members, deliveries, self.run_length, self.definition.ordering, self.broken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +68,7 @@ class AuditBenchResult:
     verdict: str
 
     def row(self) -> dict[str, object]:
-        """The JSON row; `shuffled` is a fraction of the input."""
+        """Return the result as one object of plain values; `shuffled` is a fraction of the input."""
         return {
             "deliveries": self.deliveries,
             "records": self.records,
@@ -85,11 +81,12 @@ class AuditBenchResult:
         }
 
 
-def measure(setup: AuditBenchSetup, told: Callable[[str], None]) -> Iterator[AuditBenchResult]:
+def measure(setup: AuditBenchSetup, told: Told) -> Iterator[AuditBenchResult]:
     """First the start-up, then the whole; with `twice` half of it between them, and each three times.
 
     Raises Unavailable.
     """
+    usage.resident_bytes(os.getpid())  # without psutil it raises now, not after the logs are written
     sizes = [START_DELIVERIES, setup.deliveries]
     if setup.twice:
         sizes = [size for size in (START_DELIVERIES, setup.deliveries // 2, setup.deliveries) for _ in range(TRIALS)]
@@ -159,27 +156,13 @@ def _shuffled(events: Path) -> int:
 
 @contextmanager
 def _watched(process: int) -> Iterator[list[int]]:
-    """The most that the process and its descendants have resident together, looked at now and then."""
-    try:
-        import psutil
-    except ImportError:
-        raise Unavailable("this needs psutil: pip install 'gcom[bench]'") from None
+    """Yield the most that a process and its descendants had resident together, looked at now and then."""
     peak, done = [0], Event()
 
     def look() -> None:
         while not done.wait(LOOK_S):
-            try:
-                parent = psutil.Process(process)
-                family = [parent, *parent.children(recursive=True)]
-            except psutil.NoSuchProcess:
-                return
-            peak[0] = max(peak[0], sum(_resident(each) for each in family))
-
-    def _resident(each: psutil.Process) -> int:
-        try:
-            return int(each.memory_info().rss)
-        except psutil.Error:
-            return 0
+            with suppress(Unavailable):  # one of them has just ended
+                peak[0] = max(peak[0], usage.resident_bytes(process, descendants=True))
 
     watcher = Thread(target=look, daemon=True)
     watcher.start()

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from time import monotonic
 
+from gcom.bench.benchmark import Figure, Goal, Told
 from gcom.bench.failover.scenario import Prober, Scenario
 from gcom.bench.processes.children import Report
 from gcom.errors import GComTimeout
@@ -27,54 +27,6 @@ START_S = 1.0  # for the word to join to reach all
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
-    """What a scene measures, and what to reach with the worst or the median of its rounds."""
-
-    key: str
-    name: str
-    unit: str
-    most: float
-    by: str = "worst"
-
-    def shown(self, value: float | None) -> str:
-        return "never" if value is None else f"{value:.3g} {self.unit}".rstrip()
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """What came of a goal: a value for each round, None where it did not happen in time."""
-
-    goal: Goal
-    values: tuple[float | None, ...]
-
-    @property
-    def value(self) -> float | None:
-        """The one that counts; None if any is missing."""
-        there = [value for value in self.values if value is not None]
-        if len(there) < len(self.values):
-            return None
-        return median(there) if self.goal.by == "median" else max(there)
-
-    @property
-    def met(self) -> bool:
-        return self.value is not None and self.value <= self.goal.most
-
-    def row(self) -> dict[str, object]:
-        """The result as one object of plain values."""
-        rounds = [None if value is None else round(value, 3) for value in self.values]
-        return {
-            "type": "figure",
-            "key": self.goal.key,
-            "name": self.goal.name,
-            "unit": self.goal.unit,
-            self.goal.by: None if self.value is None else round(self.value, 3),
-            "rounds": rounds,
-            "to_reach": self.goal.most,
-            "met": self.met,
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Scene:
     """`play` is one round. Without `network` nobody can be cut off."""
 
@@ -84,7 +36,7 @@ class Scene:
     times: int = 1  # of a round
     network: bool = False
 
-    def rounds(self, kind: Definition, count: int, told: Callable[[str], None]) -> list[tuple[float | None, ...]]:
+    def rounds(self, kind: Definition, count: int, told: Told) -> list[tuple[float | None, ...]]:
         """The values of each."""
         found = []
         with ExitStack() as stack:
@@ -95,7 +47,7 @@ class Scene:
         return found
 
 
-def measure(kind: Definition, rounds: int, told: Callable[[str], None]) -> Iterator[Figure]:
+def measure(kind: Definition, rounds: int, told: Told) -> Iterator[Figure]:
     """Play all scenes; `told` hears of each round. Raises Unavailable or GComTimeout when a process fails."""
     for scene in SCENES:
         found = scene.rounds(kind, rounds * scene.times, told)

@@ -8,22 +8,22 @@ for sure; in an order that asks for nobody's leave messages flow before it, in a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 from statistics import median
+from typing import Annotated
 
+from gcom.bench.benchmark import BenchSetup, Between, Figure, Goal, Told
 from gcom.bench.failover.scenario import REGISTRY, Prober, Scenario
 from gcom.bench.throughput.load import percentile
 from gcom.errors import BadValue, GComTimeout
 from gcom.values import limits
-from gcom.values.definition import Definition
 
-TRIALS_MAX = 10_000
 RESUME_S = 20.0  # a trial in which survivors do not go on for so long has failed
 PHASE_S = 0.5  # kills fall anywhere in two heartbeats
-MEDIAN_S, WORST_S = 0.7, 1.5  # the figures to reach
+GOALS = (Goal("median", "median", "s", 0.7, "median"), Goal("worst", "worst", "s", 1.5))
 
 
 class Kill(StrEnum):
@@ -45,26 +45,22 @@ class Kill(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class FailoverSetup:
-    """What to measure; raises BadValue for what cannot be."""
+class FailoverSetup(BenchSetup):
+    """The kills, and how many trials of each."""
 
-    definition: Definition
-    members: int
-    trials: int
+    members: Annotated[int, Between(3, limits.MEMBERS_MAX, "the rest must be a majority")]
+    trials: Annotated[int, Between(1, 10_000)]
     kills: tuple[Kill, ...]
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.trials <= TRIALS_MAX:
-            raise BadValue(f"trials {self.trials} is not 1 to {TRIALS_MAX}")
-        if not 3 <= self.members <= limits.MEMBERS_MAX:
-            raise BadValue(f"members {self.members} is not 3 to {limits.MEMBERS_MAX}: the rest must be a majority")
+    def refusal(self) -> str:
         if self.kills == (Kill.SEQUENCER,) and not self.ordered:
-            raise BadValue(f"{self.definition.ordering} has no sequencer: choose a total order")
+            return f"{self.definition.ordering} has no sequencer: choose a total order"
+        return ""
 
     @property
     def ordered(self) -> bool:
-        """Whether somebody orders."""
+        """Tell whether the group has a sequencer."""
         return self.definition.total
 
     @property
@@ -102,12 +98,11 @@ class FailoverResult:
 
     @property
     def met(self) -> bool:
-        """Whether the figures to reach are reached, by the stricter of the two times."""
-        times = self.resumed_s
-        return bool(times) and not self.failed and median(times) <= MEDIAN_S and times[-1] <= WORST_S
+        """Tell whether the goals are reached, by the stricter of the two times."""
+        return all(Figure(goal, tuple(trial.resumed_s for trial in self.trials)).met for goal in GOALS)
 
     def row(self) -> dict[str, object]:
-        """The result as one object of plain values."""
+        """Return the result as one object of plain values."""
         return {
             "type": "failover",
             "kill": str(self.kill),
@@ -115,7 +110,7 @@ class FailoverResult:
             "failed": self.failed,
             **{f"{name}_ms": value for name, value in spread_ms(self.resumed_s).items()},
             "first_message_ms": spread_ms(self.first_s),
-            "to_reach_ms": {"median": MEDIAN_S * 1000, "worst": WORST_S * 1000},
+            "to_reach_ms": {goal.key: goal.most * 1000 for goal in GOALS},
             "met": self.met,
         }
 
@@ -128,7 +123,7 @@ def spread_ms(seconds: list[float]) -> dict[str, float | None]:
     return {name: round(value * 1000, 1) for name, value in values.items()}
 
 
-def measure(setup: FailoverSetup, cast: Scenario, told: Callable[[str], None]) -> Iterator[FailoverResult]:
+def measure(setup: FailoverSetup, cast: Scenario, told: Told) -> Iterator[FailoverResult]:
     """Run every trial; `told` hears of each. Raises Unavailable or GComTimeout when a process fails."""
     rng = Random(setup.seed)
     for kill in setup.wanted:

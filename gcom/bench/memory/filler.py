@@ -11,6 +11,7 @@ from itertools import repeat
 from time import monotonic
 
 import gcom
+from gcom.bench.benchmark import parse
 from gcom.bench.processes import child
 
 JOIN_S = 30.0
@@ -62,10 +63,10 @@ class Filler:
 
 def main() -> None:
     """Send and wait as told, until standard input ends."""
-    name, registry, group, ordering, multicast, safe = sys.argv[1:]
-    definition = gcom.Definition.parse(group, ordering, multicast, safe=safe == "True")
+    name, *words = sys.argv[1:]
+    registry, definition, _ = parse(words)
     with gcom.connect(name, registry) as node:
-        filler = Filler(node.join(group, create=definition, timeout_s=JOIN_S))
+        filler = Filler(node.join(definition.group, create=definition, timeout_s=JOIN_S))
         child.say("joined")
         while (order := child.heard()) is not None:
             filler.send(order["send"])

@@ -127,6 +127,10 @@ class Children:
     def tell(self, name: str, say: str, **fields: object) -> None:
         self._children[name].tell({"say": say, **fields})
 
+    def tell_all(self, names: Iterable[str], say: str, **fields: object) -> None:
+        for name in names:
+            self.tell(name, say, **fields)
+
     def release(self, name: str) -> None:
         """End a child's standard input, and have it end by itself what it does."""
         self._children[name].release()

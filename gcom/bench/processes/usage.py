@@ -5,6 +5,8 @@ from __future__ import annotations
 import resource
 import sys
 
+from gcom.errors import Unavailable
+
 
 def cpu_s() -> float:
     """Seconds of processor time of this process, its own and the kernel's for it."""
@@ -16,3 +18,20 @@ def peak_bytes() -> int:
     """The most memory that this process ever had."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def resident_bytes(process: int, descendants: bool = False) -> int:
+    """Return the memory that a process has resident now, with all its descendants if wanted.
+
+    Raises Unavailable if one of them is gone, or psutil is not installed.
+    """
+    try:
+        import psutil
+    except ImportError as error:
+        raise Unavailable("psutil is not installed, which measures memory: pip install 'gcom[bench]'") from error
+    try:
+        parent = psutil.Process(process)
+        family = [parent, *(parent.children(recursive=True) if descendants else ())]
+        return sum(int(each.memory_info().rss) for each in family)
+    except psutil.NoSuchProcess as error:
+        raise Unavailable(f"process {error.pid} is gone, whose memory was to be measured") from error

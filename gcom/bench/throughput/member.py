@@ -6,6 +6,7 @@ import sys
 import threading
 
 import gcom
+from gcom.bench.benchmark import parse
 from gcom.bench.throughput.turn import Judge, TurnPlan, run
 
 JOIN_S = 30.0
@@ -51,10 +52,9 @@ class GroupMesh:
 
 def main() -> None:
     """Take one turn."""
-    registry, group, ordering, multicast, safe, logs, *words = sys.argv[1:]
+    registry, definition, (logs, *words) = parse(sys.argv[1:])
     plan = TurnPlan.of(words)
     judge = Judge(plan)
-    definition = gcom.Definition.parse(group, ordering, multicast, safe=safe == "True")
     run(plan, judge, GroupMesh(plan.name, registry, definition, logs, judge))
 
 

@@ -7,54 +7,50 @@ slowest member. What delivery logs cost is the ratio of ours with them to ours w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
+from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Told
 from gcom.bench.processes.children import START_S, Children, Report
 from gcom.bench.throughput.load import SIZE_MAX, SIZE_MIN, percentile
 from gcom.bench.throughput.turn import STALL_S, TurnPlan
-from gcom.errors import BadValue
 from gcom.values import limits
-from gcom.values.definition import Definition, Multicast, Ordering
+from gcom.values.definition import Multicast, Ordering
 
 BASELINES = ("frames",)
 OURS, UNLOGGED = "gcom", "gcom without logs"
-SECONDS_MAX = 3600.0
-MEBIBYTE = 1024 * 1024
 _END_S = 30.0  # beside what a member itself waits
 
 
 @dataclass(frozen=True, slots=True)
-class ThroughputSetup:
-    """What to measure; raises BadValue for what cannot be."""
+class ThroughputSetup(BenchSetup):
+    """The senders among the members, the load, and what to compare with."""
 
-    definition: Definition
-    members: int
-    senders: int
-    size: int
-    seconds: float
+    senders: Annotated[int, Between(1, limits.MEMBERS_MAX)]
+    size: Annotated[int, Between(SIZE_MIN, SIZE_MAX)]
+    seconds: Annotated[float, Between(0.1, 3600.0)]
     baseline: str | None = None
     log: bool = False  # also write delivery logs, and measure without them
     log_dir: Path | None = None  # else a temporary folder
 
-    def __post_init__(self) -> None:
-        _within("members", self.members, 1, limits.MEMBERS_MAX)
-        _within("senders", self.senders, 1, self.members)
-        _within("size", self.size, SIZE_MIN, SIZE_MAX)
-        _within("seconds", self.seconds, 0.1, SECONDS_MAX)
-        if self.baseline is not None and self.baseline not in BASELINES:
-            raise BadValue(f"baseline {self.baseline!r} is not one of {', '.join(BASELINES)}")
+    def refusal(self) -> str:
+        if self.senders > self.members:
+            return f"senders {self.senders} is not 1 to {self.members}: all of them are members"
+        if self.baseline not in (None, *BASELINES):
+            return f"baseline {self.baseline!r} is not one of {', '.join(BASELINES)}"
         folder = self.log_dir
         if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise BadValue(f"log folder {str(folder)!r} is no empty folder: name a new one")
+            return f"log folder {str(folder)!r} is no empty folder: name a new one"
+        return ""
 
     @property
     def turns(self) -> tuple[str, ...]:
-        """Which side goes when."""
+        """Return the sides in the order in which they take turns."""
         sides = [*filter(None, [self.baseline]), *([UNLOGGED] if self.log else []), OURS]
         return tuple(sides) * (2 if len(sides) > 1 else 1)
 
@@ -116,7 +112,7 @@ class Side:
         return sorted(value for turn in self.turns for value in turn.latencies_ms)
 
     def row(self) -> dict[str, object]:
-        """What is worth telling, as plain values; memory in MiB, as people know it."""
+        """Return what is worth telling as plain values; memory in MiB, as people know it."""
         latencies = self.latencies_ms
         return {
             "messages_per_s": round(self.rate),
@@ -140,7 +136,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class ThroughputResult:
-    """What was measured; `ok` when every delivery of every turn was right."""
+    """All sides together; `ok` when every delivery of every turn was right."""
 
     setup: ThroughputSetup
     ours: Side
@@ -167,15 +163,11 @@ class ThroughputResult:
         return not self.wrong
 
     def row(self) -> dict[str, object]:
-        """The result as one object of plain values."""
+        """Return the result as one object of plain values."""
         setup = self.setup
         row: dict[str, object] = {
-            "type": "throughput",
-            "ordering": str(setup.definition.ordering),
-            "multicast": str(setup.definition.multicast),
-            "safe": setup.definition.safe,
+            **setup.row("throughput"),
             "log": setup.log,
-            "members": setup.members,
             "senders": setup.senders,
             "size": setup.size,
             "seconds": setup.seconds,
@@ -193,14 +185,14 @@ class ThroughputResult:
         return row
 
 
-def measure(setup: ThroughputSetup, notice: Callable[[str], None] = lambda _text: None) -> ThroughputResult:
-    """Run every turn; `notice` is told what goes on. Raises Unavailable or GComTimeout when a process fails."""
+def measure(setup: ThroughputSetup, told: Told = lambda _text: None) -> ThroughputResult:
+    """Run every turn; `told` hears of each. Raises Unavailable or GComTimeout when a process fails."""
     turns: dict[str, list[Turn]] = {}
     with _log_folder(setup) as logs:
         for number, side in enumerate(setup.turns, 1):
-            notice(f"turn {number} of {len(setup.turns)}: {side}")
+            told(f"turn {number} of {len(setup.turns)}: {side}")
             turn = _take_turn(setup, side, number, logs if side == OURS else "")
-            notice(f"turn {number} of {len(setup.turns)}: {side}, {turn.rate:,.0f} messages/s")
+            told(f"turn {number} of {len(setup.turns)}: {side}, {turn.rate:,.0f} messages/s")
             turns.setdefault(side, []).append(turn)
     sides = {side: Side(tuple(found)) for side, found in turns.items()}
     return ThroughputResult(setup, sides[OURS], sides.get(setup.baseline or ""), sides.get(UNLOGGED))
@@ -217,35 +209,28 @@ def _log_folder(setup: ThroughputSetup) -> Iterator[str]:
 
 
 def _take_turn(setup: ThroughputSetup, side: str, number: int, logs: str) -> Turn:
-    names = [f"m{i}" for i in range(setup.members)]
+    names = setup.names
     with Children() as children:
-        _start(children, setup, side, names, logs)
+        _start(children, setup, side, logs)
         peers = {name: ready["address"] for name, ready in children.gather("ready", names, START_S).items()}
-        _tell_all(children, names, "peers", peers=peers)
+        children.tell_all(names, "peers", peers=peers)
         children.gather("joined", names, START_S)
-        _tell_all(children, names, "go")
+        children.tell_all(names, "go")
         sent = children.gather("sent", names, setup.seconds + STALL_S + _END_S)
         counts = {name: report["count"] for name, report in sent.items() if report["count"]}
-        _tell_all(children, names, "expect", counts=counts)
+        children.tell_all(names, "expect", counts=counts)
         results = children.gather("result", names, STALL_S + _END_S)
     return _turn(setup, side, number, results, sum(counts.values()))
 
 
-def _start(children: Children, setup: ThroughputSetup, side: str, names: Sequence[str], logs: str) -> None:
+def _start(children: Children, setup: ThroughputSetup, side: str, logs: str) -> None:
     if side in BASELINES:
-        for name in names:
+        for name in setup.names:
             children.start(name, f"gcom.bench.throughput.{side}", *setup.plan(name).words())
         return
     registry = children.start_registry()
-    group = setup.definition
-    for name in names:
-        words = (registry, group.group, group.ordering, group.multicast, str(group.safe), logs)
-        children.start(name, "gcom.bench.throughput.member", *words, *setup.plan(name).words())
-
-
-def _tell_all(children: Children, names: Sequence[str], say: str, **fields: object) -> None:
-    for name in names:
-        children.tell(name, say, **fields)
+    for name in setup.names:
+        children.start(name, "gcom.bench.throughput.member", *setup.words(registry), logs, *setup.plan(name).words())
 
 
 def _turn(setup: ThroughputSetup, side: str, number: int, results: dict[str, Report], messages: int) -> Turn:
@@ -261,8 +246,3 @@ def _turn(setup: ThroughputSetup, side: str, number: int, results: dict[str, Rep
     if side not in BASELINES and setup.promises_one_sequence and len(sequences) > 1:
         wrong.append("not all members delivered in the same order")
     return Turn(side, members, latencies, messages, tuple(wrong))
-
-
-def _within(what: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:
-        raise BadValue(f"{what} {value} is not {least} to {most}")

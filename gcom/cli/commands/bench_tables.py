@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
@@ -11,11 +11,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from gcom.bench.audit import run as judging
+from gcom.bench.benchmark import MEBIBYTE, Figure, Told
 from gcom.bench.failover import membership
 from gcom.bench.failover import trials as killing
 from gcom.bench.failover.scenario import Scenario
 from gcom.bench.memory import growth as remembering
-from gcom.bench.memory.growth import MEBIBYTE
 from gcom.cli.output import Output, notice
 from gcom.cli.progress import show
 from gcom.values.definition import Ordering
@@ -24,15 +24,13 @@ HARDEST = Ordering.TOTAL  # the order that asks most of those who are left
 ROUNDS_MAX = 3  # of each scene of the membership
 NOTICE_S = 5.0  # where there is no terminal, a line this often
 
-Told = Callable[[str], None]
-
 
 def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int:
     """Measure and show; 1 if a group did not go on."""
     everything = setup.kills == tuple(killing.Kill)
     rounds = min(ROUNDS_MAX, setup.trials) if everything else 0
     kills: list[killing.FailoverResult] = []
-    figures: list[membership.Figure] = []
+    figures: list[Figure] = []
     with _progress(setup.trials * len(setup.wanted) + membership.steps(rounds)) as told:
         with Scenario() as cast:
             for outcome in killing.measure(setup, cast, told):
@@ -101,13 +99,13 @@ def _kill_table(setup: killing.FailoverSetup, kills: list[killing.FailoverResult
             f"{len(outcome.trials)}",
             *[_number(resumed[name]) for name in ("median", "p90", "worst")],
             _number(killing.spread_ms(outcome.first_s)["worst"]),
-            f"{killing.MEDIAN_S * 1000:.0f}, {killing.WORST_S * 1000:.0f}",
+            ", ".join(f"{goal.most * 1000:.0f}" for goal in killing.GOALS),
             _met(outcome.met),
         )
     return table
 
 
-def _figure_table(figures: list[membership.Figure]) -> Table:
+def _figure_table(figures: list[Figure]) -> Table:
     table = Table(title="Membership")
     for title in ("", "rounds", "which", "value", "to reach", " "):
         table.add_column(title, justify="right" if title in ("rounds", "value", "to reach") else "left")

@@ -4,7 +4,7 @@ ARCHITECTURE 9. Such a link is no failure that others see: no quorum suspects ei
 other can never become stable. So a member that does not hear one whom others hear is in a *conflict* with it, and one
 that has lasted is resolved: the largest set without a conflict goes on, of several the one without the younger members
 (Pekko's split brain resolver calls such members indirectly connected). All of that set compute it alike, since each
-status says what its source knows at first hand (docs/protocols/mesh.md).
+status says what its source knows at first hand (docs/protocols/connectivity.md).
 """
 
 from __future__ import annotations

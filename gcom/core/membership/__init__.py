@@ -1,7 +1,7 @@
 """Views: the membership of a group, agreed by consensus before anybody acts on it.
 
 A view change is one value agreed among the members of the view that is left: the next members and the *flush point*
-(how far each stream counts). Join, leave and crash are this one mechanism (docs/protocols/change.md).
+(how far each stream counts). Join, leave and crash are this one mechanism (docs/protocols/view_change.md).
 
 - `triggers`: why there should be another view, and who may propose it. `admission`: who may come in.
 - `consensus`: single-decree Paxos (Lamport 2001) per view; the proposer asks, members promise and are wedged, accept,

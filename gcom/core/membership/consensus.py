@@ -1,4 +1,4 @@
-"""Consensus on the next view and on the cut of the old one (ARCHITECTURE 8; docs/protocols/change.md).
+"""Consensus on the next view and on the cut of the old one (ARCHITECTURE 8; docs/protocols/view_change.md).
 
 Single-decree Paxos (Lamport 2001) whose acceptors are the members of the view that is left and whose ballots are
 (attempt, proposer's rank). PREPARE wedges a member; its PROMISE says what it holds. The proposer's value is the highest

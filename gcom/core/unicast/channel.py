@@ -1,5 +1,5 @@
 """The channel between two members: letters, reliable, FIFO, exactly once, whatever multicasts do
-(docs/protocols/letters.md).
+(docs/protocols/unicast.md).
 
 The rules are those of a sliding window over lossy calls (Cerf and Kahn 1974; JGroups' UNICAST3): numbers without gaps
 for each pair of processes, a cumulative acknowledgement in every status, and going back to it when a call has failed or
@@ -157,7 +157,7 @@ class Outbox:
         # request of its caller reserved its place.
         if self._answers:
             return self._answers[0]
-        # 16 unserved: as many as can step aside for each other at the member (docs/protocols/letters.md, "Handlers").
+        # 16 unserved: as many as can step aside for each other at the member (docs/protocols/unicast.md, "Handlers").
         if self._requests and self._asked - self._answered < limits.REQUESTS_UNSERVED_MAX:
             return self._requests[0]
         return (Kind.UNICAST, 0, self._unicasts[0]) if self._unicasts and self._unread.room else None

@@ -1,6 +1,6 @@
 """The member-to-member part of a group: unicast, and group calls with an answer from each.
 
-None of it waits for, or is held up by, multicasts and view changes (docs/protocols/letters.md).
+None of it waits for, or is held up by, multicasts and view changes (docs/protocols/unicast.md).
 """
 
 from __future__ import annotations

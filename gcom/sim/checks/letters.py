@@ -1,6 +1,6 @@
 """What members say to each other singly: unicasts in order and once, calls that end with a result for each one asked.
 
-Checked from what applications post, call and answer, and from what they are handed (docs/protocols/letters.md).
+Checked from what applications post, call and answer, and from what they are handed (docs/protocols/unicast.md).
 """
 
 from __future__ import annotations

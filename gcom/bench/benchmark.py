@@ -1,0 +1,118 @@
+"""What all benchmarks have in common: the group that is measured, bounds, goals, and progress.
+
+A benchmark is a package with a setup, a result whose `row()` is one JSON object, and `measure(setup, told)`. Its setup
+derives from `BenchSetup` and adds its own fields, whose bounds are in their annotations; what to reach is a `Goal`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Annotated, NamedTuple, get_type_hints
+
+from gcom.errors import BadValue
+from gcom.values import limits
+from gcom.values.definition import Definition
+from gcom.values.names import Address
+
+MEBIBYTE = 1024 * 1024
+
+Told = Callable[[str], None]  # hears how far a benchmark is, a line at a time
+
+
+class Between(NamedTuple):
+    """Bounds of a field of a setup, as its annotation."""
+
+    least: float
+    most: float
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchSetup:
+    """The group to measure, with `members` processes. Raises BadValue for what cannot be measured."""
+
+    definition: Definition
+    members: Annotated[int, Between(1, limits.MEMBERS_MAX)]
+
+    def __post_init__(self) -> None:
+        for name, hint in get_type_hints(type(self), include_extras=True).items():
+            for least, most, why in getattr(hint, "__metadata__", ()):
+                if not least <= (value := getattr(self, name)) <= most:
+                    raise BadValue(f"{name.replace('_', ' ')} {value} is not {least} to {most}{why and f': {why}'}")
+        if refusal := self.refusal():
+            raise BadValue(refusal)
+
+    def refusal(self) -> str:
+        """Return why this cannot be measured though each field is within its bounds; empty if it can."""
+        return ""
+
+    @property
+    def names(self) -> list[str]:
+        return [f"m{place}" for place in range(self.members)]
+
+    def words(self, registry: Address) -> tuple[str, ...]:
+        """Return the first arguments of a member process, which `parse` understands."""
+        group = self.definition
+        return registry, group.group, group.ordering, group.multicast, str(group.safe)
+
+    def row(self, kind: str) -> dict[str, object]:
+        """Return what every JSON row of a group begins with."""
+        group = self.definition
+        words = {"type": kind, "ordering": str(group.ordering), "multicast": str(group.multicast)}
+        return {**words, "safe": group.safe, "members": self.members}
+
+
+def parse(words: Sequence[str]) -> tuple[Address, Definition, list[str]]:
+    """Return the registry and the group that `BenchSetup.words` named, and the arguments after them."""
+    registry, group, ordering, multicast, safe, *rest = words
+    return registry, Definition.parse(group, ordering, multicast, safe=safe == "True"), rest
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A measure, and what to reach with the worst or the median of its rounds."""
+
+    key: str
+    name: str
+    unit: str
+    most: float
+    by: str = "worst"
+
+    def shown(self, value: float | None) -> str:
+        return "never" if value is None else f"{value:.3g} {self.unit}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """The values that were measured for a goal, one per round; None where it did not happen in time."""
+
+    goal: Goal
+    values: tuple[float | None, ...]
+
+    @property
+    def value(self) -> float | None:
+        """Return the one that counts; None if any is missing."""
+        there = [value for value in self.values if value is not None]
+        if not there or len(there) < len(self.values):
+            return None
+        return median(there) if self.goal.by == "median" else max(there)
+
+    @property
+    def met(self) -> bool:
+        return self.value is not None and self.value <= self.goal.most
+
+    def row(self) -> dict[str, object]:
+        """Return the figure as one object of plain values."""
+        rounds = [None if value is None else round(value, 3) for value in self.values]
+        return {
+            "type": "figure",
+            "key": self.goal.key,
+            "name": self.goal.name,
+            "unit": self.goal.unit,
+            self.goal.by: None if self.value is None else round(self.value, 3),
+            "rounds": rounds,
+            "to_reach": self.goal.most,
+            "met": self.met,
+        }
