@@ -40,7 +40,7 @@ class Outgoing:
         return self._transfer.item_for(peer, data_waits or self._outboxes[peer].has_more, now_ms)
 
     def has_for(self, peer: Process) -> bool:
-        """Whether runs or letters could go to a member now."""
+        """Return whether runs or letters could go to a member now."""
         formable = self._streams.unsent and self._streams.may_form
         return bool(formable) or self._streams.multicast.has_for(peer) or self._outboxes[peer].has_more
 

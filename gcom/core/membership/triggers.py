@@ -71,7 +71,7 @@ class Triggers:
         self._connectivity, self._beyond, self.unheard = Connectivity(), set(), {}
 
     def look(self, now_ms: int) -> None:
-        """Who does not reach whom now, and what follows."""
+        """Compute from the links that fail now which members are to go."""
         if self.detector.is_calm:
             self._hear_all()
             return
