@@ -41,7 +41,6 @@ class AuditBenchSetup(BenchSetup):
     deliveries: Annotated[int, Between(1_000, 10**9)]
     run_length: Annotated[int, Between(1, limits.RUN_MESSAGES_MAX)]
     twice: bool = False
-    ordering: Ordering = Ordering.CAUSALTOTAL
     broken: bool = False
 
     def refusal(self) -> str:

@@ -152,6 +152,6 @@ def audit(
     from gcom.bench.audit.run import AuditBenchSetup
     from gcom.cli.commands import bench_tables
 
-    order = options.definition("bench", ordering, None, None, False, None).ordering
-    setup = AuditBenchSetup(members, deliveries, run_length, twice, order, broken)
+    definition = options.definition("bench", ordering, None, None, False, None)
+    setup = AuditBenchSetup(definition, members, deliveries, run_length, twice, broken)
     return bench_tables.audit(setup, Output(), as_json)
