@@ -127,7 +127,7 @@ class GroupMachine:
 
     @property
     def leaving(self) -> bool:
-        """Whether this process has asked to go."""
+        """Return whether this process has asked to go."""
         return self._member is not None and bool(self._member.leaves_for)
 
     @property

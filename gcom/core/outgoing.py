@@ -40,7 +40,7 @@ class Outgoing:
         return self._transfer.item_for(peer, data_waits or self._outboxes[peer].has_more, now_ms)
 
     def has_for(self, peer: Process) -> bool:
-        """Whether runs or letters could go to a member now."""
+        """Return whether runs or letters could go to a member now."""
         formable = self._streams.unsent and self._streams.may_form
         return bool(formable) or self._streams.multicast.has_for(peer) or self._outboxes[peer].has_more
 
@@ -72,6 +72,7 @@ class Outgoing:
         relays = self._links[peer].relays
         if relays and (relayed := relay(relays, multicast, budget)).size:
             return relayed
+        # A run is formed when the link is free: what came in during the last call travels together, without a timer.
         forms = self._streams.unsent and multicast.open_to(peer) and not multicast.has_for(peer)
         if forms and (formed := self._streams.form(limits.RUN_BYTES_MAX)):
             self._effects += formed

@@ -153,11 +153,13 @@ class Streams:
     def _hand_over(self, ups: list[Delivery]) -> list[Effect]:
         for up in ups:
             if isinstance(up, Deliver) and up.run.sender == self.process:
+                # Not in the clock: a run's own numbers tell it, so on the wire the clock has the others only.
                 self.delivered = up.run.last
             elif isinstance(up, Deliver):
                 sender, last = up.run.sender, up.run.last
                 if last > self._highest.get(sender, 0):
                     self._highest[sender] = self._clock[sender] = last
+            # A liar may send one in a PRIMARY group, where no states are merged.
             if isinstance(up, Deliver) and isinstance(state := up.run.payloads[0], Brought) and self._merges:
                 self.brought.append((up.run.sender, up.run.first, state))
         return list(ups)
@@ -165,7 +167,7 @@ class Streams:
     # the order of the view
 
     def _sequence(self, sender: Process) -> list[Effect]:
-        """As the sequencer: order what came."""
+        """Order, as the sequencer, what came of a sender."""
         upto = self.multicast.out.number if sender == self.process else self.multicast.held(sender)
         if self.serials is None or not self.serials.sequence(sender, upto):
             return []

@@ -246,6 +246,7 @@ def _register(definition: Any, instance: Any, view: Any, process: Any, detached:
 
 def _known(seats: list[Any]) -> tuple[tuple[str, str], ...]:
     """Return processes and their addresses."""
+    # As many as a registry itself may know of one group, and no more.
     if len(seats) > 2 * limits.SEATS_MAX + limits.MEMBERS_MAX:
         raise _malformed("list of processes: it is too long", len(seats))
     return tuple((checked.process(who), _address(at)) for who, at in map(_pair, seats))

@@ -277,7 +277,7 @@ class Detector:
 
     @property
     def is_calm(self) -> bool:
-        """Whether nobody is suspected here, and nobody says that one does not hear another."""
+        """Return whether nobody is suspected here, and nobody says that one does not hear another."""
         return not self.suspects and not any(map(_UNHEARD, self._watched.values()))
 
     def unheard(self, now_ms: int) -> dict[int, int]:

@@ -67,10 +67,12 @@ class Row:
 
     def freed(self, running_ms: int) -> bool:
         """Return whether an operator's order has been in force for so long that no member is left to go on by it."""
+        # 10 s: a detached member registers every second, so any that can obey has read the order long before.
         return self.forked(running_ms) and running_ms - (self.forked_ms or 0) >= limits.FREE_MS
 
     def with_seats(self, seats: Iterable[tuple[Process, Address]]) -> Row:
         """Remember these processes, too, but for one that is back under its name; the oldest give way at the bound."""
+        # A name that is back has what it had, or was given the group's state: its earlier life is not waited for.
         names = self.view.names if self.view else ()
         older = {who: at for who, at in (*self.older, *seats) if name_of(who) not in names}
         return replace(self, older=tuple(older.items())[-limits.SEATS_MAX :])

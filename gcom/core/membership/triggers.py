@@ -60,17 +60,18 @@ class Triggers:
         self.seekers = {}
         self.given_up = set()
         self._hear_all()
+        # A leaver that was not in this view's decision still wants to go; seekers say so again with their status.
         self.leavers = {member: why for member, why in self.leavers.items() if member in view.members}
         self.detector.install(view, now_ms)
         self.admission.install(view, decision.left, now_ms)
 
     def _hear_all(self) -> None:
-        """There is no conflict, and nothing follows from one."""
+        """Begin without a conflict of links, and with nothing that follows from one."""
         self.dropped = self._drops = ()
         self._connectivity, self._beyond, self.unheard = Connectivity(), set(), {}
 
     def look(self, now_ms: int) -> None:
-        """Who does not reach whom now, and what follows."""
+        """Compute from the links that fail now which members are to go."""
         if self.detector.is_calm:
             self._hear_all()
             return

@@ -123,11 +123,12 @@ class ViewChanger:
             self._links.say(source, frames.IndirectAck(self.view.number, heard))
 
     def installed_by(self, peer: Process) -> None:
-        """A peer, or this process, is in this view."""
+        """Record that a peer, or this process, is in this view."""
         self.triggers.detector.caught_up(peer)
         if peer in self.behind:
             self.behind.remove(peer)
-            if not self.behind:  # be it suspected: it may be the one without whom there is no quorum
+            # Suspected ones are waited for too: one of them may be the member without which there is no quorum.
+            if not self.behind:
                 self._streams.release_previous()
 
     def seek(self, member: Process) -> None:

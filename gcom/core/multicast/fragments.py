@@ -30,7 +30,7 @@ class Assemblies:
         self.open: dict[Process, _Assembly] = {}
 
     def size(self, sender: Process, first: int) -> int:
-        """How many bytes of the run of message `first` are here."""
+        """Return how many bytes of the run of message `first` are here."""
         found = self.open.get(sender)
         return len(found.data) if found and found.first == first else 0
 
@@ -53,7 +53,7 @@ class Assemblies:
         return run if same else None
 
     def _find(self, piece: Piece) -> _Assembly | None:
-        """What the piece may continue; a piece that begins a later run replaces what there is of an earlier one."""
+        """Return the assembly that a piece continues; a piece of a later run replaces an earlier run's assembly."""
         found = self.open.get(piece.sender)
         if found and (found.first, found.total) == (piece.first, piece.total):
             return found
@@ -68,7 +68,7 @@ class Assemblies:
         return made
 
     def drop(self, sender: Process, first: int, last: int) -> None:
-        """Messages first…last are given up."""
+        """Forget what there is of messages first…last, which are given up."""
         found = self.open.get(sender)
         if found and first <= found.first <= last:
             del self.open[sender]

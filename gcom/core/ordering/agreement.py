@@ -211,7 +211,7 @@ class OrderAgreement:
     # how far it goes
 
     def on_status(self, peer: Process, status: Status) -> bool:
-        """What a peer in the same view says it holds, and knows to be agreed; whether more may be agreed by that."""
+        """Take a peer's word of what it holds and knows to be agreed; return whether more may be agreed by that."""
         held = self._held.get(peer)
         if held is None or self.wedged or (status.ordered <= held and status.agreed <= self._told):
             return False

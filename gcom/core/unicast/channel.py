@@ -105,6 +105,7 @@ class Outbox:
 
     def withdraw(self, call: int) -> None:
         """Forget the request of a call if it has not been put to the member yet."""
+        # One that was put has a number, and without it the member would take no later letter.
         self._requests = deque(request for request in self._requests if request[1] != call)
 
     @property
@@ -116,6 +117,7 @@ class Outbox:
     @property
     def settled(self) -> bool:
         """Return whether the member holds every unicast and answer."""
+        # Requests without a number do not count: the calls of a process that leaves are over.
         return not (self._kept or self._answers or self._unicasts)
 
     @property
