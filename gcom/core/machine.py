@@ -190,8 +190,10 @@ class GroupMachine:
         quiet = self.stage is Stage.LINGERING and not link.control
         return self._linger_until_ms if quiet else link.due_ms
 
-    def address_of(self, peer: Process) -> Address:
-        return self._links[peer].address
+    def address_of(self, peer: Process) -> Address | None:
+        """Return where a peer is called; None: it is a peer no more."""
+        link = self._links.get(peer)
+        return link.address if link else None
 
     @property
     def peers(self) -> list[Process]:

@@ -106,7 +106,7 @@ class Link:
         for _ in range(len(self._turns)):
             session, peer = self._turns[0]
             self._turns.rotate(-1)  # whoever is served goes to the end: a busy group starves no quiet one
-            if session.machine.due_ms(peer) is None or session.machine.address_of(peer) != self.address:
+            if session.machine.address_of(peer) != self.address:
                 self._turns.remove((session, peer))
                 continue
             frame = session.take(peer)

@@ -188,8 +188,10 @@ class Host:
         return self.waiting_links > 0 or not self.links
 
     def serve(self, session: Session, peer: Process) -> None:
-        """Have the link to a peer take turns for the session; it is made when first needed."""
+        """Have the link to a peer, if it is one still, take turns for the session; it is made when first needed."""
         address = session.machine.address_of(peer)
+        if address is None:
+            return
         link = self.links.get(address)
         if link is None:
             link = self.links[address] = Link(self, address)

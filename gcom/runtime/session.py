@@ -432,8 +432,7 @@ class Session:
 
     def _pump(self) -> None:
         for peer in self.machine.woken():
-            if self.machine.due_ms(peer) is not None:
-                self._host.serve(self, peer)
+            self._host.serve(self, peer)
 
     def on_registry(self, request: Request, answer: Answer | None, failure: GComError | None) -> None:
         """Step the machine with the registry's answer, or without one."""

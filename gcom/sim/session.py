@@ -290,9 +290,9 @@ class SimSession:
         if self.node.paused:
             self.node.run(lambda: self._call(peer))
             return
-        if self.node.crashed or peer in self._in_flight or self.machine.due_ms(peer) is None:
-            return
         address = self.machine.address_of(peer)
+        if self.node.crashed or peer in self._in_flight or address is None:
+            return
         frame, effects = self.machine.take(peer, self.node.clock.now_ms)
         if frame is not None:
             self._in_flight.add(peer)
