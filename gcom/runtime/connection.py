@@ -58,7 +58,8 @@ class Link:
         """Take turns for this peer, too, and wake up. Holds the lock."""
         if (session, peer) not in self._turns:
             self._turns.append((session, peer))
-        self.wake()
+        if self.waiting:
+            self._ready.notify()
 
     def wake(self) -> None:
         """Have the thread look again: something may be due. Holds the lock."""
