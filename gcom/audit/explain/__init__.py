@@ -1,4 +1,4 @@
-"""What a verdict means to people: incidents with evidence, causes, advice, and the smallest logs that show them.
+"""Explanations of a verdict for people: incidents with evidence, causes, advice, and the smallest logs that show them.
 
 One damage breaks several rules at several processes. `incidents` puts violations that share a message, a view or a hole
 under the one nearest to the cause (`causes`), with a sentence for each. `lookup` finds records again, from no more

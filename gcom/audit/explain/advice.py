@@ -1,4 +1,4 @@
-"""Why not all is known, and what whoever asks can do about it."""
+"""Advice: the reasons why a verdict is UNKNOWN or VACUOUS, and the remedy for each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ _WHOLE = f"Audit a whole copy of it, or {_ACCEPT}"
 
 
 def advice_of(result: AuditResult) -> list[str]:
-    """For a verdict of UNKNOWN or VACUOUS, of each kind of cause what is missing, and what to do; else nothing."""
+    """Return, for a verdict of UNKNOWN or VACUOUS, a line per kind of cause: the missing logs or records, and the
+    remedy. Empty for other verdicts.
+    """
     if result.verdict == "VACUOUS":
         return [
             "Nothing shows whether promises hold: audit logs of a run in which members of a group delivered messages."
@@ -41,14 +43,14 @@ def advice_of(result: AuditResult) -> list[str]:
 
 
 def _of_instances(doubted: list[GroupResult]) -> list[str]:
-    """Instances of one name of which the logs do not tell what followed what."""
+    """Return advice about instances of one name whose logs do not tell which succeeded which."""
     names = sorted({each.group for each in doubted if each.reason is not None and each.reason.startswith(NAME)})
     about = f"What followed what in {_names(names)} is not told: name the folders that have the logs of all instances"
     return [f"{about}; of several that an older GCom wrote, or of runs that are strangers, {_ACCEPT}."] if names else []
 
 
 def _of_gaps(result: AuditResult, lost: list[str]) -> list[str]:
-    """Records that are missing in the middle, told by the first note about that log."""
+    """Return advice about records missing in the middle of logs, each told by the first note about that log."""
     if not lost and result.groups:
         return []
     for process in lost:

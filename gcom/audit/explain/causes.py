@@ -1,15 +1,15 @@
-"""What one damage has caused: which violations tell of the same thing, and under which of them it is told.
+"""Causes: the grouping of violations that one damage caused, and the choice of the one that heads their incident.
 
-Where a message is lost, swapped, doubled or made up, several rules break, and one rule once for each process that is
+Where a message is lost, swapped, doubled or made up, several rules break, and one rule once per process that is
 compared with the damaged one. Two violations belong together where they are about the same
 
 1. message: one that they name, or whose absence they tell without naming it (the number before, for FIFO);
-2. view of one process: what it installed, or did not, and what it says of itself in it;
+2. view of one process: its installation, or the lack of it, and the process's records about itself in it;
 3. hole: a process lacks a message in a view, so its serials have a gap there and its sequence differs from others';
 4. process whose serials are not those of others.
 
-The violation heads its incident that is nearest to the cause (ROOT_FIRST in rules/table.py). No incident joins another:
-who delivers a message twice, and another therefore never, has two.
+The violation heads its incident that is nearest to the cause (ROOT_FIRST in rules/table.py). Incidents are never
+joined: a process that delivers one message twice, and therefore another one never, has two.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from gcom.audit.rules.table import RULES
 
 
 def marks_of(rule: str, example: Example) -> set[Mark]:
-    """Return what a violation is about; those that share one belong together."""
+    """Return the subjects of a violation; violations that share a mark belong together."""
     found: set[Mark] = {("message", sender, number) for sender, number in messages_in(rule, example)}
     marks = RULES[rule].marks
     return found | marks(example) if marks is not None else found
 
 
 def holes_in(marks: set[Mark]) -> set[Mark]:
-    """Return the holes: who lacks the same message as another has one of its own."""
+    """Return the holes: each process that lacks a message where another has a message of its own."""
     return {mark for mark in marks if mark[0] == "hole"}
 
 
 def named_in(rule: str, example: Example) -> list[str]:
-    """Return the processes that are named: who violates first, then with whom it is compared."""
+    """Return the processes that are named: the violating one first, then those that it is compared with."""
     return processes_in(example, other_is_sender=RULES[rule].other_is_sender)
 
 

@@ -1,4 +1,4 @@
-"""What stands around an incident's first violation: the records of those concerned, and each member's order there."""
+"""Evidence around an incident's first violation: records of the processes concerned, and each member's order there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ Message = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """One member's deliveries against the columns: "same", "moved", "missing", "skipped", "twice", or "" (not seen)."""
+    """One member's deliveries laid against the columns: "same", "moved", "missing", "skipped", "twice", or "" (not
+    seen).
+    """
 
     process: str
     cells: list[str]
@@ -29,7 +31,9 @@ class Strip:
 
 @dataclass(slots=True)
 class Evidence:
-    """`events` are by process, those concerned first; `columns` are messages in the order that `reference` has them."""
+    """The records and orders around one violation. `events` are by process, those concerned first; `columns` are
+    messages in the order that `reference` has them.
+    """
 
     incident: Incident
     events: dict[str, list[LogEvent]] = field(default_factory=dict)
@@ -39,7 +43,7 @@ class Evidence:
 
 
 def evidence_of(result: AuditResult, lookup: LogLookup) -> dict[str, Evidence]:
-    """Of the first incidents that count, by id."""
+    """Return the evidence of the first incidents that count, by incident id."""
     groups = {(group.group, group.instance): group for group in result.groups}
     first = sorted(result.incidents, key=lambda incident: not incident.expected)[:INCIDENTS]
     return {each.id: _gather(each, groups[each.group, each.instance], lookup) for each in first if each.expected}
@@ -52,7 +56,7 @@ def concerned_by(incident: Incident) -> list[str]:
 
 
 def spot_of(incident: Incident, process: str, lookup: LogLookup) -> Spot | None:
-    """Where the process was when it happened: at the violation, the message, one next to it, or the view's end."""
+    """Return the process's place when it happened: at the violation, the message, one next to it, or the view's end."""
     key = (incident.group, incident.instance)
     for who, at in incident.positions:
         spot = lookup.position(who, at) if who == process else None
@@ -87,7 +91,7 @@ def _gather(incident: Incident, group: GroupResult, lookup: LogLookup) -> Eviden
 
 
 def _compare(found: Evidence, settled: dict[str, list[LogEvent]]) -> None:
-    """Lay all orders against one: of a process that the incident does not blame, if there is one."""
+    """Lay all orders against one reference: that of a process that the incident does not blame, if there is one."""
     if len(settled) < 2:
         return
     blamed = found.incident.processes
@@ -108,7 +112,7 @@ def _compare(found: Evidence, settled: dict[str, list[LogEvent]]) -> None:
 
 
 def _columns(settled: dict[str, list[LogEvent]], reference: str, wanted: list[Message]) -> list[Message]:
-    """Return the reference's messages; what it lacks comes behind the one that it followed elsewhere."""
+    """Return the reference's messages; a message that it lacks comes behind the one that it followed elsewhere."""
     ours = settled[reference]
     columns = list(dict.fromkeys(message for event in ours for message in _ends(event, wanted)))
     for who, events in settled.items():
@@ -127,7 +131,7 @@ def _in(events: list[LogEvent], event: LogEvent) -> bool:
 
 
 def _ends(event: LogEvent, wanted: list[Message]) -> list[Message]:
-    """Return the messages of a run; of a long one its ends, and what is asked for."""
+    """Return the messages of a run; of a long run only its two ends and the wanted messages."""
     last = event.number + event.count - 1
     numbers = {*range(event.number, min(event.number + 3, last + 1)), *range(max(last - 2, event.number), last + 1)}
     numbers |= {number for sender, number in wanted if event.has(sender, number)}
@@ -155,7 +159,7 @@ def _cells(events: list[LogEvent], columns: list[Message]) -> list[str]:
 
 
 def _longest_rise(numbers: list[int]) -> set[int]:
-    """Return the indexes of a longest strictly rising subsequence; what is not in it is out of order."""
+    """Return the indexes of a longest strictly rising subsequence; all other indexes are out of order."""
     tails: list[int] = []  # the last number of the best rise of each length
     ends: list[int] = []  # its index
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""Violations as incidents: what belongs together, with the messages, the positions, and a sentence for people."""
+"""Incidents: violations that belong together, with their messages, positions, and a sentence for people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gcom.audit.rules.table import ROOT_FIRST, RULES
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A violation, or those of one rule by one process, that an incident has caused; the first of them tells it."""
+    """A violation that an incident caused, or all those of one rule by one process, told by the first of them."""
 
     rule: str
     processes: list[str]
@@ -24,7 +24,7 @@ class Effect:
 
 @dataclass(slots=True)
 class Incident:
-    """One thing that went wrong, under the rule that tells it best.
+    """One damage, under the rule that tells it best.
 
     `more` counts the further violations of that rule that belong to it; `caused` are the other rules that it broke;
     `effects` name what it broke of others, or in others, once for each process and rule.
@@ -47,7 +47,7 @@ class Incident:
     effects: list[Effect] = field(default_factory=list)
 
     def row(self) -> dict[str, Any]:
-        """As `--json` has it."""
+        """Return the incident as `--json` has it."""
         return {
             "id": self.id,
             "rule": self.rule,
@@ -77,7 +77,7 @@ class _Unit:
 
 
 def incidents_of(judgement: Judgement) -> list[Incident]:
-    """The incidents of one group: expected rules first, each rule's by process, what they caused beneath them."""
+    """Return the incidents of one group: expected rules first, each rule's by process, with their effects below."""
     rules = sorted(judgement.tallies, key=lambda rule: (rule not in judgement.expected, ROOT_FIRST.index(rule)))
     found: list[tuple[set[Mark], Incident]] = []
     for unit in (unit for rule in rules for unit in _units(judgement, rule)):
@@ -93,12 +93,12 @@ def incidents_of(judgement: Judgement) -> list[Incident]:
 
 
 def each_of(judgement: Judgement, rule: str) -> list[Incident]:
-    """An incident for each violation of the rule of which all is known, whatever caused it."""
+    """Return an incident for each violation of the rule of which all is known, whatever caused it."""
     return [_incident(judgement, rule, example, 0) for example in judgement.tallies[rule].examples]
 
 
 def _units(judgement: Judgement, rule: str) -> list[_Unit]:
-    """Return one for each process that violates the rule."""
+    """Return one unit per process that violates the rule."""
     tally = judgement.tallies[rule]
     by_process: dict[str, list[Example]] = defaultdict(list)
     for example in tally.examples if tally.violations else ():

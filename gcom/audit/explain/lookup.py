@@ -1,4 +1,4 @@
-"""Records found again after the verdict: what stands around a violation, from no more files than it needs.
+"""Look-up of records after the verdict: the surroundings of a violation, from no more files than it needs.
 
 A segment's `open` tells what was sent, delivered and installed before it, so that the file in which a message was
 delivered is found without reading the others.
@@ -57,13 +57,13 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """Records are missing here; `state` is what the opening behind them says they added up to, by group."""
+    """A place where records are missing; `state` is their sum by group, as the opening behind them says."""
 
     state: Record | None
 
 
 class LogLookup:
-    """Looks things up in the logs of a catalogue; what cannot be found is None."""
+    """Looks things up in the logs of a catalogue. A look-up that finds nothing returns None."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -73,7 +73,7 @@ class LogLookup:
         return process in self._catalogue.paths
 
     def position(self, process: str, at: int) -> Spot | None:
-        """Return where the process was at position `at`."""
+        """Return the process's place at position `at`."""
         openings = self._catalogue.openings
         paths = [path for path in self._catalogue.paths.get(process, ()) if openings[path].at <= at]
         segment = self._segment(paths[-1]) if paths else None
@@ -84,7 +84,7 @@ class LogLookup:
         return Spot(segment.path, int(found[0])) if len(found) else None
 
     def delivery(self, process: str, key: Key, sender: str, number: int) -> Spot | None:
-        """Return where the process delivered, or skipped, the message first."""
+        """Return the place of the first delivery, or skip, of the message by the process."""
 
         def settled(state: Record) -> bool:
             theirs = settled_in(state).get(sender)
@@ -101,7 +101,7 @@ class LogLookup:
         return [Spot(segment.path, row) for row in _passing(segment, _rows_of(segment, key), sender, number).tolist()]
 
     def sending(self, process: str, key: Key, number: int) -> Spot | None:
-        """Return where the process sent its message of that number."""
+        """Return the place of the process's `send` of its message of that number."""
 
         def here(segment: LogSegment, mine: Ints) -> Ints:
             rows = segment.rows
@@ -111,7 +111,7 @@ class LogLookup:
         return self._find(process, key, lambda state: state.get("number", 0) >= number, here)
 
     def installing(self, process: str, key: Key, view: int) -> Spot | None:
-        """Return where the process installed the view."""
+        """Return the place of the `view` record with which the process installed the view."""
 
         def here(segment: LogSegment, mine: Ints) -> Ints:
             rows = segment.rows
@@ -120,7 +120,7 @@ class LogLookup:
         return self._find(process, key, lambda state: state["view"] >= view, here)
 
     def ending(self, process: str, key: Key, view: int) -> Spot | None:
-        """Return where the process's session in that view ended: by the next view, a `leave` or a `detach`."""
+        """Return the place where the process's session in that view ended: the next view, a `leave` or a `detach`."""
         following = self.installing(process, key, view + 1)
         if following is not None:
             return following
@@ -140,7 +140,9 @@ class LogLookup:
         return key
 
     def whole(self, process: str, *keys: Key) -> Iterator[Spot | Hole]:
-        """All that the process's log says of the groups, as far as it is believed, and where something is missing."""
+        """Yield all records of the groups in the process's log, as far as they are believed, and a hole where some are
+        missing.
+        """
         expected, previous, missing = 1, -1, False
         for path in self._catalogue.paths.get(process, ()):
             opening, segment = self._catalogue.openings[path], self._segment(path)
@@ -166,7 +168,7 @@ class LogLookup:
             missing |= bool(segment.cut) or (segment.closing is not None and segment.closing.at > expected)
 
     def around(self, spot: Spot, key: Key, before: int, after: int) -> list[LogEvent]:
-        """The group's records from `before` before the spot to `after` behind it, from the files next to it too."""
+        """Return the group's records from `before` before the spot to `after` behind it, also from files next to it."""
         mine = self._mine(spot.path, key)
         place = int(np.searchsorted(mine, spot.row))
         found = [Spot(spot.path, row) for row in mine[max(place - before, 0) : place + after + 1].tolist()]
@@ -189,7 +191,7 @@ class LogLookup:
         return _rows_of(segment, key) if segment is not None else _NONE
 
     def record(self, spot: Spot) -> Record:
-        """Return the record, without times and whatever else the audit does not read."""
+        """Return the record without times and without the fields that the audit does not read."""
         segment = self._segment(spot.path)
         assert segment is not None, "the spot was found in it"
         rows, row = segment.rows, spot.row
@@ -207,7 +209,7 @@ class LogLookup:
         return written
 
     def clock(self, spot: Spot) -> dict[str, int]:
-        """Return what the log says at a send of each other process, changes applied."""
+        """Return the full clock at a send: per other process the last number in the log, changes applied."""
         segment = self._segment(spot.path)
         if segment is None:
             return {}
@@ -220,16 +222,16 @@ class LogLookup:
         return found
 
     def view(self, spot: Spot) -> int:
-        """Return the view that the record speaks of; -1 if of none."""
+        """Return the view of the record; -1 if it has none."""
         segment = self._segment(spot.path)
         return int(segment.rows.view[spot.row]) if segment is not None else -1
 
     def place(self, spot: Spot) -> tuple[int, int]:
-        """Sorts the spots of one process as its log has them."""
+        """Return a key that sorts the spots of one process in the order of its log."""
         return self._catalogue.openings[spot.path].segment, spot.row
 
     def wall_ns(self, process: str) -> int:
-        """When the process's log begins."""
+        """Return the beginning of the process's log, in nanoseconds since 1970."""
         wall_ns = self._catalogue.openings[self._catalogue.paths[process][0]].wall_ns
         return wall_ns if type(wall_ns) is int else 0
 
@@ -240,7 +242,9 @@ class LogLookup:
         passed: Callable[[Record], bool],
         here: Callable[[LogSegment, Ints], Ints],
     ) -> Spot | None:
-        """Return the first row that `here` finds; `passed` tells of a file's state that it lies before that file."""
+        """Return the first row that `here` finds. `passed` tells from a file's opening state that the row lies in an
+        earlier file.
+        """
         for path in self._likely(process, key, passed):
             segment = self._segment(path)
             found = here(segment, _rows_of(segment, key)) if segment is not None else None

@@ -1,4 +1,4 @@
-"""What an audit found, and the forms in which it is told."""
+"""Results of an audit, and the forms in which they are told."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ PASS, VIOLATED, UNDECIDED, IMPOSSIBLE = range(4)  # exit status
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """One rule of one group. `verdict` is PASS, FAIL, UNKNOWN or VACUOUS; `reason` is of the first unknown case."""
+    """The result of one rule for one group. `verdict` is PASS, FAIL, UNKNOWN or VACUOUS; `reason` is of the first
+    unknown case.
+    """
 
     rule: str
     expected: bool
@@ -29,7 +31,7 @@ class RuleResult:
 
 @dataclass(slots=True)
 class GroupResult:
-    """One (group, instance)."""
+    """The result for one (group, instance)."""
 
     group: str
     instance: str
@@ -49,7 +51,7 @@ class GroupResult:
 
 @dataclass(slots=True)
 class AuditResult:
-    """The whole audit. `verdict` is the worst of the groups': FAIL, UNKNOWN, VACUOUS, PASS.
+    """The result of the whole audit. `verdict` is the worst of the groups': FAIL, UNKNOWN, VACUOUS, PASS.
 
     A life of a group in which nothing was sent or delivered counts only where none of its lives has deliveries.
     `unread` tells of logs that may have more groups: where there are some, no verdict is better than UNKNOWN.
@@ -65,7 +67,9 @@ class AuditResult:
 
     @property
     def deciding(self) -> list[GroupResult]:
-        """All, but a life in which nothing was sent says nothing of a group that has delivered in another."""
+        """Return the groups that decide: all but lives in which nothing was sent, where another life of the group
+        delivered.
+        """
         heard = {group.group for group in self.groups if group.deliveries}
         return [
             each for each in self.groups if each.has_messages or each.verdict != "VACUOUS" or each.group not in heard
@@ -77,7 +81,7 @@ class AuditResult:
 
     @property
     def unjudged(self) -> list[str]:
-        """The rules that some group expects and gave no occasion to judge.
+        """Return the rules that some group expects and gave no occasion to judge.
 
         A name with one instance has no boundary between instances: CONTINUITY is not missing there.
         """
@@ -91,13 +95,13 @@ class AuditResult:
         return [rule for rule in RULES if rule in vacuous]
 
     def exit_status(self, allow_unknown: bool = False) -> int:
-        """Of the command, as docs/audit.md has it."""
+        """Return the command's exit status (docs/audit.md)."""
         if self.verdict == "FAIL":
             return VIOLATED
         return PASS if self.verdict == "PASS" or allow_unknown else UNDECIDED
 
     def headline(self) -> str:
-        """Return the first line: the verdict, and what it is about."""
+        """Return the first line: the verdict, and its subject."""
         deliveries = sum(group.deliveries for group in self.groups)
         about = f"{_many(len(self.groups), 'group')}, {_many(len(self.coverage), 'process', 'processes')}, "
         about += _many(deliveries, "delivery", "deliveries")
@@ -155,7 +159,7 @@ def _group_row(group: GroupResult) -> dict[str, Any]:
 
 
 def result_of(outcome: PlanResult) -> AuditResult:
-    """Return what is told of what a plan found."""
+    """Return the result that is told of a plan's outcome."""
     groups = [_group_result(judgement) for judgement in outcome.judgements]
     logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types, outcome.unread)
     result = AuditResult("PASS", groups, *logs)
@@ -194,7 +198,9 @@ def _group_result(judgement: Judgement) -> GroupResult:
 
 
 def _verdict(judgement: Judgement, rules: list[RuleResult]) -> tuple[str, str | None]:
-    """The expected rules' together; VACUOUS where nothing was delivered, or the logs lack what would show a promise."""
+    """Return the verdict of the expected rules together, and its reason. It is VACUOUS where nothing was delivered, or
+    where the logs lack the records that would show a promise.
+    """
     expected = [rule for rule in rules if rule.expected]
     if any(rule.verdict == "FAIL" for rule in expected):
         return "FAIL", None

@@ -1,4 +1,4 @@
-"""A log that ShiViz draws (https://bestchai.bitbucket.io/shiviz/): each record with a vector clock of its events."""
+"""Export of logs for ShiViz (https://bestchai.bitbucket.io/shiviz/): each record with a vector clock of its events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _Message = tuple[str, int]
 
 
 def shiviz(records: dict[str, list[Record]]) -> str:
-    """`records` are each process's, in order. A delivery before its send is drawn as if it had none."""
+    """Return the text of a ShiViz log. `records` are each process's, in order. A delivery before its send is drawn as
+    if it had no send.
+    """
     lines = [EXPRESSION, ""]
     for process, clock, record in _stamped(records):
         stamp = {quote(who, safe="#.-_"): number for who, number in clock.items()}
@@ -44,7 +46,7 @@ def _stamped(records: dict[str, list[Record]]) -> list[tuple[str, _Clock, Record
 
 
 def _message(record: Record) -> _Message:
-    """Return what a delivery delivers; of other records what nobody sends."""
+    """Return the message that a delivery delivers; for other records a message that nobody sends."""
     return (record["sender"], record["number"]) if record["type"] == "deliver" else ("", 0)
 
 

@@ -1,8 +1,8 @@
-"""Small logs that still break the rule: an incident cut down to the processes and messages that it takes.
+"""Witnesses: an incident cut down to the smallest logs that still break the rule.
 
-A log is projected onto a set of messages: of the others nothing is kept, and numbers, serials and clocks count only
-those that are. So a gap stays a gap, and what came first still does. Whether the rule still fails is not argued but
-tried: each candidate is written, and audited; the smallest that fails is kept.
+A log is projected onto a set of messages. Records of other messages are dropped, and numbers, serials and clocks count
+only the kept messages: a gap stays a gap, and the first message stays first. Each candidate is written and audited to
+see that the rule still fails; the smallest that fails is kept.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Source = tuple[str, int, int]  # a record: whose, which of these, and which mess
 
 @dataclass(slots=True)
 class MinimalLog:
-    """Records by process, as they will stand in the log, without `at`, opening and close; and where each comes from."""
+    """Records by process, as they will stand in the log, without `at`, opening and close; and the source of each."""
 
     incident: Incident
     closed: set[str]
@@ -59,7 +59,7 @@ class MinimalLog:
 
 
 def write_witnesses(result: AuditResult, found: Catalogue, folder: Path) -> dict[str, str]:
-    """Write `folder/<id>/` and `folder/<id>.shiviz.log` for the first incidents; returns the folders' names by id.
+    """Write `folder/<id>/` and `folder/<id>.shiviz.log` for the first incidents; return the folders' names by id.
 
     An incident of which no small log fails has none.
     """
@@ -78,7 +78,7 @@ def write_witnesses(result: AuditResult, found: Catalogue, folder: Path) -> dict
 
 
 def write_witness(witness: MinimalLog, home: Path) -> None:
-    """A folder of delivery logs, one segment a process."""
+    """Write a folder of delivery logs, one segment per process."""
     for process, records in sorted(witness.records.items()):
         member, _, incarnation = process.partition("#")
         opening = {"type": "open", "at": 1, "version": 1, "member": member, "incarnation": incarnation}
@@ -96,7 +96,7 @@ def write_witness(witness: MinimalLog, home: Path) -> None:
 
 
 def broken_by(witness: MinimalLog, home: Path) -> frozenset[str]:
-    """The promised rules that the audit finds broken in these logs; none if the incident's violation is not there.
+    """Return the promised rules that the audit finds broken in these logs; none if the incident's violation is gone.
 
     They are written to `home` in place of what is there.
     """
@@ -120,8 +120,8 @@ def broken_by(witness: MinimalLog, home: Path) -> frozenset[str]:
 
 
 def _seek(incident: Incident, result: AuditResult, lookup: LogLookup) -> MinimalLog | None:
-    """The messages that the incident names, then also those around it, then all, until the rule fails; of these as few
-    as do.
+    """Return the smallest log found in which the rule fails, or None. The messages that the incident names are tried
+    first, then those around it, then all of them.
     """
     cutter = _Cutter(incident, result, lookup)
     with TemporaryDirectory(prefix="gcom-witness-") as scratch:
@@ -135,9 +135,9 @@ def _seek(incident: Incident, result: AuditResult, lookup: LogLookup) -> Minimal
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """What is kept of the logs: these messages, but for the records `without`, and no log of those who are `gone`.
+    """A choice of log records: these messages, but for the records `without`, and no log of the processes `gone`.
 
-    Of what is no message, such as views, all is kept if it is `whole`, else what the messages have to do with.
+    Records of no message, such as views, are all kept if it is `whole`, else only those that concern the messages.
     """
 
     messages: tuple[Message, ...]
@@ -148,10 +148,10 @@ class _Cut:
 
 @dataclass(slots=True)
 class _Shrinking:
-    """Leaves out what it can: the incident must stay, and no promise may break that did not.
+    """The search for a minimal log: the incident must stay, and no other promise may break.
 
-    Pieces of the messages first, large ones before small (Zeller, Hildebrandt 2002), then whole logs, then records.
-    What comes out is minimal: with any one record less the incident is gone, or another promise is broken.
+    Pieces of the messages are left out first, large ones before small (Zeller, Hildebrandt 2002), then whole logs, then
+    records. The result is minimal: with any one record less the incident is gone, or another promise is broken.
     """
 
     cutter: _Cutter
@@ -198,7 +198,7 @@ class _Shrinking:
 
 
 class _Cutter:
-    """Projects the logs that an incident concerns onto sets of messages."""
+    """The projection of the logs that an incident concerns onto sets of messages."""
 
     def __init__(self, incident: Incident, result: AuditResult, lookup: LogLookup) -> None:
         self._incident = incident
@@ -235,7 +235,7 @@ class _Cutter:
                 yield self._lookup.around(spot, self._lookup.key(spot), 0, 0)[0]
 
     def messages(self, radius: int) -> list[Message]:
-        """Return those that the incident names and needs; with a radius also those around it."""
+        """Return the messages that the incident names and needs; with a radius also those around it."""
         found = dict.fromkeys(self._incident.messages)
         found.update(dict.fromkeys((sender, number - 1) for sender, number in self._incident.messages if number > 1))
         for process in self._incident.processes:
@@ -277,7 +277,7 @@ class _Cutter:
         return witness
 
     def _chosen(self, messages: tuple[Message, ...]) -> dict[str, list[Spot | Hole]]:
-        """Return where those concerned have the messages, and the views that these speak of."""
+        """Return the places of the messages in the logs of the processes concerned, and the views that they name."""
         processes = [*concerned_by(self._incident), *(who for who, _ in messages)]
         spots = {who: self._of_messages(who, messages) for who in dict.fromkeys(processes) if self._lookup.has(who)}
         views = self._views(spots)
@@ -303,12 +303,12 @@ class _Cutter:
         return found
 
     def _view_before(self, spot: Spot) -> list[Spot]:
-        """Return the view that the process had before, where views do not go up by one."""
+        """Return the place of the process's previous view, where views do not go up by one."""
         events = self._lookup.around(spot, self._key, _BEFORE, -1) if self._keeps.view_before else []
         return [Spot(event.file, event.line - 2) for event in events if event.kind == "view"][-1:]
 
     def _views(self, spots: dict[str, set[Spot]]) -> range:
-        """Return the views that the kept records speak of, and the one after."""
+        """Return the views that the kept records name, and the one after."""
         seen = {self._lookup.view(spot) for mine in spots.values() for spot in mine}
         seen |= {self._incident.view or -1}
         seen = {view for view in seen if view > 0}
@@ -324,7 +324,7 @@ class _Cutter:
     def _records(
         self, process: str, place: int, spot: Spot | Hole, kept: _KeptMessages
     ) -> Iterator[tuple[Source, Record]]:
-        """A run becomes one record for each of its messages that is kept, and what is missing a `lost`."""
+        """Yield a record for each kept message of a run, and a `lost` for each hole."""
         if isinstance(spot, Hole):
             yield (process, place, 0), {"type": "lost", "count": 1, **self._state(spot)}
             return
@@ -345,7 +345,7 @@ class _Cutter:
                 yield (process, place, step), _single(record, event, step)
 
     def _state(self, hole: Hole) -> Record:
-        """Return what is said of the group; that it says nothing of it, if it says nothing."""
+        """Return the hole's state of the group; a state that says nothing of the group, if the hole has none."""
         group, instance = self._key
         if hole.state is None:
             return {}
@@ -373,7 +373,7 @@ def _keys_of(incident: Incident, result: AuditResult) -> list[Key]:
 
 
 class _KeptMessages:
-    """A set of messages, and what numbers and serials become when only these count."""
+    """A set of messages, with the numbers and serials that they get when only these count."""
 
     def __init__(self, messages: Iterable[Message], serials: set[int]) -> None:
         self._messages = set(messages)
@@ -386,7 +386,7 @@ class _KeptMessages:
         return self._messages.issuperset(messages)
 
     def renamed(self, message: Message) -> Message:
-        """As it is called here, where numbers count only what is kept."""
+        """Return the message under its new number, where numbers count only kept messages."""
         return message[0], self.rank(*message)
 
     def has(self, event: LogEvent, step: int) -> bool:
@@ -397,7 +397,7 @@ class _KeptMessages:
         self._serials = sorted({*self._serials, *told})
 
     def renumbered(self, process: str, record: Record, everyone: set[str]) -> Record:
-        """`everyone` are the processes that stay members; with "" all do."""
+        """Return the record with new numbers. `everyone` are the processes that stay members; "" keeps all."""
         changed = {name: value for name, value in record.items() if name not in ("at", "t")}
         if "number" in record:
             changed["number"] = self.rank(record.get("sender", process), record["number"])
@@ -432,7 +432,7 @@ class _KeptMessages:
         return {**state, **maps, "beyond": beyond, "number": number, "serial": serial}
 
     def _base(self, view: Record) -> Record:
-        """Return what one that entered had, where the view tells."""
+        """Return the base of a process that entered, where the view tells it."""
         base = {who: self.rank(who, number) for who, number in view.get("base", {}).items()}
         rebased: Record = {"base": {who: number for who, number in base.items() if number}} if base else {}
         if "base_serial" in view:

@@ -1,7 +1,7 @@
-"""Arrow's columns as NumPy's, by their buffers.
+"""Conversion of Arrow's columns to NumPy's, by their buffers.
 
-PyArrow's own `to_numpy` and `fill_null` import pandas, which takes half a second: longer than to
-judge a small log.
+PyArrow's own `to_numpy` and `fill_null` import pandas, which takes half a second: longer than it takes to judge a small
+log.
 """
 
 from __future__ import annotations

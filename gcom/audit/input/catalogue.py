@@ -1,4 +1,4 @@
-"""Which segments there are, whose they are, and in which chains they are gone through."""
+"""The catalogue: all segments, sorted by process, and the chains in which they are scanned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class Chain:
 
 @dataclass(slots=True)
 class Catalogue:
-    """`openings` are by path; `notes` tell of files that are no segments, `unread` of those that may have been some."""
+    """All segments by process. `openings` are by path; `notes` tell of files that are no segments, `unread` of those
+    that may have been some.
+    """
 
     paths: dict[str, list[str]] = field(default_factory=dict)
     openings: dict[str, Opening] = field(default_factory=dict)
@@ -51,7 +53,9 @@ def catalogue(listing: Listing) -> Catalogue:
 
 
 def _without_copies(process: str, segments: list[tuple[int, str]], notes: list[str]) -> list[str]:
-    """Return one path per number. Two segments of one number that differ are two writers': neither can be believed."""
+    """Return one path per number. Two segments of one number that differ come from two writers: neither can be
+    believed.
+    """
     by_number: dict[int, list[str]] = defaultdict(list)
     for number, path in segments:
         by_number[number].append(path)

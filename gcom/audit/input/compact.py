@@ -1,7 +1,7 @@
-"""`gcom audit compact`: segments as Parquet, with the same meaning, in less space if they are large.
+"""The command `gcom audit compact`: segments as Parquet, with the same meaning, in less space if they are large.
 
-One file a segment. The columns are those of Rows; what is no send, deliver or skip stands as it was in `rare`. The
-opening, the close, and what is wrong with the segment are in the file's metadata, so that damage stays known.
+One file per segment. The columns are those of Rows; a record that is no send, deliver or skip stands unchanged in
+`rare`. The opening, the close, and the damage of the segment are in the file's metadata, so that damage stays known.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def to_parquet(segment: LogSegment, target: Path) -> None:
 
 
 def _clocks(rows: Rows) -> Any:
-    """Return the clock of each send as a map from the index in `clocks`; null where there is none."""
+    """Return the clock of each send as a map from the index in `clocks`; null for rows without a clock."""
     where = np.concatenate([np.zeros(0, np.int64), *(at for at, _ in rows.clock.values())])
     said = np.concatenate([np.zeros(0, np.int64), *(values for _, values in rows.clock.values())])
     who = np.concatenate(
@@ -69,7 +69,7 @@ def compact_opening(path: str) -> tuple[Opening | None, str]:
 
 
 def from_parquet(path: str) -> LogSegment | str:
-    """Raise nothing for a file that is none of ours: it says so."""
+    """Return the segment, or a sentence saying why the file is none of ours. Never raises for such a file."""
     about = _about(path)
     if isinstance(about, str):
         return f"{path}: {about}"

@@ -1,4 +1,4 @@
-"""Where log files lie: a folder of this machine, or of a file system that Arrow reaches (hdfs, s3, gs, abfs).
+"""Access to log files: in a folder of this machine, or on a file system that Arrow reaches (hdfs, s3, gs, abfs).
 
 Both the driver and the tasks open files by their full names. Credentials of remote file systems are those of the
 environment, as Arrow takes them.
@@ -25,7 +25,7 @@ def local(name: str) -> Path:
 
 
 def list_files(folder: str) -> dict[str, int]:
-    """Return all files under `folder`, with their sizes. Raises NotALog for what is no folder, or AuditUnavailable."""
+    """Return all files under `folder`, with their sizes. Raises NotALog if it is no folder, or AuditUnavailable."""
     if is_remote(folder):
         return _list_remote(folder)
     root = local(folder)
@@ -37,7 +37,7 @@ def list_files(folder: str) -> dict[str, int]:
 
 
 def read_file(name: str) -> bytes:
-    """Raise OSError."""
+    """Return the bytes of the file. Raises OSError."""
     if not is_remote(name):
         return local(name).read_bytes()
     system, path = _system_of(name)
@@ -47,7 +47,7 @@ def read_file(name: str) -> bytes:
 
 
 def read_first_line(name: str, most: int = 1 << 24) -> bytes:
-    """With its end, if it has one within `most` bytes."""
+    """Return the first line, with its end if it has one within `most` bytes."""
     if not is_remote(name):
         with local(name).open("rb") as file:
             return file.readline(most)

@@ -1,13 +1,13 @@
-"""Logs of other systems as delivery logs: `gcom audit import shiviz FILE`.
+"""Import of other systems' logs as delivery logs: `gcom audit import shiviz FILE`.
 
 A ShiViz or GoVector log has events of hosts, each with a vector clock. Each event becomes a message that its host
-sends, numbered by the host's own entry; where a host's clock says more of another host than before, it has come to
-know that host's events up to there, and they become deliveries, those first that the others depend on. So the rules
-say of such a log what ShiViz checks, and more: NO_CREATION that own entries go up by one and that nobody knows an
-event that was not logged, CAUSAL that a clock takes over all that the clocks behind it know.
+sends, numbered by the host's own entry. Where a host's clock has a higher entry for another host than before, it has
+learned that host's events up to there, and they become deliveries, each after those that it depends on. So the rules
+check the same as ShiViz, and more: NO_CREATION checks that own entries go up by one and that nobody knows an event that
+was not logged, CAUSAL that a clock takes over all entries of the clocks behind it.
 
-Source: ShiViz's log format and "impermissible vector clock" (Beschastnikh et al., "Debugging Distributed Systems",
-CACM 2016); GoVector's `<host> <clock as JSON>` line with the event's text on the next.
+Source: ShiViz's log format and "impermissible vector clock" (Beschastnikh et al., "Debugging Distributed Systems", CACM
+2016); GoVector's `<host> <clock as JSON>` line with the event's text on the next.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _GROUP, _INSTANCE = "imported", ""
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """An event of `host` with its vector clock, where it stands in the file, and its text."""
+    """An event of `host` with its vector clock, its place in the file, and its text."""
 
     host: str
     clock: dict[str, int]
@@ -56,7 +56,7 @@ def import_shiviz(file: Path, into: Path, regex: str = SHIVIZ) -> Imported:
 
 
 def parse(text: str, regex: str, name: str) -> list[Happened]:
-    """Return the events, in the file's order; of each host these are its own order. Raises BadValue, NotALog."""
+    """Return the events in the file's order, which is each host's own order. Raises BadValue, NotALog."""
     pattern = _compiled(regex)
     found = []
     for match in pattern.finditer(text):
@@ -90,7 +90,7 @@ def _nothing_in(text: str, regex: str, name: str) -> str:
 
 
 def _compiled(regex: str) -> re.Pattern[str]:
-    """ShiViz writes groups as JavaScript does."""
+    """Return the regex with Python's group syntax; ShiViz writes groups as JavaScript does."""
     try:
         pattern = re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", regex), re.MULTILINE)
     except re.error as error:
@@ -148,7 +148,7 @@ def _write_host(
 
 
 def _learned(event: Happened, heard: dict[str, int], known: dict[tuple[str, int], Happened]) -> list[tuple[str, int]]:
-    """Return the events of others that `event` is the first to know of: in an order that fits their own clocks."""
+    """Return the events of others that `event` is the first to know of, in an order that fits their own clocks."""
     new = [
         (other, number)
         for other, last in event.clock.items()

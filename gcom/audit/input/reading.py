@@ -1,4 +1,4 @@
-"""The segments of a log folder: which there are, and one of them opened, whatever form it has.
+"""Readers of a log folder: the list of its segments, and one of them opened, in either form.
 
 Spark's own listing hides files that begin with a dot, and these hold what a process that is alive, or crashed, wrote
 last. So segments are listed and opened here.
@@ -22,14 +22,14 @@ _NAME = re.compile(r"\.?\d{6,}\.jsonl|\d{6,}\.parquet")
 
 @dataclass(slots=True)
 class Listing:
-    """The files of `gcom audit LOGDIR...`; `notes` are about what else lies there."""
+    """The files of `gcom audit LOGDIR...`; `notes` are about other files that lie there."""
 
     sizes: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
 def list_segments(folders: Iterable[str]) -> Listing:
-    """Return all segments under `folders`, sealed or not, sorted. Raises NotALog where there are none."""
+    """Return all segments under `folders`, sealed or not, sorted. Raises NotALog if there are none."""
     listing = Listing()
     for folder in folders:
         found = {path: size for path, size in list_files(folder).items() if _NAME.fullmatch(_base(path))}
@@ -51,7 +51,9 @@ def _base(path: str) -> str:
 
 
 def _read(path: str, read: Callable[[str], bytes]) -> bytes:
-    """A file may be sealed, which takes the dot from its name, after it was listed. Raises OSError."""
+    """Return the result of `read`, also if the file is sealed after it was listed, which takes the dot from its name.
+    Raises OSError.
+    """
     try:
         return read(path)
     except FileNotFoundError:
@@ -65,7 +67,7 @@ def _sealed(path: str) -> str:
 
 
 def open_segment(path: str) -> LogSegment | str:
-    """Return the segment in a file, or why it is none."""
+    """Return the segment in a file, or the reason why it is none."""
     try:
         return from_parquet(path) if path.endswith(".parquet") else read_segment(path, _read(path, read_file))
     except FileNotFoundError:
@@ -73,7 +75,7 @@ def open_segment(path: str) -> LogSegment | str:
 
 
 def read_opening(path: str) -> tuple[Opening | None, str]:
-    """Return the opening of the segment in a file, and what is wrong with it."""
+    """Return the opening of the segment in a file, and its defect ("" if it has none)."""
     if path.endswith(".parquet"):
         return compact_opening(path)
     line = _read(path, read_first_line)
@@ -81,7 +83,7 @@ def read_opening(path: str) -> tuple[Opening | None, str]:
 
 
 def compact(listing: Listing, into: Path, told: Callable[[str], None]) -> int:
-    """Write each segment of the listing under `into`; returns how many bytes that took. `into` must be empty."""
+    """Write each segment of the listing under `into`, which must be empty; return the number of bytes written."""
     if into.exists() and any(into.iterdir()):
         raise BadValue(f"{into} is not empty: name a new folder")
     size = 0

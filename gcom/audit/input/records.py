@@ -1,8 +1,8 @@
-"""The lines of a segment as columns.
+"""Conversion of a segment's lines to columns.
 
-Nearly all lines are `send`, `deliver` and `skip`; consecutive ones are parsed together by Arrow. All else, and whatever
-Arrow refuses, is parsed line by line. A line that is not a record of its type (DELIVERY_LOG.md, Records) becomes a BAD
-row with the reason, so that what stands around it can still be judged.
+Nearly all lines are `send`, `deliver` and `skip`; consecutive ones are parsed together by Arrow. All other lines, and
+those that Arrow refuses, are parsed one by one. A line that is not a record of its type (DELIVERY_LOG.md, Records)
+becomes a BAD row with the reason, so that the rows around it can still be judged.
 """
 
 from __future__ import annotations
@@ -96,11 +96,11 @@ _FROM_ONE = ("at", "count", "number", "view", "sent_view", "serial")
 
 @dataclass(slots=True)
 class Rows:
-    """A segment's records without its first and its `close` line, one row a line; -1 stands for an absent number.
+    """A segment's records without its first and its `close` line, one row per line; -1 stands for an absent number.
 
     `key` indexes `keys`, (group, instance), and `sender` indexes `senders`. `rare` holds the whole record of the rows
-    that are no send, deliver or skip; of a BAD row the reason. `clock` holds for each process the rows of sends whose
-    clock names it, with what they say; `digests` the rows that have digests, each with its list.
+    that are no send, deliver or skip; of a BAD row the reason. `clock` holds per process the rows of sends whose clock
+    names it, with the numbers named; `digests` the rows that have digests, each with its list.
     """
 
     kind: Ints
@@ -130,9 +130,9 @@ class Rows:
 
 
 def only_forward(rows: Rows, expected: int) -> Rows:
-    """Return the same, but BAD where a position lies below `expected` or below what a row before it covers.
+    """Return the same rows, but BAD where a position lies below `expected` or below one that a row before it covers.
 
-    Positions order events, and nothing else does: what such a record came after is not known.
+    Only positions order events: the place of such a record in the order is not known.
     """
     # Nearly always all positions go forward, and the rows are returned as they are.
     sound = np.flatnonzero(rows.kind != BAD)
@@ -162,14 +162,14 @@ def parse(data: bytes, begin: int, end: int) -> Rows:
 
 
 def parse_slowly(data: bytes, begin: int, end: int) -> Rows:
-    """Return what `parse` answers, by a dumber way; for tests."""
+    """Return the same as `parse`, by a simpler way; for tests."""
     building = _Building()
     building.add_records(_loaded(data, begin, end))
     return building.rows()
 
 
 def problem_of(record: object) -> str:
-    """Why `record` is none of DELIVERY_LOG.md; empty if it is one, of whatever type."""
+    """Return the reason why `record` is not valid by DELIVERY_LOG.md; empty if it is valid, of whatever type."""
     if not isinstance(record, dict) or not isinstance(record.get("type"), str):
         return "no JSON object with a type"
     if type(record.get("at")) is not int:
@@ -244,7 +244,7 @@ def _chunks(data: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _parse_chunk(building: _Building, data: bytes, begin: int, end: int) -> None:
-    """Stretches of plain lines go to Arrow, the lines between them one by one."""
+    """Parse stretches of plain lines with Arrow, and the lines between them one by one."""
     whole = np.frombuffer(data, np.uint8, end - begin, begin)
     ends = np.flatnonzero(whole == 10) + 1
     starts = np.concatenate(([0], ends[:-1]))
@@ -262,7 +262,9 @@ def _parse_chunk(building: _Building, data: bytes, begin: int, end: int) -> None
 
 
 def _are_plain(whole: NDArray[np.uint8], starts: Ints, ends: Ints) -> NDArray[np.bool_]:
-    """Which lines begin as GCom writes a send, a deliver or a skip; others may be such, and are parsed slowly."""
+    """Tell of each line whether it begins as GCom writes a send, a deliver or a skip. Other lines may be such records
+    too, and are parsed slowly.
+    """
     long = ends - starts > 20
     at = np.where(long, starts, 0)
     if len(whole) <= 20:
@@ -283,7 +285,7 @@ def _loaded(data: bytes, begin: int, end: int) -> Iterator[object]:
 
 
 def loaded(line: bytes) -> object:
-    """Return the value that a line of JSON is; None for what is none, or has text that no UTF-8 can carry."""
+    """Return the value of a line of JSON; None if it is no JSON, or has text that UTF-8 cannot carry."""
     try:
         value = json.loads(line)
         # An escape may be half of a surrogate pair, which Python reads and no file can hold.
@@ -320,7 +322,7 @@ class _Building:
         return rows
 
     def add_plain(self, data: bytes, lines: int) -> bool:
-        """Parse with Arrow; False, with nothing added, if it refuses or what it finds is not all sound."""
+        """Parse with Arrow. Returns False, with nothing added, if Arrow refuses the lines or some are not sound."""
         if b"null" in data:  # which Arrow takes for a field that is not there
             return False
         try:
@@ -359,7 +361,7 @@ class _Building:
         self._length += len(kind)
 
     def _codes(self, column: pa.ChunkedArray, known: dict[str, int], absent: int = -1) -> Ints:
-        """Return each text as its code in `known`, where a new one gets the next; `absent` where there is none."""
+        """Return each text as its code in `known`, where a new text gets the next code; `absent` for a missing text."""
         encoded = column.combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
@@ -398,7 +400,7 @@ class _Building:
         return True
 
     def add_records(self, records: Iterator[object]) -> None:
-        """Add what was parsed line by line."""
+        """Add records that were parsed line by line."""
         columns: dict[str, list[int]] = {name: [] for name in ("kind", "key", "sender", *_NUMBERS)}
         for found in records:
             row = self._length + len(columns["kind"])
@@ -440,7 +442,7 @@ def _ints(values: list[int]) -> Ints:
 def _are_sound(
     kind: Ints, numbers: dict[str, Ints], present: dict[str, NDArray[np.bool_]], clocks: pa.ChunkedArray | None
 ) -> bool:
-    """Tell whether every plain line is a record; if one is not, the slow way finds which, and why."""
+    """Tell whether every plain line is a record; if not, the slow way finds the bad ones and their reasons."""
     if kind.max(initial=0) > SKIP or kind.min(initial=0) < 0 or numbers["count"].max(initial=0) > RUN_MOST:
         return False
     sends, delivers, skips = kind == SEND, kind == DELIVER, kind == SKIP

@@ -1,4 +1,4 @@
-"""One file of a delivery log as a segment: its opening, its rows, its close, and what is wrong with it."""
+"""Segments: one file of a delivery log as its opening, its rows, its close, and its damage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What an `open` line says: a segment of a process, its first position, nanoseconds since 1970, and the states."""
+    """The content of an `open` line: a segment of a process, its first position, nanoseconds since 1970, and the
+    states.
+    """
 
     process: str
     segment: int
@@ -25,7 +27,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """What a `close` line says: the position after the last, and whether the process's log ends there."""
+    """The content of a `close` line: the position after the last, and whether the process's log ends there."""
 
     at: int
     exited: bool
@@ -33,8 +35,10 @@ class Closing:
 
 @dataclass(slots=True)
 class LogSegment:
-    """`damage` tells why the rows cannot be trusted, and then there are none; `worn` why those from one line on cannot,
-    and are not there, nor is the close; `torn` that the last line has no end.
+    """One file of a process's log.
+
+    `damage` is the reason why no row can be trusted, and then there are no rows. `worn` is the reason why the rows from
+    one line on cannot be trusted; these, and the close, are then left out. `torn` says that the last line has no end.
     """
 
     path: str
@@ -48,9 +52,10 @@ class LogSegment:
 
     @property
     def cut(self) -> str:
-        """Why records are missing at its end: they cannot be trusted, or it is sealed and has no close.
+        """Return the reason why records are missing at its end: they cannot be trusted, or it is sealed and has no
+        close.
 
-        What a crash leaves unfinished keeps its other name.
+        A segment that a crash left unfinished is not sealed, and so not cut.
         """
         if self.worn:
             return self.worn
@@ -60,7 +65,9 @@ class LogSegment:
 
 
 def read_segment(path: str, data: bytes) -> LogSegment | str:
-    """`data` as a segment, or why it is none. Damage between the first line and the close does not matter here."""
+    """Return `data` as a segment, or the reason why it is none. Damage between the first line and the close is no
+    reason.
+    """
     # What stands behind the last newline was being written when the process or the machine stopped.
     end = data.rfind(b"\n") + 1
     first = data.find(b"\n") + 1
@@ -93,8 +100,8 @@ def read_segment(path: str, data: bytes) -> LogSegment | str:
 
 
 def _keep_sound(segment: LogSegment, data: bytes, begin: int, end: int, *, whole: bool) -> None:
-    """Of a segment that its close does not fit, keep what stands before the line that shows why, if one does; `whole`:
-    the checksum fits, so all stands before it.
+    """Keep the sound rows of a segment that its close does not fit: those before the first line that shows the damage,
+    if one does; all of them if `whole`, as then the checksum fits.
     """
     rows = parse(data, begin, end)
     ends = np.concatenate(([segment.opening.at], rows.at + rows.count))
@@ -114,7 +121,7 @@ def _keep_sound(segment: LogSegment, data: bytes, begin: int, end: int, *, whole
 
 
 def opening_of(line: bytes) -> tuple[Opening | None, str]:
-    """Return the opening, if the line tells whose segment it is; and what is wrong with it."""
+    """Return the opening, if the line tells whose segment it is; and its defect ("" if it has none)."""
     record = _record(line)
     if record is None or record.get("type") != "open":
         return None, "no delivery log: its first line is no `open` record"
@@ -133,7 +140,7 @@ def opening_of(line: bytes) -> tuple[Opening | None, str]:
 
 
 def _closing(line: bytes) -> Record | None:
-    """Return the close, if the line is a whole one; what is none of it is a line like any other."""
+    """Return the close, if the line is a whole one; any other line is left to be parsed as a record."""
     record = _record(line)
     if record is None or record.get("type") != "close" or type(record.get("reason")) is not str:
         return None
@@ -146,7 +153,7 @@ def _record(line: bytes) -> Record | None:
 
 
 def are_states(state: object) -> bool:
-    """Tell whether `state` is what DELIVERY_LOG.md says of a `state`."""
+    """Tell whether `state` is a valid `state` by DELIVERY_LOG.md."""
     return isinstance(state, dict) and all(_is_state(each) for each in state.values())
 
 

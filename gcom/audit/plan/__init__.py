@@ -1,4 +1,4 @@
-"""The audit's plan: which stage needs what, whoever runs it.
+"""The audit's plan: its stages and their inputs, independent of the engine that runs them.
 
 Scan each chain of segments, judge each (group, instance) over the summaries, read the messages again where these leave
 a rule open, then judge CONTINUITY over all instances. `stages` has each stage for one chain or one group; `local` runs

@@ -1,8 +1,7 @@
-"""`--incremental STATE`: what was found of sealed segments is kept, so that only new ones are read.
+"""The cache of `--incremental STATE`, which keeps the results of sealed segments, so that only new ones are read.
 
-A segment is known again by its path, its size, when it was last written, and whether it was its log's last. What is
-kept holds fingerprints, so the folder keeps their seeds too. A file that another version wrote, or that is damaged, is
-as good as none.
+A segment is recognized by its path, its size, its time of modification, and whether it was its log's last. Results hold
+fingerprints, so the folder keeps their seeds too. A damaged file, or one that another version wrote, is ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _MARK = "gcom-audit-state"
 
 
 class IncrementalCache:
-    """The folder; made if it is not there. Raises BadValue for a folder that holds something else."""
+    """The folder of kept results; made if it is not there. Raises BadValue for a folder that holds something else."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -37,14 +36,14 @@ class IncrementalCache:
         self.seeds: tuple[int, int] = (found[1], found[2])
 
     def get(self, path: str, size: int, *, last: bool) -> Any:
-        """Return what `put` was given, or None."""
+        """Return the thing that `put` was given, or None."""
         found = _read(self._file(path, size, last=last))
         if found is None or len(found) != 3 or found[:2] != (_VERSION, self.seeds):
             return None
         return found[2]
 
     def put(self, path: str, size: int, thing: Any, *, last: bool) -> None:
-        """Keep `thing` of a sealed segment; what is still written to is not kept."""
+        """Keep `thing` of a sealed segment; nothing is kept of a segment that is still written to."""
         if not path.rpartition("/")[2].startswith("."):
             _write(self._file(path, size, last=last), (_VERSION, self.seeds, thing))
 

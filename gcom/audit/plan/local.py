@@ -1,4 +1,4 @@
-"""The plan in this process, one chain and one group after another, without Spark.
+"""The plan run in this process, one chain and one group after another, without Spark.
 
 For small logs, which are judged before Spark would have started, and for witnesses, of which many are judged per
 second.
@@ -34,7 +34,7 @@ def run_locally(
     *,
     all_rules: bool = False,
 ) -> PlanResult:
-    """Return what `spark.job.run` returns; `seeds` are those of the fingerprints, drawn if not given."""
+    """Return the same as `spark.job.run`. `seeds` are those of the fingerprints, drawn if not given."""
     seeds = cache.seeds if cache is not None else seeds or (secrets.randbits(64), secrets.randbits(64))
     chains = stages.chains_of(catalogue, chain_bytes if cache is None else 1)
     scanned = [_scanned(chain, index, seeds, catalogue, cache) for index, chain in enumerate(chains)]
@@ -59,7 +59,7 @@ def run_locally(
 
 
 def _judge_messages(judgements: list[Judgement], chains: dict[int, Chain], coverage: dict[str, str]) -> None:
-    """Judge over messages what the summaries leave open."""
+    """Judge over messages the cases that the summaries leave open."""
     closed = stages.closed_in(coverage)
     for judgement in judgements:
         readings = stages.readings_of([judgement])

@@ -1,4 +1,4 @@
-"""What a scan found of a chain, as rows that travel between Spark's tasks and that `--incremental` keeps."""
+"""Rows that hold the results of a chain's scan: they travel between Spark's tasks, and `--incremental` keeps them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ ScannedChain = tuple[dict[Key, ProcessSummary], ChainSummary]
 
 
 def scan_chain(chain: Chain, index: int, seeds: tuple[int, int]) -> ScannedChain:
-    """Return what a chain's summaries are; `index` is the chain's among all."""
+    """Return a chain's summaries; `index` is the chain's among all."""
     scanned = scan(chain, seeds)
     return scanned.scanner.summaries, summarized(chain, index, scanned)
 
 
 def rows_of(found: ScannedChain) -> list[Row]:
-    """Return what a chain gave as rows, which travel and are kept."""
+    """Return the results of a chain as rows, which travel and are kept."""
     summaries, of_chain = found
     rows: list[Row] = [(*key, of_chain.process, pack(summary)) for key, summary in summaries.items()]
     return [*rows, (None, None, of_chain.process, pack(of_chain))]
 
 
 def of_rows(rows: Iterable[Row], index: int) -> ScannedChain:
-    """Return what `rows_of` was given; the chain has another index by now."""
+    """Return the results that `rows_of` was given, with the index that the chain has by now."""
     summaries: dict[Key, ProcessSummary] = {}
     for group, instance, _, payload in rows:
         if group is None or instance is None:
@@ -42,7 +42,9 @@ def of_rows(rows: Iterable[Row], index: int) -> ScannedChain:
 
 
 def cached(cache: IncrementalCache | None, catalogue: Catalogue, chain: Chain) -> list[Row] | None:
-    """Return what is kept of a chain; only a chain of one segment is kept, as later segments change no other's."""
+    """Return the kept rows of a chain, None if there are none. Only a chain of one segment is kept, as a later segment
+    changes no other's.
+    """
     if cache is None or len(chain.paths) > 1:
         return None
     (path,) = chain.paths
@@ -51,6 +53,6 @@ def cached(cache: IncrementalCache | None, catalogue: Catalogue, chain: Chain) -
 
 
 def keep(cache: IncrementalCache | None, catalogue: Catalogue, chain: Chain, rows: list[Row]) -> None:
-    """Keep what was found of a chain, for `cached`."""
+    """Keep the rows of a chain, for `cached`."""
     if cache is not None and len(chain.paths) == 1:
         cache.put(chain.paths[0], catalogue.sizes[chain.paths[0]], rows, last=chain.last)

@@ -1,6 +1,6 @@
-"""What the stages of the plan do, one chain or one group at a time.
+"""Stages of the plan, each for one chain or one group.
 
-job.py lets Spark do it for all of them, local.py does it for one after the other.
+job.py lets Spark run them for all chains and groups, local.py runs them one after the other.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CHAIN_BYTES = 128 << 20  # of a process's segments that one task goes through
 
 @dataclass(slots=True)
 class PlanResult:
-    """What a plan found: a judgement for each (group, instance), and what the logs themselves are like."""
+    """The outcome of a plan: a judgement per (group, instance), and facts about the logs themselves."""
 
     judgements: list[Judgement]
     coverage: dict[str, str]
@@ -40,7 +40,7 @@ class PlanResult:
 
 @dataclass(slots=True)
 class ChainSummary:
-    """What the driver learns of a chain."""
+    """The driver's knowledge of a chain."""
 
     process: str
     chain: int
@@ -60,7 +60,7 @@ class ChainSummary:
 
 
 def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
-    """Return all logs in chains of about so many bytes, cut only where an opening has a state."""
+    """Return all logs in chains of about `chain_bytes`, cut only where an opening has a state."""
     chains: list[Chain] = []
     for process, paths in catalogue.paths.items():
         chain: list[str] = []
@@ -84,7 +84,7 @@ def whole_chains(catalogue: Catalogue, processes: Iterable[str]) -> list[Chain]:
 
 
 def summarized(chain: Chain, index: int, scanned: Scanned) -> ChainSummary:
-    """`index` is the chain's among all."""
+    """Return the driver's summary of a chain; `index` is the chain's among all."""
     scanner = scanned.scanner
     return ChainSummary(
         process=chain.process,
@@ -106,8 +106,8 @@ def summarized(chain: Chain, index: int, scanned: Scanned) -> ChainSummary:
 
 
 def to_repeat(chain_summaries: dict[str, list[ChainSummary]]) -> list[str]:
-    """The processes of which a later chain began with another state than the one before it ended with, or goes on in a
-    group that one before it left.
+    """Return the processes to scan again in one chain: those with a later chain that began with another state than the
+    one before it ended with, or that goes on in a group which one before it left.
     """
     again = []
     for process, parts in chain_summaries.items():
@@ -174,7 +174,7 @@ def _hides_groups(parts: list[ChainSummary]) -> bool:
 
 
 def judged(key: Key, summaries: dict[int, ProcessSummary], coverage: dict[str, str], *, all_rules: bool) -> Judgement:
-    """Return the judgement of a group; `summaries` are by chain, each process's in its log's order, and used up."""
+    """Return the judgement of a group. `summaries` are by chain, each process's in its log's order, and are used up."""
     starts = _starts_of(summaries)
     # Joining the summaries of a process uses them up, so where each chain began is worked out first.
     judgement = judge(InstanceLogs.of(key, list(summaries.values()), coverage), all_rules=all_rules)
@@ -183,7 +183,7 @@ def judged(key: Key, summaries: dict[int, ProcessSummary], coverage: dict[str, s
 
 
 def _starts_of(summaries: dict[int, ProcessSummary]) -> dict[int, tuple[int, int]]:
-    """Return of each chain which section it begins in, and how many deliveries of that came before."""
+    """Return, per chain, the section it begins in, and the number of deliveries of that section that came before."""
     starts: dict[int, tuple[int, int]] = {}
     known: dict[str, tuple[int, int, bool]] = {}  # sections, deliveries in the last of them, whether that goes on
     for chain, summary in summaries.items():
@@ -204,25 +204,25 @@ def _starts_of(summaries: dict[int, ProcessSummary]) -> dict[int, tuple[int, int
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one (group, instance) needs of a second pass over its logs."""
+    """The messages that one (group, instance) needs from a second pass over its logs."""
 
     requests: list[MessageRequest]
     starts: dict[int, tuple[int, int]]
 
 
 def readings_of(judgements: list[Judgement]) -> dict[Key, Reading]:
-    """Return what is to be read again."""
+    """Return the messages to be read again, by (group, instance)."""
     return {each.key: Reading(each.requests, each.starts) for each in judgements if each.requests}
 
 
 def streamed(readings: dict[Key, Reading]) -> list[str]:
-    """Return the rules that judge all messages of a group as a stream, of those that are asked for."""
+    """Return the requested rules that judge all messages of a group as a stream."""
     asked = {request.rule for reading in readings.values() for request in reading.requests}
     return [name for name, rule in RULES.items() if rule.judge_stream is not None and name in asked]
 
 
 def chains_for(judgements: list[Judgement], readings: dict[Key, Reading], chains: dict[int, Chain]) -> list[int]:
-    """Return the indexes of the chains that have something of the groups that are read again."""
+    """Return the indexes of the chains that have records of the groups that are read again."""
     concerned = {process for each in judgements if each.key in readings for process in each.processes}
     return [index for index, chain in sorted(chains.items()) if chain.process in concerned]
 
@@ -249,7 +249,7 @@ def judge_bucket(reading: Reading, rule: str, of: str, excerpts: list[Excerpt], 
 
 
 def judge_stream(reading: Reading, rule: str, excerpts: Iterable[tuple[int, Excerpt]]) -> Tally:
-    """Judge over all deliveries; `excerpts` are by bucket of places, and each process's in its log's order."""
+    """Judge a rule over all deliveries; `excerpts` are by bucket of places, and each process's in its log's order."""
     request = next(each for each in reading.requests if each.rule == rule)
     judge_all = RULES[rule].judge_stream
     assert judge_all is not None, "it is one of streamed()"

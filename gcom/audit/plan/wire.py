@@ -1,6 +1,6 @@
-"""What one stage of the job hands to the next, and what `--incremental` keeps: msgpack, with our own classes by name.
+"""Serialization between the stages of the job, and for `--incremental`: msgpack, with our own classes by name.
 
-Only classes named here come out again, whatever the bytes say.
+Only the classes named here are ever built from bytes, whatever the bytes say.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _CLASSES: dict[str, Any] = {
 
 
 class _Code(IntEnum):
-    """What msgpack has no type for."""
+    """Codes of the types that msgpack lacks."""
 
     TUPLE = 0
     INTERVALS = 1
@@ -55,13 +55,13 @@ class _Code(IntEnum):
 
 
 def pack(thing: object) -> bytes:
-    """Raise TypeError on what is neither plain nor of a class named here."""
+    """Return `thing` as bytes. Raises TypeError if it is neither plain nor of a class named here."""
     packed: bytes = msgpack.packb(_plain(thing), strict_types=True)
     return packed
 
 
 def unpack(data: bytes) -> Any:
-    """Raise ValueError on anything that `pack` did not make."""
+    """Return the thing that `pack` was given. Raises ValueError on other bytes."""
     try:
         return msgpack.unpackb(data, ext_hook=_built, strict_map_key=True)
     except (KeyError, TypeError, ValueError, msgpack.UnpackException) as error:

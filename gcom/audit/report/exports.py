@@ -1,4 +1,4 @@
-"""A result for other programs: JUnit XML for continuous integration, Parquet tables for whoever asks further."""
+"""Exports of a result for other programs: JUnit XML for continuous integration, Parquet tables for queries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COVERAGE = pa.schema([("process", _TEXT), ("positions", _COUNT), ("state", _TEXT
 
 
 def junit_of(result: AuditResult, *, allow_unknown: bool = False) -> bytes:
-    """A suite for each group, a case for each rule that it promises.
+    """Return a suite per group, with a case per rule that it promises.
 
     UNKNOWN, and a group in which there was nothing to judge, are errors, as they are not proof; with `allow_unknown`
     they are skipped, and so is a life without deliveries of a group that has some. A promised rule for which the group
@@ -104,7 +104,7 @@ def _fit(text: str) -> str:
 
 
 def write_tables(result: AuditResult, folder: Path) -> None:
-    """`verdicts.parquet`, `incidents.parquet` and `coverage.parquet`; the fields are those of `--json`."""
+    """Write `verdicts.parquet`, `incidents.parquet` and `coverage.parquet`; the fields are those of `--json`."""
     folder.mkdir(parents=True, exist_ok=True)
     plain = _fit_all(result.as_json())
     of_group = ("group", "instance", "ordering", "multicast")
@@ -124,7 +124,7 @@ def write_tables(result: AuditResult, folder: Path) -> None:
 
 
 def _fit_all(thing: Any) -> Any:
-    """Return the same with texts that every reader takes."""
+    """Return the same thing with texts that every reader accepts."""
     match thing:
         case str():
             return _fit(thing)

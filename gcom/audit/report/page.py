@@ -1,4 +1,4 @@
-"""A Result as a page: what is shown of it, how much at most, and in what words."""
+"""The page of a result: its choice of content, limits and words."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Of one process, or of all: how many, and four percentiles, as text."""
+    """The latency of one process, or of all: the number of samples, and four percentiles, as text."""
 
     name: str
     own: list[str]
@@ -100,7 +100,7 @@ def _template() -> Template:
 
 
 def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[str, Any]:
-    """Return what the lists hold, each cut to its limit's `share`th part."""
+    """Return the content of the lists, each cut to its limit's `share`th part."""
     counted = [incident for incident in result.incidents if incident.expected]
     coverage = sorted(result.coverage.items(), key=lambda item: (item[1] == "closed", item[0]))
     return {
@@ -120,7 +120,7 @@ def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[s
 
 
 def _positions(result: AuditResult, evidence: Evidence) -> int:
-    """Return how long the logs are of which the surroundings are a piece."""
+    """Return the total length of the logs that the evidence is taken from."""
     return sum(result.positions.get(process, 0) for process in evidence.events)
 
 
@@ -144,7 +144,7 @@ def _facts(result: AuditResult, counted: list[Incident]) -> list[tuple[str, str]
 
 
 def _covered(result: AuditResult, group: GroupResult) -> str:
-    """Return how many of the group's processes have a log that is complete."""
+    """Return the number of the group's processes whose log is complete."""
     closed = sum(result.coverage.get(process) == "closed" for process in group.processes)
     return f"{closed}/{len(group.processes)}"
 
@@ -175,7 +175,7 @@ def _percentiles(counts: Counts) -> list[str]:
 
 
 def _changes(group: GroupResult) -> list[tuple[int, int, list[str], list[str], str, int | None]]:
-    """Return of each view: its number, how many members, who came, who went, who leads, and about when."""
+    """Return, per view: its number, size, processes that came, processes that went, leader, and about when."""
     found = []
     before: list[str] = []
     for number, members, leader, when in group.history.views[:TOLD_VIEWS]:
@@ -199,7 +199,7 @@ def _thousands(number: int) -> str:
 
 
 def _brief(number: int) -> str:
-    """At most four letters or so: 999, 12.3k, 4.56M."""
+    """Return the number in about four characters: 999, 12.3k, 4.56M."""
     for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:.3g}{unit}"
@@ -219,5 +219,5 @@ def _clock(microseconds: int | None) -> str:
 
 
 def _tail(path: str) -> str:
-    """Return the end of a path that tells member, incarnation and segment."""
+    """Return the end of a path, which names member, incarnation and segment."""
     return "/".join(PurePath(path).parts[-3:])

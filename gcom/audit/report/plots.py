@@ -1,4 +1,4 @@
-"""What happened over time, drawn by Matplotlib as SVG whose colours are the page's own, light or dark."""
+"""Plots of events over time, drawn by Matplotlib as SVG whose colours are the page's own, light or dark."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ _LETTERS = 170  # of a view's label, side by side over the whole width
 
 
 def over_time(whole: Timeline, views: list[tuple[int, int]], violations: dict[str, dict[int, int]]) -> str:
-    """Deliveries, hold-back and violations in each bin, with view changes (number, when) marked; "" without times."""
+    """Return a plot of deliveries, hold-back and violations per bin, with view changes (number, when) marked; ""
+    without times.
+    """
     if not whole.anchors:
         return ""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of its font cache otherwise
@@ -109,7 +111,7 @@ def _at(counts: Counts, share: float) -> int:
 
 
 def _upper(doublings: int) -> float:
-    """In seconds; a coarse bucket's end."""
+    """Return the end of a coarse bucket, in seconds."""
     return float(2**doublings / 1e6)
 
 

@@ -1,7 +1,7 @@
-"""A space-time diagram (Lamport 1978) of the records around a violation: a line a process, time to the right.
+"""A space-time diagram (Lamport 1978) of the records around a violation: a line per process, time to the right.
 
-Columns stand for nothing but order: a record is right of what precedes it in its process, and right of the send of
-what it delivers. Where a log contradicts that, the record stays where its process has it.
+Columns stand for order only: a record is right of its predecessor in its process, and a delivery is right of its send.
+Where a log contradicts that, the record stays in its process's order.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Diagram:
 
 
 def diagram_of(evidence: Evidence) -> Diagram | None:
-    """None where nothing of the surroundings was found."""
+    """Return the diagram; None if nothing of the surroundings was found."""
     lanes = [(process, events) for process, events in evidence.events.items() if events]
     if not lanes:
         return None
@@ -75,7 +75,7 @@ def diagram_of(evidence: Evidence) -> Diagram | None:
 
 
 def _sends(events: list[LogEvent]) -> list[int | None]:
-    """Return of each delivery the place of its send, if that is there too."""
+    """Return, per delivery, the place of its send, if that is there too."""
     sends = [(place, event) for place, event in enumerate(events) if event.kind == "send"]
     return [
         next((place for place, send in sends if event.kind == "deliver" and send.has(event.sender, event.number)), None)
@@ -84,7 +84,7 @@ def _sends(events: list[LogEvent]) -> list[int | None]:
 
 
 def _columns(lanes: list[int], sends: list[int | None]) -> list[int]:
-    """Return of each record its column: one more than what it follows at most."""
+    """Return the column of each record: one more than the highest of the records that it follows."""
     columns = [-1] * len(lanes)
     queues = [[place for place, each in enumerate(lanes) if each == lane] for lane in range(max(lanes) + 1)]
     last = [-1] * len(queues)

@@ -1,4 +1,4 @@
-"""What certifies an order without its messages: conditions on a group's summaries, each a part of an argument.
+"""Certificates of an order without its messages: conditions on a group's summaries, each a part of an argument.
 
 The arguments are told in docs/audit.md, Certificates; a condition that does not hold asks for the messages.
 """
@@ -15,7 +15,7 @@ from gcom.audit.summary.intervals import Intervals
 
 
 def count_placed(group: InstanceLogs) -> int:
-    """Return how many messages are delivered, or skipped with their serial."""
+    """Return the number of messages that are delivered, or skipped with their serial."""
     placed: dict[str, Intervals] = {}
     for summary in group.summaries.values():
         for each in (summary.delivered, summary.skipped):
@@ -26,18 +26,18 @@ def count_placed(group: InstanceLogs) -> int:
 
 
 def has_duplicates(group: InstanceLogs) -> bool:
-    """Tell whether some process delivered what was settled there before (NO_DUPLICATION)."""
+    """Tell whether some process delivered a message that it had settled before (NO_DUPLICATION)."""
     return any(summary.tally("NO_DUPLICATION").violations for summary in group.summaries.values())
 
 
 def sends_once(group: InstanceLogs, who: str) -> bool:
-    """Tell whether a process's log is there and its numbers only went up, so that it sent none of them twice."""
+    """Tell whether a process's log is there and its numbers only went up, so that it sent no message twice."""
     summary = group.summaries.get(who)
     return summary is not None and not summary.gaps and not summary.tally("NO_CREATION").violations
 
 
 def begin_alike(group: InstanceLogs) -> bool:
-    """Whether all who delivered in a view begin at one bucket and leave none out, and go from view to higher view."""
+    """Tell whether all that delivered in a view begin at one bucket and leave none out, and views only go up."""
     begins: dict[int, int] = {}
     for summary in group.summaries.values():
         views = [section.view for section in summary.sections]
@@ -57,7 +57,7 @@ def begin_alike(group: InstanceLogs) -> bool:
 
 
 def in_one_view_each(group: InstanceLogs) -> bool:
-    """Tell whether each message is delivered once by each, and in one view by all: then views order what is in them."""
+    """Tell whether each message is delivered once per process, and in one view by all, so that views order them."""
     if has_duplicates(group):
         return False
     by_view: dict[str, dict[int, Intervals]] = defaultdict(dict)
@@ -78,7 +78,9 @@ def in_one_view_each(group: InstanceLogs) -> bool:
 
 
 def deliver_their_own(group: InstanceLogs) -> bool:
-    """Whether each sender delivered what any process delivered of it: then after all that it had delivered before."""
+    """Tell whether each sender delivered each of its messages that any process delivered. Such a delivery comes after
+    all that the sender had delivered before its send.
+    """
     for summary in group.summaries.values():
         for sender, numbers in summary.delivered.items():
             theirs = group.summaries.get(sender)
@@ -90,10 +92,10 @@ def deliver_their_own(group: InstanceLogs) -> bool:
 
 
 def pass_alike(group: InstanceLogs) -> bool:
-    """Tell whether all who install a view do so after one serial, and have something of each bucket that they passed.
+    """Tell whether all that install a view do so after one serial, and have messages in each bucket that they passed.
 
-    So no serial stands for a message at one process and for nothing at another that passed it: of a bucket that
-    somebody has, all who passed a part have equal prints.
+    So no serial stands for a message at one process and for nothing at another that passed it: of a bucket that any
+    process has, all that passed a part have equal prints.
     """
     buckets = sorted({bucket for summary in group.summaries.values() for bucket in summary.serials})
     starts: dict[int, int] = {}
@@ -109,7 +111,9 @@ def pass_alike(group: InstanceLogs) -> bool:
 
 
 def begin_known(group: InstanceLogs) -> bool:
-    """Tell whether no base has something of one who is a member only of later views: starts are compared of members."""
+    """Tell whether no base has messages of a process that is a member only of later views: starts are compared per
+    member.
+    """
     entered: dict[str, int] = {}
     for view, members in sorted(group.members().items()):
         for who in members:

@@ -1,4 +1,6 @@
-"""The summaries of one (group, instance) put together: whose there are, what is missing, and who went with whom."""
+"""The summaries of one (group, instance) put together: their processes, their gaps, and the classes that went on
+together.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from gcom.audit.summary.tally import Tally
 
 @dataclass(slots=True)
 class InstanceLogs:
-    """The summaries of one (group, instance), one a process, and what is known of each process's coverage."""
+    """The summaries of one (group, instance), one per process, with the coverage of each process."""
 
     key: Key
     summaries: dict[str, ProcessSummary]
@@ -26,7 +28,9 @@ class InstanceLogs:
 
     @classmethod
     def of(cls, key: Key, summaries: list[ProcessSummary], coverage: dict[str, str]) -> InstanceLogs:
-        """`coverage` is of all processes whose logs are there; a member without one, or silent with a gap, is a gap."""
+        """Put summaries together. `coverage` is of all processes whose logs are there; a member without a log, or with
+        a gap and no record of the group, counts as a gap.
+        """
         merged: dict[str, ProcessSummary] = {}
         for summary in summaries:
             merged[summary.process] = join(merged[summary.process], summary) if summary.process in merged else summary
@@ -46,11 +50,11 @@ class InstanceLogs:
         return cls(key, merged, coverage, gaps)
 
     def closed(self, process: str) -> bool:
-        """Tell whether the process's log is complete, so that what it does not tell did not happen."""
+        """Tell whether the process's log is complete, so that an event not in it did not happen."""
         return self.coverage.get(process) == "closed"
 
     def sections(self) -> list[tuple[str, SectionSummary]]:
-        """Return all processes' with their names, each process's in its log's order."""
+        """Return all sections with their processes' names, each process's in its log's order."""
         return [(who, each) for who, summary in sorted(self.summaries.items()) for each in summary.sections]
 
     def classes(self) -> dict[tuple[int, int | str], list[tuple[str, SectionSummary]]]:
@@ -62,11 +66,11 @@ class InstanceLogs:
         return found
 
     def ends_nowhere(self) -> bool:
-        """Tell whether no log tells how anybody went on from a view, or that it did not: then no class has a member."""
+        """Tell whether no log tells how any process left a view: then no class has a member."""
         return not self.classes() and not any(self.closed(who) for who in self.summaries)
 
     def members(self) -> dict[int, list[str]]:
-        """Return of each view, as the first says that tells."""
+        """Return the members of each view, from the first log that tells."""
         found: dict[int, list[str]] = {}
         for _, summary in sorted(self.summaries.items()):
             for view in summary.views:
@@ -74,7 +78,7 @@ class InstanceLogs:
         return found
 
     def definition(self) -> dict[str, Any]:
-        """A `view` record, of which each has the group's definition; empty if there is none."""
+        """Return the group's definition: any `view` record, as each has it; empty if there is none."""
         for summary in self.summaries.values():
             for view in summary.views:
                 return view
@@ -82,7 +86,7 @@ class InstanceLogs:
 
 
 def join(one: ProcessSummary, other: ProcessSummary) -> ProcessSummary:
-    """Two summaries of one process, of stretches of its log that follow each other."""
+    """Return the sum of two summaries of one process, of stretches of its log that follow each other."""
     for rule, tally in other.tallies.items():
         one.tally(rule).add(tally)
     sections = other.sections

@@ -1,4 +1,4 @@
-"""What was found of one (group, instance): a tally per rule, and what later stages need."""
+"""The judgement of one (group, instance): a tally per rule, and the input of later stages."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ Delivered = dict[str, Intervals]
 
 @dataclass(slots=True)
 class Judgement:
-    """Of one (group, instance). `requests` are the messages that rules still need.
+    """The judgement of one (group, instance). `requests` are the messages that rules still need.
 
-    `starts` tell where each chain begins: the index of its first section, and how many deliveries of that an earlier
-    chain has. `fates` are, where CAUSAL is judged over messages, what each process delivered and what it settled.
+    `starts` are the beginnings of chains: the index of the first section, and the number of its deliveries that an
+    earlier chain has. `fates` are, where CAUSAL is judged over messages, the messages that each process delivered and
+    those that it settled.
     """
 
     key: Key

@@ -1,4 +1,4 @@
-"""Every rule over the summaries of one (group, instance); what they leave open is asked for as messages."""
+"""The judging of every rule over the summaries of one (group, instance); open cases are requested as messages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gcom.audit.summary.tally import Tally
 
 
 def expected_rules(definition: dict[str, Any], *, digests: bool) -> frozenset[str]:
-    """Return what a group promises (DELIVERY_LOG.md, Expected); INTEGRITY only where logs have digests."""
+    """Return the rules that a group promises (DELIVERY_LOG.md, Expected); INTEGRITY only where logs have digests."""
     promised = {rule.name for rule in RULES.values() if rule.promised(definition)}
     return frozenset(promised if digests else promised - {"INTEGRITY"})
 
 
 def judge(group: InstanceLogs, *, all_rules: bool = False) -> Judgement:
-    """Judge a group; without `all_rules` no messages are asked for what it does not promise."""
+    """Judge a group. Without `all_rules` no messages are requested for rules that it does not promise."""
     summaries = group.summaries
     tallies = _tallies_of_logs(group)
     digests = any(summary.sent_digests or summary.heard_digests for summary in summaries.values())
@@ -61,7 +61,7 @@ def judge(group: InstanceLogs, *, all_rules: bool = False) -> Judgement:
 
 
 def _tallies_of_logs(group: InstanceLogs) -> dict[str, Tally]:
-    """Return what processes violate by themselves."""
+    """Return the violations that processes commit by themselves, as a tally per rule."""
     tallies = {rule: Tally() for rule in RULES}
     for who, summary in sorted(group.summaries.items()):
         for rule, tally in summary.tallies.items():
@@ -82,21 +82,21 @@ def _add_gaps(group: InstanceLogs, tallies: dict[str, Tally]) -> None:
 
 
 def _pass_over_unpromised(judgement: Judgement) -> None:
-    """What decides nothing is not worth reading the logs once more."""
+    """Drop the requests of rules that the group does not promise: they decide nothing, and cost another reading."""
     for rule in {request.rule for request in judgement.requests} - judgement.expected:
         judgement.tallies[rule].doubt(1, "not promised, and it takes the messages themselves: --all-rules judges it")
     judgement.requests = [request for request in judgement.requests if request.rule in judgement.expected]
 
 
 def add_found(judgement: Judgement, rule: str, found: Iterable[Tally]) -> None:
-    """Take over what was found over the messages that a rule asked for, bucket by bucket."""
+    """Add the results of a rule over the messages that it requested, bucket by bucket."""
     join = RULES[rule].join
     for tally in found if join is None else [join(found)]:
         judgement.tallies[rule].add(tally)
 
 
 def tell_fates(judgement: Judgement, coverage: dict[str, str]) -> None:
-    """Say of each violation of CAUSAL what became of the message that was missing."""
+    """Add to each violation of CAUSAL the fate of the missing message."""
     for example in judgement.tallies["CAUSAL"].examples:
         process = example["process"]
         delivered, settled = judgement.fates.get(process, ({}, {}))

@@ -1,4 +1,6 @@
-"""What the logs of a group lack, so that a promise which nothing breaks is not shown to be kept either."""
+"""Detection of records that a group's logs lack, without which a promise is not shown to be kept though nothing breaks
+it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from gcom.audit.summary.tally import Tally
 
 
 def missing_records(group: InstanceLogs, expected: Container[str], tallies: Mapping[str, Tally]) -> str:
-    """Return what the definition demands and the logs do not have (DELIVERY_LOG.md, Verdict); empty if they have it."""
+    """Return the records that the definition demands and the logs lack (DELIVERY_LOG.md, Verdict); empty if none."""
     if "SERIAL_UNIQUE" in expected and any(each.deliveries_without_serial for each in group.summaries.values()):
         return "the order is total, and deliveries have no serial"
     if message := _with_one_digest(group):
@@ -31,7 +33,7 @@ def missing_records(group: InstanceLogs, expected: Container[str], tallies: Mapp
 
 
 def _with_one_digest(group: InstanceLogs) -> tuple[str, int] | None:
-    """A message of which one of sender and receiver logged a digest, and the other did not."""
+    """Return a message whose digest only one of sender and receiver logged; None if there is none."""
     for _, summary in sorted(group.summaries.items()):
         for sender, numbers in sorted(summary.delivered.items()):
             theirs, heard = group.summaries.get(sender), summary.heard_digested.get(sender, Intervals())

@@ -1,8 +1,9 @@
-"""What a rule is: one value that says when it is promised, how it is judged, and how a violation is told.
+"""The type of a rule: one value with its promise, its judging, and the telling of its violations.
 
-Each rule is one file, which makes one `AuditRule`; table.py lists them. `judge_batch` finds what a process violates by
-itself, during the scan; `judge` compares the summaries of all processes; `ask` says whether the messages themselves are
-needed, which then come in excerpts (summary/excerpts.py), and `judge_bucket` or `judge_stream` decides over these.
+Each rule is one file, which makes one `AuditRule`; table.py lists them. `judge_batch` finds a process's violations by
+itself, during the scan; `judge` compares the summaries of all processes; `ask` requests the messages themselves where
+they are needed, which then come in excerpts (summary/excerpts.py), and `judge_bucket` or `judge_stream` decides over
+these.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _RANGES = 16  # of numbers that one example tells
 class Case:
     """One (group, instance) that is judged: its logs, and each rule's tally so far.
 
-    A rule may depend on what another one asks for, so each is asked once, when first needed.
+    A rule may depend on another one's request, so each is asked once, when first needed.
     """
 
     group: InstanceLogs
@@ -37,7 +38,7 @@ class Case:
     _requests: dict[str, MessageRequest | None] = field(default_factory=dict)
 
     def request(self, name: str) -> MessageRequest | None:
-        """Return what the rule asks for, None where the summaries decide it."""
+        """Return the messages that the rule requests; None if the summaries decide it."""
         if name not in self._requests:
             ask = self.rules[name].ask
             self._requests[name] = ask(self, self.tallies[name]) if ask is not None else None
@@ -46,7 +47,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What a witness (explain/witness.py) keeps beside the messages that the incident names."""
+    """Records that a witness (explain/witness.py) keeps beside the messages that the incident names."""
 
     neighbours: bool = False  # the messages before and after the violation
     serials: bool = False  # the two deliveries with serials that end at it, and the gap between their serials
@@ -58,7 +59,7 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class AuditRule:
-    """One rule of docs/DELIVERY_LOG.md. `means` says it in a sentence, as the report does."""
+    """One rule of docs/DELIVERY_LOG.md. `means` is its sentence in the report."""
 
     name: str
     means: str
@@ -90,17 +91,17 @@ class AuditRule:
 
 
 def always(_: Definition) -> bool:
-    """Every group promises it."""
+    """Return True: every group promises the rule."""
     return True
 
 
 def in_order(*orderings: str) -> Callable[[Definition], bool]:
-    """Groups of these orderings promise it."""
+    """Return a predicate: groups of these orderings promise the rule."""
     return lambda definition: definition.get("ordering", "") in orderings
 
 
 def where_reliable(definition: Definition) -> bool:
-    """Groups with RELIABLE multicast promise it."""
+    """Return whether the group has RELIABLE multicast, and so promises the rule."""
     return bool(definition.get("multicast") == "RELIABLE")
 
 
@@ -113,7 +114,7 @@ def named(example: Example) -> str:
 
 
 def some_ranges(numbers: Intervals) -> list[list[int]]:
-    """Return the first ranges, as an example tells them."""
+    """Return the first ranges, as an example lists them."""
     return [[first, last] for first, last in islice(numbers, _RANGES)]
 
 
@@ -125,7 +126,7 @@ def ends_of(example: Example) -> list[Example]:
 
 
 def processes_in(example: Example, *, other_is_sender: bool = False) -> list[str]:
-    """Return who is named: who violates first, then with whom it is compared."""
+    """Return the processes named: the violating one first, then those that it is compared with."""
     found = [each["process"] for each in ends_of(example) if each.get("process")]
     other = example.get("other")
     if isinstance(other, str) and not other_is_sender:

@@ -1,7 +1,7 @@
-"""A segment's rows of one (group, instance), judged as columns, batch by batch.
+"""Judging of a segment's rows of one (group, instance), as columns, batch by batch.
 
 A batch lies between two events that change more than counts: a view, the end of a session, a gap, an opening. Where a
-sender's numbers in it do not simply go up (loss, disorder, a violation), its rows are gone through one by one.
+sender's numbers in it do not simply go up (loss, disorder, a violation), its rows are judged one by one.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _BY_BATCH = [rule.judge_batch for rule in RULES.values() if rule.judge_batch is 
 
 @dataclass(slots=True)
 class BatchScan:
-    """Judges the rows of `summary.key` in one segment; `clock` are its sends' clock entries, as Rows has them.
+    """The scan of the rows of `summary.key` in one segment; `clock` are its sends' clock entries, as Rows has them.
 
-    `words` are the hashes of `rows.senders`. What the judging needs besides goes in and out by `position`,
-    `summary`, `notes` and, where messages are read again, `recorder`.
+    `words` are the hashes of `rows.senders`. All other input and output is in `position`, `summary`, `notes` and, where
+    messages are read again, `recorder`.
     """
 
     position: LogPosition
@@ -51,7 +51,7 @@ class BatchScan:
         return self.summary.process
 
     def go(self, mine: Ints, breaks: list[Break], *, seeded: bool) -> None:
-        """Judge the rows `mine`, in order; `seeded` if the position already is what the first opening's state says."""
+        """Judge the rows `mine`, in order; `seeded` says that the position already equals the first opening's state."""
         controls = mine[self.rows.kind[mine] > SKIP]
         stops: list[tuple[int, int, Break | None]] = [(int(row), 1, None) for row in controls]
         stops += [(each.row, 0, each) for each in breaks]
@@ -214,7 +214,9 @@ class BatchScan:
         position.number = int(last[-1])
 
     def _judge_senders(self, batch: Batch) -> Ints:
-        """FIFO and NO_DUPLICATION; returns the place of each row in the order: how much was settled before it."""
+        """Judge FIFO and NO_DUPLICATION; return the place of each row in the order: the number of messages settled
+        before it.
+        """
         rows, position, summary, passed = self.rows, self.position, self.summary, batch.passed
         named = rows.sender[passed] >= 0
         places = np.zeros(len(passed), np.int64)
@@ -258,7 +260,7 @@ class BatchScan:
         return places
 
     def _judge_one_by_one(self, batch: Batch, who: str, passed: Ints) -> Ints:
-        """As above where numbers do not simply go up; returns how many of each row were settled before."""
+        """Judge as above where numbers do not simply go up; return the place of each row, as above."""
         rows, position, summary = self.rows, self.position, self.summary
         settled = position.settled_of(who)
         overlaps = np.zeros(len(passed), np.int64)

@@ -1,4 +1,4 @@
-"""What interrupts a log for every group: a gap, or the opening of a segment."""
+"""Interruptions of a log for every group: a gap, or the opening of a segment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gcom.audit.input.records import Record
 
 @dataclass(slots=True)
 class Break:
-    """Something that concerns all groups, before `row`: a gap, or the opening after it, with what its state says."""
+    """An interruption for all groups, before `row`: a gap, or the opening after it, with its state."""
 
     row: int
     at: int

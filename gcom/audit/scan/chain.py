@@ -15,7 +15,9 @@ from gcom.audit.summary.position import Key, Reached, reached_by
 
 @dataclass(slots=True)
 class Scanned:
-    """What became of a chain; `begins` and `ends` are the states at its ends, to be held against its neighbours'."""
+    """The outcome of a chain's scan; `begins` and `ends` are the states at its ends, to be compared with its
+    neighbours'.
+    """
 
     scanner: Scanner
     torn: bool
@@ -64,7 +66,7 @@ def _states(opening: Opening | None) -> Record | None:
 
 
 def _begun(chain: Chain, opening: Opening | None, scanner: Scanner) -> Scanned:
-    """With the state that the opening says, where the chain does not begin at the log's beginning."""
+    """Return the outcome at the start, with the opening's state if the chain does not begin at the log's beginning."""
     scanned = Scanned(scanner, torn=False, exited=False, begins_at=1 if opening is None else opening.at)
     for group, each in (_states(opening) or {}).items():
         scanned.begins[group, each.get("instance", "")] = reached_by(each, chain.process)

@@ -1,4 +1,4 @@
-"""One pass over a process's log, segment by segment: where its sequence breaks, and whose rows are whose.
+"""One pass over a process's log, segment by segment: it finds breaks in the sequence, and sorts rows by group.
 
 The rows of each (group, instance) are judged in batches.py. The definitions are DELIVERY_LOG.md's.
 """
@@ -21,7 +21,7 @@ from gcom.audit.summary.sections import SectionSummary
 
 
 class Scanner:
-    """Goes through the segments of one process in order; `summaries` and `notes` are what came of it."""
+    """The scan of one process's segments in order; `summaries` and `notes` are its results."""
 
     def __init__(
         self,
@@ -30,7 +30,8 @@ class Scanner:
         state: Record | None = None,
         recorders: dict[Key, MessageRecorder] | None = None,
     ) -> None:
-        """`state` is what the first segment's opening says, where this pass does not begin at the log's beginning.
+        """Begin a pass. `state` is that of the first segment's opening, if the pass does not begin at the log's
+        beginning.
 
         `recorders` record the messages of their groups.
         """
@@ -59,7 +60,7 @@ class Scanner:
             summary.sections.append(SectionSummary(each["view"], installed=False, start=None, covered=True))
 
     def feed(self, segment: LogSegment, missing: bool, first: bool) -> None:
-        """Go through a segment; `missing` tells that one before it is not there, `first` that this pass begins here."""
+        """Scan a segment; `missing` says that one before it is not there, `first` that this pass begins here."""
         self._path, self._wall_ns = segment.path, segment.opening.wall_ns
         opening = segment.opening
         if not first and opening.at < self.expected:
@@ -84,12 +85,12 @@ class Scanner:
         self._scan(rows, breaks, seeded=first)
 
     def lose_segment(self, why: str) -> None:
-        """A segment, or the end of one, cannot be read: a gap, of which the next opening may tell what it hid."""
+        """Record a gap for a segment, or an end of one, that cannot be read; the next opening may tell its content."""
         self.notes.append(why)
         self._gap(self._pending, 0)
 
     def finish(self) -> None:
-        """The log ends here, or another pass goes on."""
+        """End the pass: the log ends here, or another pass goes on."""
         breaks, self._pending = self._pending, []
         self._scan(Rows.none(), breaks, seeded=False)
         for key, summary in self.summaries.items():
@@ -100,7 +101,7 @@ class Scanner:
     # What breaks the sequence of positions
 
     def _gap(self, breaks: list[Break], row: int, *, hides_groups: bool = True) -> None:
-        """What is missing in one place is one gap, however many signs of it there are."""
+        """Record a gap; several signs of it in one place count as one."""
         self.gaps += 1
         self.hides_groups |= hides_groups
         # A line that is no record, the positions missing behind it and a segment that is gone may be one loss; three

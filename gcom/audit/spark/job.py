@@ -61,8 +61,8 @@ def run(
 ) -> PlanResult:
     """Judge all logs of a catalogue; with `cache`, only segments that are new since then are read.
 
-    A chain, which one task goes through, has about `chain_bytes`. `tell` hears what begins. With `all_rules` messages
-    are read for what a group does not promise, too.
+    A chain, which one task goes through, has about `chain_bytes`. `tell` is called with the name of each stage that
+    begins. With `all_rules` messages are also read for rules that a group does not promise.
     """
     seeds = (secrets.randbits(64), secrets.randbits(64)) if cache is None else cache.seeds
     chains = stages.chains_of(catalogue, chain_bytes if cache is None else 1)
@@ -106,7 +106,7 @@ def _scan(spark: Any, chains: list[Chain], which: Sequence[int], seeds: tuple[in
 
 
 def _spread(spark: Any, count: int, rows_of: Callable[[int], Iterator[pa.RecordBatch]], schema: str) -> Any:
-    """Return the rows of each index below `count`, in so many tasks if they are not too many."""
+    """Return the rows of each index below `count`, in `count` tasks if they are not too many."""
 
     def of_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -117,7 +117,7 @@ def _spread(spark: Any, count: int, rows_of: Callable[[int], Iterator[pa.RecordB
 
 
 def _scan_new(spark: Any, chains: list[Chain], catalogue: Catalogue, cache: IncrementalCache) -> Any:
-    """As `_scan` of chains of one segment each, of which those that are kept are not read."""
+    """Return the same as `_scan` for chains of one segment each, without reading those that are kept."""
     rows: list[tuple[Any, ...]] = []
     new = []
     for index, chain in enumerate(chains):
@@ -172,7 +172,6 @@ def _judge(summaries: Any, coverage: dict[str, str], *, all_rules: bool) -> list
 
 
 def _key_of(table: pa.Table) -> Key:
-    """Return the group that all rows of a table are of."""
     return table["group"][0].as_py(), table["instance"][0].as_py()
 
 
@@ -186,7 +185,9 @@ def _judgement_row(key: Key, found: object) -> pa.Table:
 def _judge_messages(
     spark: Any, judgements: list[Judgement], chains: dict[int, Chain], coverage: dict[str, str]
 ) -> None:
-    """Judge over messages what the summaries leave open: bucket by bucket, then what takes all of a group in order."""
+    """Judge over messages the cases that the summaries leave open: bucket by bucket, then rules that need a whole group
+    in order.
+    """
     readings = stages.readings_of(judgements)
     if not readings:
         return
@@ -241,7 +242,7 @@ def _judging_stream(readings: dict[Key, Reading]) -> Callable[[Iterator[pa.Recor
 
 
 def _add(judgements: list[Judgement], found: Any) -> None:
-    """Take over what was found; in the order of buckets, so that which examples are kept is no chance."""
+    """Add results, in the order of buckets, so that the choice of examples is deterministic."""
     tallies: dict[Key, dict[str, list[Tally]]] = defaultdict(lambda: defaultdict(list))
     for row in sorted(found.collect(), key=lambda row: (row.group, row.instance, row.rule, row.of, row.bucket)):
         tallies[row.group, row.instance][row.rule].append(unpack(bytes(row.payload)))

@@ -1,4 +1,4 @@
-"""How far Spark is, for whoever waits."""
+"""Progress of a Spark job, for the person who waits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOOK_S = 0.2
 
 @contextmanager
 def followed(spark: Any, told: Callable[[int, int], None]) -> Iterator[None]:
-    """Tell now and then how many tasks of the stage that runs are done, and of how many; never after the end."""
+    """Report now and then the done and total tasks of the running stage; never after the end."""
     if hasattr(spark, "clearProgressHandlers") and "connect" in type(spark).__module__:
         yield from _by_server(spark, told)
     else:

@@ -24,9 +24,9 @@ JAVA = 17  # what Spark 4 needs at least
 
 
 def open_session(master: str | None, remote: str | None, memory: str = "3g") -> Any:
-    """A session on this machine, on a cluster's `master`, or on a Spark Connect server. Raises AuditUnavailable.
+    """Return a session on this machine, on a cluster's `master`, or on a Spark Connect server. Raises AuditUnavailable.
 
-    On this machine Java is set to start soon, since what costs is done in Arrow and NumPy.
+    On this machine Java is set to start soon, since the costly work is done in Arrow and NumPy.
     """
     try:
         from pyspark.sql import SparkSession
@@ -67,7 +67,7 @@ def _opened(builder: Any, what: str) -> Any:
 
 
 def _reach(remote: str) -> None:
-    """Raise AuditUnavailable where nobody listens: Connect's own client would try again and again."""
+    """Raise AuditUnavailable if no server listens: Connect's own client would try again and again."""
     if remote.startswith("local"):  # PySpark starts a server of its own
         return
     place = urlsplit(remote)
@@ -85,18 +85,18 @@ def _reach(remote: str) -> None:
 
 
 def errors_of_java() -> tuple[type[Exception], ...]:
-    """Return what asking Java raises when it is gone."""
+    """Return the types of exception that a call of Java raises after Java's end."""
     from py4j.protocol import Py4JError
 
     return Py4JError, ConnectionError
 
 
 def _end_java(trace: TracebackType | None) -> None:
-    """Java that PySpark was waiting for when a signal came.
+    """End the Java process that PySpark was waiting for when a signal came.
 
-    1. PySpark starts Java, and waits until it has written where it listens. 2. A signal ends the wait; PySpark removes
-    the folder. 3. Java cannot write, its main thread ends, and no other notices that nobody is there: it would stay.
-    PySpark keeps the process in nothing but the frame that waits.
+    1. PySpark starts Java, and waits until it has written its port to a file. 2. A signal ends the wait; PySpark
+    removes the folder. 3. Java cannot write, its main thread ends, and its other threads do not notice that PySpark is
+    gone: it would stay. PySpark keeps the process only in the frame that waits.
     """
     for frame, _ in walk_tb(trace):
         for each in frame.f_locals.values():
@@ -107,7 +107,7 @@ def _end_java(trace: TracebackType | None) -> None:
 
 @contextmanager
 def _standard_error_to(file: IO[bytes]) -> Iterator[None]:
-    """Java, which is started here, greets there, and so do its workers; that would come before the verdict."""
+    """Redirect standard error: Java and its workers, which start here, would write to it before the verdict."""
     kept = os.dup(2)
     try:
         os.dup2(file.fileno(), 2)
@@ -140,7 +140,7 @@ def _settings(memory: str, *, local: bool) -> dict[str, str]:
 
 
 def _find_java() -> None:
-    """Raise AuditUnavailable unless a Java that Spark can use is there."""
+    """Raise AuditUnavailable unless a Java that Spark can use is found."""
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")
     advice = (

@@ -18,8 +18,8 @@ from gcom.audit.summary.process import ProcessSummary
 class Batch:
     """The rows `mine` of a segment's rows, all sends, deliveries and skips; the position is that before them.
 
-    `words` are the hashes of `rows.senders`, `clock` the clock entries of sends, as Rows has them. `heard` has for each
-    other process what had been delivered of it, or was in base, at each send.
+    `words` are the hashes of `rows.senders`, `clock` the clock entries of sends, as Rows has them. `heard` has per
+    other process the highest number of it that was delivered before each send, or was in the base.
     """
 
     rows: Rows
@@ -60,7 +60,7 @@ class Batch:
 
     @property
     def process(self) -> str:
-        """The process whose log it is."""
+        """Return the name of the process that wrote the log."""
         return self.summary.process
 
     def ends(self, rows: Ints) -> tuple[Ints, Ints]:
@@ -69,14 +69,14 @@ class Batch:
         return first, first + self.rows.count[rows] - 1
 
     def is_not_in_force(self, view: Ints) -> NDArray[np.bool_]:
-        """Tell of each view whether it is surely not the one in force."""
+        """Tell of each view whether it is certainly not the one in force."""
         in_force = self.position.in_force
         if self.position.knows_in_force and in_force is None:
             return np.ones(len(view), np.bool_)
         return np.asarray(view != (view if in_force is None else in_force))
 
     def where(self, row: int, **more: Any) -> dict[str, Any]:
-        """Return which message a row begins with, and where it is in which log."""
+        """Return the first message of a row, and its place in the log, as an example has them."""
         rows = self.rows
         sender = rows.senders[rows.sender[row]] if rows.sender[row] >= 0 else self.process
         return {
@@ -90,5 +90,5 @@ class Batch:
         }
 
     def where_of(self, row: int, number: int) -> dict[str, Any]:
-        """Return where that message of a run is."""
+        """Return that message of a run, and its place."""
         return self.where(row, at=int(self.rows.at[row]) + number - int(self.rows.number[row]), number=number)

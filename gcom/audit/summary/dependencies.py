@@ -1,10 +1,10 @@
-"""The two sides of CAUSAL as columns: what senders had delivered, held against what receivers had settled.
+"""The two sides of CAUSAL as columns: the messages that senders had delivered, and those that receivers had settled.
 
 When p delivers message n of s, for each other member q the highest number that s had delivered of q before sending n
-must be settled at p. An excerpt of the PAST has s's sends with what s had heard of each q, one of the PRESENT p's
-deliveries of s with the highest that p had settled of each q, and what was missing beneath. Both are cut at buckets of
-s's numbers, so that one task compares a sender's bucket with what all receivers say of it. A run is one row on either
-side: what others had sent cannot change inside one.
+must be settled at p. An excerpt of the PAST has s's sends with the numbers that s had delivered of each q, one of the
+PRESENT p's deliveries of s with the highest that p had settled of each q, and the holes beneath. Both are cut at
+buckets of s's numbers, so that one task compares a sender's bucket with the excerpts of all receivers. A run is one row
+on either side: no message of others can be sent or delivered inside one.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ _EVER = 1 << 62
 
 @dataclass(slots=True)
 class Dependencies:
-    """Records both sides of CAUSAL of one process in one (group, instance), by sender and bucket of its numbers."""
+    """The recorder of both sides of CAUSAL for one process in one (group, instance), by sender and bucket of its
+    numbers.
+    """
 
     process: str
     placed: list[Placed] = field(default_factory=list)
 
     def record_sends(self, rows: Rows, sends: Ints, heard: dict[str, Ints], certain: bool) -> None:
-        """Record sends; `heard` has for each other process what had been delivered of it before each of them."""
+        """Record sends; `heard` has per other process the highest number delivered of it before each send."""
         # What was heard is as of each send, so a run of the sender is one row though its messages are many.
         about = {"side": PAST, "certain": certain, "since": int(rows.at[sends[0]]) if len(sends) else 0}
         for bucket, row, into, count in cut(rows.number[sends], rows.count[sends]):
@@ -71,7 +73,7 @@ def _holes_between(holes: dict[str, Ints], since: int, until: int) -> dict[str, 
 
 
 def _settled_before(rows: Rows, passed: Ints, place: LogPosition) -> tuple[dict[str, Ints], dict[str, Ints]]:
-    """Of each process the highest number settled before each row, and the holes beneath it, as _Holes has them."""
+    """Return per process the highest number settled before each row, and the holes beneath it, as _Holes has them."""
     highest: dict[str, Ints] = {}
     holes: dict[str, Ints] = {}
     for who in sorted({*place.settled, *(rows.senders[c] for c in np.unique(rows.sender[passed]).tolist())}):
@@ -106,7 +108,7 @@ class _Holes:
         return len(self._open) + len(self._filled)
 
     def settle(self, first: int, last: int, highest: int, at: int) -> None:
-        """A row at position `at` settles first…last; `highest` had been settled before."""
+        """Record that a row at position `at` settles first…last; `highest` had been settled before."""
         low = bisect_left(self._open, first, key=lambda hole: hole[1])
         high = bisect_right(self._open, last, key=lambda hole: hole[0])
         rest = []
@@ -118,6 +120,6 @@ class _Holes:
             self._open.append((highest + 1, first - 1, at))
 
     def columns(self) -> Ints:
-        """By number, one hole a column: `first`, `last`, `since`, `until`."""
+        """Return the holes by number, one per column: `first`, `last`, `since`, `until`."""
         left = [(*hole, _EVER) for hole in self._open]
         return np.array(sorted(self._filled + left), np.int64).T

@@ -1,7 +1,7 @@
-"""Messages that are read again, as columns of one process's runs that one check compares with others' runs.
+"""Excerpts: messages that are read again, as columns of one process's runs that one check compares with others' runs.
 
 An excerpt belongs to a bucket of 65,536 numbers, serials or places, and all excerpts of a bucket are judged together,
-so that what one task holds has a bound however long the logs are.
+so that one task's memory has a bound however long the logs are.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Placed = tuple[str, str, int, Excerpt]  # rule, what its buckets are of (as a se
 
 @dataclass(slots=True)
 class MessageRequest:
-    """Ask for the messages that decide `rule`, in excerpts.
+    """A rule's request for the messages that decide it, in excerpts.
 
-    `buckets` are those that differ: of serials for SERIAL_UNIQUE, (sender, bucket of numbers) for INTEGRITY.
-    `classes` are, for TOTAL_GAP_FREE, those whose orders differ: the view, and the process and index of each section.
-    `delivered` is, for TOTAL, what each process delivered of each sender. `members` are, for CAUSAL, those of each
+    `buckets` are those that differ: of serials for SERIAL_UNIQUE, (sender, bucket of numbers) for INTEGRITY. `classes`
+    are, for TOTAL_GAP_FREE, those whose orders differ: the view, and the process and index of each section. `delivered`
+    has, for TOTAL, the numbers that each process delivered of each sender. `members` are, for CAUSAL, those of each
     view.
     """
 
@@ -41,7 +41,9 @@ class MessageRequest:
 
 
 def cut(start: Ints, count: Ints) -> Iterator[tuple[int, Ints, Ints, Ints]]:
-    """Cut runs at bucket borders of `start`; of each bucket: which rows, how far into each it begins, how many."""
+    """Cut runs at bucket borders of `start`; yield per bucket its rows, the offset into each, and the number of
+    messages.
+    """
     row, into, length = split_at_buckets(start, count)
     bucket = (start[row] + into) // BUCKET
     order = np.argsort(bucket, kind="stable")
@@ -51,7 +53,7 @@ def cut(start: Ints, count: Ints) -> Iterator[tuple[int, Ints, Ints, Ints]]:
 
 
 def packed(excerpt: Excerpt) -> bytes:
-    """Columns go up by little, so their differences are small and compress well."""
+    """Return the excerpt as bytes. Columns go up by little, so their differences are small and compress well."""
     columns = {name: column for name, column in excerpt.items() if isinstance(column, np.ndarray)}
     about = {name: value for name, value in excerpt.items() if not isinstance(value, np.ndarray)}
     small = {name: [int(column[0]), zlib.compress(np.diff(column).tobytes(), 1)] for name, column in columns.items()}
@@ -60,7 +62,7 @@ def packed(excerpt: Excerpt) -> bytes:
 
 
 def unpacked(data: bytes) -> Excerpt:
-    """Return what `packed` was given."""
+    """Return the excerpt that `packed` was given."""
     about, small = msgpack.unpackb(data)
     excerpt: Excerpt = dict(about)
     for name, (first, steps) in small.items():

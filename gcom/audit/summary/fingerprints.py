@@ -30,12 +30,12 @@ _PLACE = np.uint64(0xD6E8FEB86659FD93)
 
 
 def word_of(text: str) -> int:
-    """A process's name as 64 bits, the same in every process of the job."""
+    """Return a process's name as 64 bits, the same in every process of the job."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def _mix(x: Words) -> Words:
-    """Splitmix64's finalizer (Steele, Lea, Flood 2014); works in place."""
+    """Apply Splitmix64's finalizer (Steele, Lea, Flood 2014) in place."""
     x ^= x >> np.uint64(30)
     x *= _A
     x ^= x >> np.uint64(27)
@@ -45,7 +45,7 @@ def _mix(x: Words) -> Words:
 
 
 def contributions(words: Words, number: Ints, place: Ints, count: Ints, seed: int) -> Words:
-    """Return what each run adds to the fingerprint of its bucket; `words` are the senders' words."""
+    """Return each run's contribution to the fingerprint of its bucket; `words` are the senders' words."""
     offset = (number - place).view(np.uint64)
     stream = _mix((words ^ np.uint64(seed)) + offset * _OFFSET)
     before = place.view(np.uint64) * _PLACE
@@ -54,7 +54,7 @@ def contributions(words: Words, number: Ints, place: Ints, count: Ints, seed: in
 
 
 def split_at_buckets(place: Ints, count: Ints) -> tuple[Ints, Ints, Ints]:
-    """Cut runs at bucket borders: for each part the row that it is of, how far into the run it begins, its length."""
+    """Cut runs at bucket borders; return per part its row, its offset into the run, and its length."""
     first = place // BUCKET
     parts = (place + count - 1) // BUCKET - first + 1
     row = np.repeat(np.arange(len(place)), parts)
@@ -69,7 +69,7 @@ def split_at_buckets(place: Ints, count: Ints) -> tuple[Ints, Ints, Ints]:
 def fingerprints(
     words: Words, number: Ints, place: Ints, count: Ints, seeds: tuple[int, int]
 ) -> dict[int, tuple[int, int, int]]:
-    """Return of each bucket of places that the runs touch: how many messages, and two sums."""
+    """Return, per bucket of places that the runs touch, the number of messages and two sums."""
     if not len(place):
         return {}
     row, into, length = split_at_buckets(place, count)

@@ -1,4 +1,4 @@
-"""What the report shows of a (group, instance) over time: put together from its summaries. It decides nothing."""
+"""The report's history of a (group, instance), put together from its summaries. It decides nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VIEWS = 200  # views of a group that the report can show
 
 @dataclass(slots=True)
 class History:
-    """`whole` is all processes' timelines together, `timelines` each one's without its deliveries.
+    """The sum of all processes' timelines as `whole`, and in `timelines` each one's without its deliveries.
 
     `views` are the first of each number, at most VIEWS: number, members, leader, about when (None: not known).
     """
@@ -24,7 +24,7 @@ class History:
     views: list[tuple[int, list[str], str, int | None]] = field(default_factory=list)
 
     def violations(self, tally: Tally) -> dict[int, int]:
-        """Return how many of a rule's violations fell in each bin of `whole`."""
+        """Return the number of a rule's violations in each bin of `whole`."""
         found: dict[int, int] = {}
         for (process, block), messages in tally.spread.blocks.items():
             timeline = self.timelines.get(process)
@@ -35,7 +35,7 @@ class History:
 
 
 def history_of(summaries: dict[str, ProcessSummary]) -> History:
-    """`summaries` are by process."""
+    """Return the history; `summaries` are by process."""
     history = History()
     for process, summary in sorted(summaries.items()):
         history.whole.add(summary.timeline)

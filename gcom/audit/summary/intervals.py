@@ -1,4 +1,4 @@
-"""Sets of numbers as sorted ranges: what is delivered or settled of one sender is one range nearly always."""
+"""Sets of numbers as sorted ranges: the numbers delivered or settled of one sender are nearly always one range."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NO_END = 1 << 62
 class Intervals:
     """A set of integers, kept as sorted, disjoint ranges (first, last) that do not touch.
 
-    list(iter(it)) are its ranges; list(it) would first make room for as many as there are numbers.
+    Use list(iter(it)) for its ranges: list(it) would first make room for as many items as there are numbers.
     """
 
     __slots__ = ("_firsts", "_lasts")
@@ -26,7 +26,7 @@ class Intervals:
         return zip(self._firsts, self._lasts, strict=True)
 
     def __len__(self) -> int:
-        """Count numbers, not ranges."""
+        """Return the number of integers, not of ranges."""
         return sum(self._lasts) - sum(self._firsts) + len(self._firsts)
 
     def __bool__(self) -> bool:
@@ -51,17 +51,17 @@ class Intervals:
 
     @property
     def prefix(self) -> int:
-        """n where 1…n are in the set and n+1 is not."""
+        """Return n where 1…n are in the set and n+1 is not."""
         return self._lasts[0] if self._firsts and self._firsts[0] == 1 else 0
 
     @property
     def highest(self) -> int:
-        """The highest number; 0 if there is none."""
+        """Return the highest number; 0 if there is none."""
         return self._lasts[-1] if self._lasts else 0
 
     @property
     def lowest(self) -> int:
-        """The lowest number; 0 if there is none."""
+        """Return the lowest number; 0 if there is none."""
         return self._firsts[0] if self._firsts else 0
 
     def lowest_in(self, first: int, last: int) -> int:
@@ -71,14 +71,14 @@ class Intervals:
         return found if found <= last else 0
 
     def constant_from(self, number: int) -> tuple[bool, int]:
-        """Return whether a number is in the set, and the last one from it on of which the same is true."""
+        """Return whether a number is in the set, and the last one from it on for which the same is true."""
         place = bisect_right(self._firsts, number) - 1
         if place >= 0 and number <= self._lasts[place]:
             return True, self._lasts[place]
         return False, self._firsts[place + 1] - 1 if place + 1 < len(self._firsts) else _NO_END
 
     def add(self, first: int, last: int) -> int:
-        """Add first…last; returns how many of these were in the set before."""
+        """Add first…last; return the number of these that were in the set before."""
         firsts, lasts = self._firsts, self._lasts
         if lasts and first == lasts[-1] + 1:  # nearly always
             lasts[-1] = last
@@ -95,7 +95,7 @@ class Intervals:
         return overlap
 
     def minus(self, other: Intervals) -> Intervals:
-        """Return the numbers that are here and not in `other`."""
+        """Return the numbers of this set that are not in `other`."""
         left = Intervals()
         theirs = list(iter(other))
         place = 0

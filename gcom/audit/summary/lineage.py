@@ -1,4 +1,4 @@
-"""What a session leaves behind for CONTINUITY: how it began and ended, what it held then, and what others owe to it."""
+"""The record of a session for CONTINUITY: its beginning, its end, its messages then, and those confirmed to it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ _FOR_GOOD = ("request", "exit", "expelled", "defect")
 
 
 def note_end(summary: ProcessSummary, position: LogPosition, record: Record) -> None:
-    """Keep the first `leave` or `detach`, and what was settled at it."""
+    """Keep the first `leave` or `detach`, and the messages settled at it."""
     if not summary.end:
         summary.end = record
         summary.left_with = {who: settled.copy() for who, settled in position.settled.items()}
 
 
 def next_after(end: Record) -> int | str:
-    """The `next` of the section that a `leave` or `detach` ends: who goes over by the decided value is in a class."""
+    """Return the `next` of the section that a `leave` or `detach` ends: a process that goes over by the decided value
+    is in a class.
+    """
     if end["type"] == "leave" and "settled" in end:
         settled: int = end["settled"]
         return settled
@@ -43,7 +45,7 @@ def note_evidence(summary: ProcessSummary, record: Record) -> None:
 
 
 def join_lineage(one: ProcessSummary, other: ProcessSummary) -> None:
-    """Add what a later stretch of the same log has."""
+    """Add the lineage of a later stretch of the same log."""
     one.adopts += other.adopts
     if not one.end:
         one.end, one.left_with = other.end, other.left_with
@@ -53,7 +55,9 @@ def join_lineage(one: ProcessSummary, other: ProcessSummary) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SucceedsRecord:
-    """One entry of `succeeds`; None stands for a field that it lacks. `without` is, by sender, what nobody held."""
+    """One entry of `succeeds`; None stands for a field that it lacks. `without` has, by sender, the numbers that no
+    process held.
+    """
 
     instance: str
     view: int | None
@@ -66,7 +70,7 @@ class SucceedsRecord:
 
     @property
     def required(self) -> dict[str, Intervals]:
-        """What is in the cut, but for what nobody held."""
+        """Return the messages in the cut, without those that no process held."""
         whole = {who: Intervals([(1, last)]) for who, last in (self.cut or {}).items() if last}
         return {who: each.minus(self.without.get(who, Intervals())) for who, each in whole.items()}
 
@@ -94,13 +98,13 @@ def _succession(entry: dict[str, Any]) -> SucceedsRecord:
 
 
 def confirms_in(confirm: Record) -> list[Record]:
-    """A `confirm` for each message of the run."""
+    """Return a `confirm` for each message of the run."""
     kept = {name: value for name, value in confirm.items() if name not in ("at", "t", "count")}
     return [{**kept, "number": confirm["number"] + step} for step in range(confirm.get("count", 1))]
 
 
 def renumbered(entry: Record, rank: Callable[[str, int], int], serials: list[int]) -> Record:
-    """An entry of `succeeds` where only some messages count: `rank` is how many do, `serials` those of what does."""
+    """Return an entry of `succeeds` where only some messages count: `rank` counts them, `serials` are theirs."""
     changed = dict(entry)
     if "cut" in entry:
         changed["cut"] = {who: number for who, last in entry["cut"].items() if (number := rank(who, last))}
@@ -118,7 +122,7 @@ def _ranked(who: str, pairs: list[list[int]], rank: Callable[[str, int], int]) -
 
 @dataclass(slots=True)
 class SessionSummary:
-    """One process's session in one instance, as far as CONTINUITY asks.
+    """One process's session in one instance, as far as CONTINUITY needs it.
 
     `views` are the numbers that it installed; `lowest` is its record of the lowest of them, `first` of view 1 (empty if
     it has none), `end` the record that ended its session (empty if none did). `settled` is as of the end; of BASIC
@@ -139,7 +143,7 @@ class SessionSummary:
 
     @property
     def into(self) -> str | None:
-        """The instance that it went over to."""
+        """Return the instance that it went over to."""
         into: str | None = self.end.get("into")
         return into
 
@@ -154,7 +158,7 @@ class SessionSummary:
 
 
 def session_of(summary: ProcessSummary, *, has_gap: bool) -> SessionSummary:
-    """Return what the rule needs of a summary."""
+    """Return the part of a summary that the rule needs."""
     views = sorted(summary.views, key=lambda view: int(view["view"]))  # the first record of each number stays first
     settled = summary.left_with if summary.end else summary.sections[-1].settled if summary.sections else {}
     reliable = any(view["multicast"] == "RELIABLE" for view in views)  # else no cut is asked, and holes may be many

@@ -1,4 +1,4 @@
-"""The messages that rules ask for, as a pass over a log records them, and put together to be compared."""
+"""The recording of messages that rules request, in a pass over a log, and their table for comparison."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SENT, HEARD = "sent", "heard"
 
 
 class MessageRecorder:
-    """Record the messages of one process in one (group, instance) that the requests ask for, into `placed`."""
+    """The recorder of the requested messages of one process in one (group, instance), into `placed`."""
 
     def __init__(self, process: str, requests: list[MessageRequest], start: tuple[int, int] = (0, 0)) -> None:
-        """`start` is where the pass begins: the section's index, and how many deliveries in it came before."""
+        """Begin a pass at `start`: the section's index, and the number of deliveries in it that came before."""
         self.process = process
         self.placed: list[Placed] = []
         self.dependencies: Dependencies | None = None
@@ -54,7 +54,7 @@ class MessageRecorder:
             self._record_order(rows, delivers, section, about)
 
     def _record_serials(self, rows: Rows, chosen: Ints, about: dict[str, Any]) -> None:
-        """By serial, of the buckets that differ; and all by number, as a message may have its two serials anywhere."""
+        """Record buckets that differ by serial, and all by number, as a message may have its two serials anywhere."""
         unlike = self._record["SERIAL_UNIQUE"].buckets
         self._record_runs("SERIAL_UNIQUE", "", rows, chosen, rows.serial[chosen], about, only=set(unlike))
         for code in np.unique(rows.sender[chosen]).tolist():
@@ -121,7 +121,7 @@ class MessageRecorder:
 
 
 def _digests(rows: Rows, part: Ints, into: Ints, count: Ints) -> dict[str, Ints]:
-    """Of each message: where it is, its digest, and whether there is one; deliveries without one are left out."""
+    """Return of each message: its place, its digest, and whether it has one; deliveries without one are left out."""
     run, step = expanded(count)
     step = step + into[run]
     row = part[run]
@@ -143,7 +143,8 @@ def _digests(rows: Rows, part: Ints, into: Ints, count: Ints) -> dict[str, Ints]
 class MessageTable:
     """The messages of excerpts that `MessageRecorder` made of runs, one row per delivery or skip.
 
-    Rows are by process and position. `message` is equal for the same message, and `start` is what the buckets are of.
+    Rows are by process and position. `message` is equal for the same message, and `start` is the number that buckets
+    are cut by.
     """
 
     excerpts: list[Excerpt]
@@ -158,7 +159,7 @@ class MessageTable:
     line: Ints
 
     def where(self, index: int) -> dict[str, Any]:
-        """Return which message a row is, and where it is in which log."""
+        """Return the message of a row, and its place in the log, as an example has them."""
         excerpt = self.excerpts[self.excerpt[index]]
         return {
             "process": excerpt["process"],

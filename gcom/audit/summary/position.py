@@ -1,4 +1,4 @@
-"""What a process knew at a point of its log, in one group's instance, and what its sections came to."""
+"""A process's position in its log: its knowledge at that point, in one group's instance, and the sections so far."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ Key = tuple[str, str]  # group, instance
 
 @dataclass(slots=True)
 class Reached:
-    """How far a process had come in a group; `members` are None where they are not known."""
+    """A process's progress in a group; `members` are None where they are not known."""
 
     numbers: tuple[object, ...]
     clock: dict[str, int]
     members: tuple[str, ...] | None
 
     def leads_to(self, other: Reached) -> bool:
-        """Tell whether the other says the same; of clocks, of the members: older logs lack those who left."""
+        """Tell whether the other is equal; clocks are compared for members only, as older logs lack those of processes
+        that left.
+        """
         named = {*self.clock, *other.clock} if self.members is None else {*self.members}
         clocks = ({who: n for who, n in each.clock.items() if who in named} for each in (self, other))
         return self.numbers == other.numbers and next(clocks) == next(clocks)
@@ -27,7 +29,9 @@ class Reached:
 
 @dataclass(slots=True)
 class LogPosition:
-    """`certain` is false after a gap until a state tells what was lost. None stands for what a gap has hidden."""
+    """A process's knowledge at a point of its log. `certain` is false after a gap until a state tells the lost part.
+    None stands for a value that a gap has hidden.
+    """
 
     certain: bool = True
     present: bool = False  # something of the group was seen
@@ -48,7 +52,7 @@ class LogPosition:
 
     @property
     def in_force(self) -> int | None:
-        """The view; None outside of the session, or where a gap hides it."""
+        """Return the view in force; None outside of the session, or where a gap hides it."""
         return None if self.left else self.view
 
     @property
@@ -59,13 +63,13 @@ class LogPosition:
         return self.settled.setdefault(sender, Intervals())
 
     def lose(self) -> None:
-        """A gap."""
+        """Forget what a gap makes uncertain."""
         self.certain = False
         self.view = self.last_view = self.number = self.serial = None
         self.since_gap = {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take a state's word for what a gap hid."""
+        """Take over a state's values for those that a gap hid."""
         self.certain = True
         self.view = self.last_view = state["view"]
         if self.members_of != state["view"]:
@@ -87,16 +91,16 @@ class LogPosition:
             self.heard[sender] = max(number, self.heard.get(sender, 0))
 
     def reached(self, process: str) -> Reached:
-        """To be compared with what a state says."""
+        """Return the progress in a form to compare with a state."""
         return _reached(process, self.view, self.number, self.settled, self.heard, self.serial, self.members)
 
     def is_state(self, state: dict[str, Any], process: str) -> bool:
-        """Tell whether `state` says what precedes it."""
+        """Tell whether `state` agrees with the records before it."""
         return self.reached(process).leads_to(reached_by(state, process))
 
 
 def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
-    """Return what a `state` calls settled, by sender."""
+    """Return the settled messages of a `state`, by sender."""
     settled = {who: Intervals([(1, last)] if last else []) for who, last in state["delivered"].items()}
     for who, ranges in state.get("beyond", {}).items():
         for first, count in ranges:
@@ -105,7 +109,7 @@ def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
 
 
 def reached_by(state: dict[str, Any], process: str) -> Reached:
-    """Return what a `state` says in the form of `LogPosition.reached`."""
+    """Return the content of a `state` in the form of `LogPosition.reached`."""
     numbers = (state["view"], state.get("number", 0), settled_in(state), state["clock"], state.get("serial", 0))
     return _reached(process, *numbers, None)
 

@@ -1,4 +1,4 @@
-"""What one process's log says of one (group, instance): what it violates by itself, and the rest for comparison."""
+"""The summary of one process's log for one (group, instance): its own violations, and the data to compare."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Fingerprints = dict[Any, tuple[int, int, int]]
 
 
 def add_prints(mine: Fingerprints, theirs: Fingerprints) -> None:
-    """Make `mine` those of both together: counts add up, and so do sums, modulo 2^64."""
+    """Add `theirs` to `mine`: counts add up, and so do sums, modulo 2^64."""
     for bucket, (n, s1, s2) in theirs.items():
         m, t1, t2 = mine.get(bucket, (0, 0, 0))
         mine[bucket] = (m + n, (t1 + s1) % 2**64, (t2 + s2) % 2**64)
@@ -25,13 +25,13 @@ def add_prints(mine: Fingerprints, theirs: Fingerprints) -> None:
 
 @dataclass(slots=True)
 class ProcessSummary:
-    """What one process's log, or a part of it, says of one (group, instance).
+    """The summary of one process's log, or of a part of it, for one (group, instance).
 
     `digested` and `heard_digested` are the numbers sent, and delivered of each sender, that have digests. `sent_in` and
-    `heard_in` are, of each view, the numbers sent, and delivered of each sender where the record's views agree with one
-    another and with the view in force. `dependent_from` is for each other process the first own number that was sent
-    after something of it had been delivered. `unplaced` are clocks that are wrong if the other process is in the view,
-    where this part of the log does not tell: by view, other process, and whether a gap hides the view's record.
+    `heard_in` are, by view, the numbers sent, and delivered of each sender where the record's views agree with one
+    another and with the view in force. `dependent_from` is per other process the first own number that was sent after a
+    delivery from it. `unplaced` are clocks that are wrong if the other process is in the view, where this part of the
+    log does not tell: by view, other process, and whether a gap hides the view's record.
     """
 
     process: str

@@ -10,13 +10,13 @@ from gcom.audit.input.records import Ints, Rows
 
 
 def expanded(count: Ints) -> tuple[Ints, Ints]:
-    """Runs of these lengths taken apart: of each message the index of its run, and its place in that, from 0."""
+    """Return runs of these lengths taken apart: per message the index of its run, and its place in the run, from 0."""
     run = np.repeat(np.arange(len(count)), count)
     return run, np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)
 
 
 def runs_of(first: Ints, last: Ints, view: Ints) -> list[tuple[int, int, int]]:
-    """Consecutive runs of one view as one."""
+    """Return runs of numbers, with consecutive ones of one view joined."""
     borders = np.flatnonzero((first[1:] != last[:-1] + 1) | (view[1:] != view[:-1])) + 1
     starts = np.concatenate(([0], borders))
     ends = np.concatenate((borders, [len(first)])) - 1

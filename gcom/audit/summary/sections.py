@@ -1,4 +1,4 @@
-"""What happened between two views at one process (a section), as far as rules compare it."""
+"""Sections: the events between two views at one process, as far as rules compare them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from gcom.audit.summary.intervals import Intervals
 
 @dataclass(slots=True)
 class SectionSummary:
-    """A piece of a process's section: from installing `view`, or the beginning of what was scanned, to its end.
+    """A piece of a process's section: from installing `view`, or the beginning of the part scanned, to its end.
 
     `start` is the highest settled number of each member at the instant of installing, None if that is not certain or
-    was not seen. `next` is a view, "none", "unknown", or "open" where the log ends inside. `settled` is what the
-    process had settled at the end of its whole session so far. `serial` is the last before it, where `start` is told.
+    was not seen. `next` is a view, "none", "unknown", or "open" where the log ends inside. `settled` are the messages
+    that the process had settled at the end of its whole session so far. `serial` is the last before the section, where
+    `start` is told.
     """
 
     view: int

@@ -1,4 +1,4 @@
-"""Cases of one rule, counted: how many held, how many did not, how many nobody can tell."""
+"""Tallies of one rule's cases: the numbers that hold, that are violated, and that are unknown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXAMPLES = 8  # violations of one rule by one process of which all is kept; the 
 
 @dataclass(slots=True)
 class Tally:
-    """A rule's cases as far as one look could judge them."""
+    """A rule's cases as far as one stage could judge them."""
 
     evaluated: int = 0
     violations: int = 0

@@ -1,8 +1,8 @@
-"""When things happened, for people and never for a verdict: deliveries, hold-back and latency over a log's own clock.
+"""Timelines, for people and never for a verdict: deliveries, hold-back and latency over a log's own clock.
 
-Times are microseconds since 1970, a segment's `wall_ns` and a line's `t`. What is kept has a bound that does not depend
-on how long the log is: at most `BINS` bins of time, whose width doubles when they no longer cover the log, and
-histograms on a logarithmic scale. Both are sums, so two timelines make one, whichever comes first.
+Times are microseconds since 1970, a segment's `wall_ns` and a line's `t`. A timeline has a bound that does not depend
+on the log's length: at most `BINS` bins of time, whose width doubles when they no longer cover the log, and histograms
+on a logarithmic scale. Both are sums, so two timelines can be added in either order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BLOCKS = 512
 
 @dataclass(slots=True)
 class Counts:
-    """How often each code came, by code."""
+    """A count per code."""
 
     codes: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     counts: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -35,7 +35,7 @@ class Counts:
         self.counts = np.bincount(inverse, weights=weights, minlength=len(self.codes)).astype(np.int64)
 
     def add_many(self, codes: Ints, counts: Ints) -> None:
-        """`add` for codes that are many, and near one another."""
+        """Add as `add` does, for codes that are many and near one another."""
         if len(codes):
             low = int(codes.min())
             sums = np.bincount(codes - low, weights=counts)
@@ -56,7 +56,7 @@ class Counts:
 
 @dataclass(slots=True)
 class Timeline:
-    """What one process logged of one (group, instance), over time; or what several did.
+    """The times in one process's log of one (group, instance), or the sum of several processes'.
 
     A bin is a time shifted right by `shift`. A code of `deliveries` is a bin and, in the low bits, 0 or the doublings
     of the hold-back. `held` and `own` are histograms of the time in hold-back, and from a process's `send` to its own
@@ -70,7 +70,7 @@ class Timeline:
     anchors: dict[int, int] = field(default_factory=dict)
 
     def note(self, rows: Rows, mine: Ints, process: str, wall_ns: object) -> None:
-        """A segment's rows `mine`, of one (group, instance); those without a time are not there."""
+        """Add a segment's rows `mine`, of one (group, instance); rows without a time are left out."""
         t = rows.t[mine]
         timed = mine[(t >= 0) & (t < _LONGEST)]
         if not len(timed) or type(wall_ns) is not int or not 0 < wall_ns < 1 << 62:
@@ -120,7 +120,7 @@ class Timeline:
             self.anchors[each >> moved] = min(at, self.anchors.get(each >> moved, at))
 
     def _cover(self, first: int, last: int) -> None:
-        """Make the bins wide enough for all that is there and for these times."""
+        """Make the bins wide enough for all times so far and for these."""
         before = self.shift
         if self.anchors:
             first = min(first, min(self.anchors) << before)
@@ -139,7 +139,7 @@ class Timeline:
                 self.anchors[each >> by] = min(at, self.anchors.get(each >> by, at))
 
     def by_bin(self) -> dict[int, Counts]:
-        """Return of each bin the hold-back of its deliveries: 0 for none, else 1 + the doublings, rounded up."""
+        """Return per bin the hold-back of its deliveries: 0 for none, else 1 + the doublings, rounded up."""
         bins = self.deliveries.codes >> _HALVES
         low = self.deliveries.codes & ((1 << _HALVES) - 1)
         return {
@@ -147,7 +147,7 @@ class Timeline:
         }
 
     def when(self, at: int) -> int | None:
-        """About when the process was at position `at`, in microseconds since 1970; for a single process's timeline."""
+        """Return about when the process was at position `at`, in microseconds since 1970; for one process's timeline."""
         ordered = sorted((first, each) for each, first in self.anchors.items())
         place = bisect_right(ordered, (at, 1 << 62)) - 1
         return (2 * ordered[max(place, 0)][1] + 1) << self.shift >> 1 if ordered else None
@@ -158,20 +158,20 @@ def _moved(codes: Ints, by: int) -> Ints:
 
 
 def bucket_of(microseconds: Ints) -> Ints:
-    """0 for less than a microsecond; then `STEPS` buckets for each doubling."""
+    """Return 0 for less than a microsecond; then `STEPS` buckets per doubling."""
     scale: Ints = np.floor(np.log2(np.maximum(microseconds, 1)) * STEPS).astype(np.int64) + 1
     scale[microseconds < 1] = 0
     return scale
 
 
 def middle_of(bucket: int) -> float:
-    """In microseconds."""
+    """Return the middle of a bucket, in microseconds."""
     return 2 ** ((bucket - 0.5) / STEPS) if bucket > 0 else 0.0
 
 
 @dataclass(slots=True)
 class Spread:
-    """How many violations lie in each block of 2**shift positions of each process ("": not named)."""
+    """The number of violations in each block of 2**shift positions of each process ("": not named)."""
 
     shift: int = 0
     blocks: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -190,7 +190,7 @@ class Spread:
             self.blocks[wider] = self.blocks.get(wider, 0) + messages
 
     def name(self, process: str) -> None:
-        """What names no process is of this one."""
+        """Name this process in entries that name none."""
         blocks, self.blocks = self.blocks, {}
         for (who, block), messages in blocks.items():
             named = (who or process, block)

@@ -1,4 +1,4 @@
-"""AGREEMENT: what one of those who go on together has delivered in a view, all of them have."""
+"""AGREEMENT: of the processes that go on together, each has delivered every message that one delivered in the view."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _judge(case: Case, tally: Tally) -> None:
 
 
 def _judge_class(view: int, members: list[Member], heard: list[Member], tally: Tally) -> None:
-    """What any of `heard` delivered in the view, all of `members` have settled."""
+    """Judge that all of `members` have settled every message that any of `heard` delivered in the view."""
     demanded: dict[str, Intervals] = {}
     for _, section in heard:
         for sender, numbers in section.delivered.items():

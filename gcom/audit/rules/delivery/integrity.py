@@ -26,7 +26,7 @@ from gcom.audit.summary.tally import Tally
 
 
 def _judge_batch(batch: Batch) -> None:
-    """Note fingerprints of digests, and which messages have one."""
+    """Record fingerprints of digests, and the messages that have one."""
     rows, summary = batch.rows, batch.summary
     if not rows.digests:
         return
@@ -51,7 +51,7 @@ def _judge_batch(batch: Batch) -> None:
 
 
 def _note_digested(batch: Batch, told: Ints, lengths: Ints) -> None:
-    """Note of which messages the rows `told` have digests: of so many each."""
+    """Record the messages with digests: the first `lengths` of each of the rows `told`."""
     rows, summary = batch.rows, batch.summary
     first = rows.number[told]
     for a, b, code in runs_of(first, first + lengths - 1, rows.sender[told]) if len(told) else ():
@@ -60,7 +60,9 @@ def _note_digested(batch: Batch, told: Ints, lengths: Ints) -> None:
 
 
 def _ask(case: Case, tally: Tally) -> MessageRequest | None:
-    """Only what was sent twice with two digests may have been delivered twice with both, and prints not tell."""
+    """Return the messages needed. Equal prints do not suffice for a number sent twice with two digests: it may have
+    been delivered twice, with both.
+    """
     group = case.group
     doubtful = {who for who in group.summaries if not sends_once(group, who)} if has_duplicates(group) else set()
     sent: Fingerprints = {}
@@ -79,7 +81,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
 
 
 def _judge_bucket(_: MessageRequest, sender: str, excerpts: list[Excerpt], closed: frozenset[str]) -> Tally:
-    """Each digest at a delivery is that at the send; of a number that is sent twice the first counts."""
+    """Judge that each digest at a delivery is the one at the send; of a number sent twice the first send counts."""
     tally = Tally()
     ordered = sorted(excerpts, key=lambda excerpt: (excerpt["process"], int(excerpt["at"][0])))
     numbers, digests, told = _first_sends([excerpt for excerpt in ordered if excerpt["way"] == SENT])

@@ -1,4 +1,4 @@
-"""NO_CREATION: what is delivered was sent. During the scan: a process's own numbers are 1, 2, 3 ..."""
+"""NO_CREATION: each message delivered was sent. During the scan: a process's own numbers are 1, 2, 3 ..."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _judge_batch(batch: Batch) -> None:
 
 
 def _judge_own_sends(batch: Batch) -> None:
-    """A process's sends are 1, 2, 3 ..."""
+    """Judge that a process's sends are 1, 2, 3 ..."""
     summary, sends, number = batch.summary, batch.sends, batch.position.number
     if not len(sends):
         return
@@ -32,7 +32,7 @@ def _judge_own_sends(batch: Batch) -> None:
 
 
 def _judge_own_deliveries(batch: Batch) -> None:
-    """One's own is delivered after its send; of the rest the highest number is noted."""
+    """Judge that own messages are delivered after their send; record the highest number of the rest."""
     rows, summary, delivers = batch.rows, batch.summary, batch.delivers
     summary.tally("NO_CREATION").evaluated += int(rows.count[delivers].sum())
     _, last = batch.ends(delivers)
@@ -62,7 +62,7 @@ def _are_early(batch: Batch, own: Ints, last: Ints) -> NDArray[np.bool_]:
 
 
 def _judge(case: Case, tally: Tally) -> None:
-    """A delivered number is at most the highest that its sender is known to have sent."""
+    """Judge that a delivered number is at most the highest that its sender is known to have sent."""
     group = case.group
     for who, summary in sorted(group.summaries.items()):
         for sender, highest in sorted(summary.highest.items()):

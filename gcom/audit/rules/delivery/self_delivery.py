@@ -1,4 +1,4 @@
-"""SELF_DELIVERY: who goes on from a view has settled what it sent in it."""
+"""SELF_DELIVERY: a process that goes on from a view has settled every message that it sent in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _sentence(e: Example) -> str:
 
 
 def marks_of_missing(e: Example) -> set[Mark]:
-    """Return the hole, and the messages that are missing; of long ranges both ends, whose neighbours others name."""
+    """Return the hole, and the missing messages; of long ranges both ends, whose neighbours other violations name."""
     found: set[Mark] = {("hole", e["process"], e["view"])}
     for first, last in e.get("missing", ()):
         numbers = {*range(first, min(last, first + _NUMBERS) + 1), *range(max(first, last - _NUMBERS), last + 1)}

@@ -1,9 +1,10 @@
-"""CAUSAL: who delivers a message has settled all that its sender had delivered, or sent, before it sent it.
+"""CAUSAL: a process settles, before it delivers m, every message that m's sender had delivered or sent before m.
 
 Serials certify it where they rise by one everywhere, each message has one, and FIFO and the starts of views hold: a
-message's serial is above all that its sender had delivered before it sent it, since the sender delivers it after these;
-and who delivers it has passed all lower serials, with what they stand for, or had that in its base. Else what
-senders had heard meets what receivers had settled, in excerpts of senders' numbers (summary/dependencies.py).
+message's serial is above those of all messages that its sender had delivered before the send, since the sender delivers
+it after these; and a process that delivers it has passed all lower serials, with their messages, or had these in its
+base. Else the messages that senders had delivered are compared with those that receivers had settled, in excerpts of
+senders' numbers (summary/dependencies.py).
 
 Source: Birman, Schiper and Stephenson 1991, "Lightweight Causal and Atomic Group Multicast".
 """
@@ -53,7 +54,7 @@ def _count_dependencies(group: InstanceLogs) -> int:
 
 
 def _judge_bucket(request: MessageRequest, sender: str, excerpts: list[Excerpt], closed: frozenset[str]) -> Tally:
-    """Of a bucket of a sender's numbers. Where the sender's log is closed, it sent nothing else."""
+    """Judge a bucket of a sender's numbers. If the sender's log is closed, it sent no others."""
     tally = Tally()
     past = [excerpt for excerpt in excerpts if excerpt["side"] == PAST]
     present = [excerpt for excerpt in excerpts if excerpt["side"] == PRESENT]
@@ -78,7 +79,9 @@ def _judge_bucket(request: MessageRequest, sender: str, excerpts: list[Excerpt],
 
 
 def _compare(tally: Tally, sender: str, excerpt: Excerpt, other: str, needed: Ints, run: Ints, step: Ints) -> None:
-    """`needed` is the number of `other` that each message needs, 0 for none; `run` and `step` are as of expanded()."""
+    """Judge the dependencies on one process. `needed` is the number of `other` that each message needs, 0 for none;
+    `run` and `step` are as of expanded().
+    """
     counts = needed > 0
     tally.evaluated += int(counts.sum())
     late = np.flatnonzero(counts & _is_missing(excerpt, other, needed, run, step))
@@ -108,10 +111,11 @@ def _is_missing(excerpt: Excerpt, other: str, needed: Ints, run: Ints, step: Int
 
 
 class _Sends:
-    """A sender's numbers in a bucket, each once, with what had been heard before it; the first of a number counts.
+    """A sender's numbers in a bucket, each once, with its deliveries before the send; the first send of a number
+    counts.
 
-    `past` are the excerpts in order. `heard` has for each other process what had been delivered of it before each of
-    them.
+    `past` are the excerpts in order. `heard` has per other process the highest number of it that was delivered before
+    each send.
     """
 
     def __init__(self, past: list[Excerpt]) -> None:
@@ -130,7 +134,7 @@ class _Sends:
             self.heard[name[3:]] = np.concatenate(heard)[once]
 
     def find(self, number: Ints) -> tuple[Ints, Any]:
-        """Return where each number is in `heard`, and whether it is there and certain."""
+        """Return the place of each number in `heard`, and whether it is there and certain."""
         if not len(self._numbers):
             return np.zeros(len(number), np.int64), np.zeros(len(number), np.bool_)
         place = np.minimum(np.searchsorted(self._numbers, number), len(self._numbers) - 1)

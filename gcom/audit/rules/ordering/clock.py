@@ -1,6 +1,6 @@
-"""CLOCK: what a send says of other members is what had been delivered of them.
+"""CLOCK: a send's entry for another member is the number of its messages that the sender had delivered.
 
-The scan judges it, but for members of a view whose record is not in what was scanned: that, other logs tell.
+The scan judges it, but for members of a view whose record is not in the part scanned: other logs tell of that view.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gcom.audit.summary.tally import Tally
 
 
 def _judge_batch(batch: Batch) -> None:
-    """What each send says of each member, with the changes that the log says, is what had been delivered of it."""
+    """Judge that each send's entry for each member, changes applied, is the number delivered of it."""
     position, sends = batch.position, batch.sends
     if not len(sends):
         return
@@ -35,7 +35,7 @@ def _judge_batch(batch: Batch) -> None:
 
 
 def _said(batch: Batch, who: str) -> Ints:
-    """Return what each send says of a process: what the log said last, as it tells only changes."""
+    """Return each send's entry for a process: the last one logged, as the log has only changes."""
     position, sends = batch.position, batch.sends
     where, values = batch.clock.get(who, (sends[:0], sends[:0]))
     low, high = np.searchsorted(where, (sends[0], sends[-1] + 1))

@@ -1,14 +1,15 @@
-"""Whether orders of delivery have one common order: all are merged, front by front, in memory for their fronts.
+"""The merge of all orders of delivery, front by front, which finds a common order or a cycle; only the fronts are in
+memory.
 
 Each process's deliveries are a queue. A message leaves when it is at the front of every queue that it is ever in, which
 is known: summaries have the sets delivered, as ranges. This is topological sorting (Kahn 1962) of the union of all
 orders, so everything leaves if and only if the union has no cycle. If nothing more can leave, each front waits for a
-queue that has the message further back; following who waits for whom leads round a cycle of at most as many steps as
-there are processes, and each step is a contradiction: that process delivered its own front before the other's.
+queue that has the message further back. The waits form a cycle of at most as many steps as there are processes, and
+each step is a contradiction: that process delivered its own front before the other's.
 
-Deliveries come by place (how much was settled before), so that processes that deliver alike come together and queues
-stay as short as a bucket. A message that only one process delivered lies on no cycle that does not pass it by, and
-leaves at once; of one that a process delivered twice, the first delivery counts.
+Deliveries come by place (the number of messages settled before), so that processes that deliver alike come together and
+queues stay as short as a bucket. A message that only one process delivered lies on no cycle that does not pass it by,
+and leaves at once; of one that a process delivered twice, the first delivery counts.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class _Run:
 
 
 class OrderMerge:
-    """Merges the orders of the processes in `delivered`, which is all that each delivered of each sender."""
+    """The merge of the orders of the processes in `delivered`, which holds the numbers that each delivered of each
+    sender.
+    """
 
     def __init__(self, delivered: dict[str, dict[str, Intervals]]) -> None:
         self._processes = sorted(delivered)
@@ -57,7 +60,7 @@ class OrderMerge:
         self._behind: dict[int, dict[str, Any]] = {}  # by place in the cycle: its front, where the next process has it
 
     def feed(self, excerpt: Excerpt) -> None:
-        """Take deliveries; of one process in their order."""
+        """Add deliveries; those of one process in their order."""
         process = self._processes.index(excerpt["process"])
         columns = (excerpt[name].tolist() for name in ("sender", "number", "count", "at", "line"))
         for sender, number, count, at, line in zip(*columns, strict=True):
@@ -68,7 +71,7 @@ class OrderMerge:
                 self._queues[process] += self._first_time(process, run)
 
     def merge(self) -> None:
-        """Let leave what can, after feeding what several processes may have."""
+        """Remove the messages that can leave, after deliveries of several processes were fed."""
         if self._cycle:
             return
         self._advance()
@@ -99,7 +102,7 @@ class OrderMerge:
         return bool(self._cycle) or not any(self._queues)
 
     def _first_time(self, process: int, run: _Run) -> list[_Run]:
-        """Return what of a run was not delivered before."""
+        """Return the parts of a run that were not delivered before."""
         seen = self._seen[process].setdefault(run.sender, Intervals())
         last = run.number + run.count - 1
         fresh = [(run.number, last)]
@@ -123,7 +126,9 @@ class OrderMerge:
                 changed += [each for each in held if each != process]
 
     def _leaving(self, front: _Run) -> tuple[list[int], int] | None:
-        """Return who holds the front, and how many messages from it on can leave; None if none can."""
+        """Return the processes that hold the front, and the number of messages from it on that can leave; None if none
+        can.
+        """
         held, last = self._holders(front.sender, front.number)
         count = min(front.count, last - front.number + 1)
         for each in held if len(held) > 1 else ():
@@ -141,7 +146,7 @@ class OrderMerge:
             front.number, front.count, front.at = front.number + count, front.count - count, front.at + count
 
     def _holders(self, sender: str, number: int) -> tuple[list[int], int]:
-        """Return the processes that ever deliver the message, and the last number of which the same do."""
+        """Return the processes that ever deliver the message, and the last number that the same processes deliver."""
         first, last, held = self._held.get(sender, (1, 0, []))
         # Who holds a message changes only at ends of ranges, so one look-up serves long stretches of numbers.
         if not first <= number <= last:

@@ -1,4 +1,4 @@
-"""SERIAL_CONTIGUOUS: serials go up by one at each process, and all who install a view begin it after one serial.
+"""SERIAL_CONTIGUOUS: serials go up by one at each process, and all that install a view begin it after one serial.
 
 The scan judges the first half.
 """
@@ -29,7 +29,7 @@ def _judge_batch(batch: Batch) -> None:
 
 
 def _judge(case: Case, tally: Tally) -> None:
-    """All who install a view begin it after the same serial."""
+    """Judge that all that install a view begin it after the same serial."""
     first: dict[int, tuple[str, int]] = {}
     for who, section in case.group.sections():
         if section.start is None:

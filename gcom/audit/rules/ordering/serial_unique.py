@@ -2,8 +2,8 @@
 
 In a bucket in which each process's serials rise, each of them is there once, and equal prints are equal sets. So such
 buckets together hold each message with its serial once; if they hold more than there are messages, one has two serials,
-of which no bucket needs to know both. Then all messages are compared by number, and those of buckets whose prints
-differ by serial too.
+which may lie in different buckets. Then all messages are compared by number, and those of buckets whose prints differ
+by serial too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gcom.audit.summary.tally import Tally
 
 
 def _judge_batch(batch: Batch) -> None:
-    """Note fingerprints of what has serials, and in which buckets a serial is not above all before it."""
+    """Record fingerprints of rows with serials, and the buckets in which a serial is not above all before it."""
     rows, summary, passed = batch.rows, batch.summary, batch.passed
     without = (rows.kind[passed] == DELIVER) & (rows.serial[passed] < 0)
     summary.deliveries_without_serial += int(rows.count[passed][without].sum())
@@ -66,7 +66,7 @@ def _ask(case: Case, _: Tally) -> MessageRequest | None:
 
 
 def _judge_bucket(_: MessageRequest, sender: str, excerpts: list[Excerpt], __: frozenset[str]) -> Tally:
-    """Of a bucket of serials (no sender) or of a sender's numbers: no two rows share one and differ in the other."""
+    """Judge a bucket of serials (no sender) or of a sender's numbers: no two rows share one and differ in the other."""
     tally = Tally()
     table = table_of(excerpts)
     key, other, kind = (table.message, table.serial, "message") if sender else (table.serial, table.message, "serial")

@@ -1,7 +1,7 @@
-"""TOTAL: one order fits what all processes delivered: the union of their orders has no cycle.
+"""TOTAL: one order fits the deliveries of all processes: the union of their orders has no cycle.
 
-Rising serials, one for each message, certify that, and so do equal orders of all who share a view, where views order
-what is in them (certificates.py). Else all deliveries of the group are merged (order_merge.py).
+Rising serials, one per message, certify that. So do equal orders of all that share a view, where views order their
+messages (certificates.py). Else all deliveries of the group are merged (order_merge.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _AT_ONCE = 1 << 20  # messages that are fed between two merges, at most
 
 
 def _ask(case: Case, tally: Tally) -> MessageRequest | None:
-    """Ask for all deliveries; where no two processes share two messages, three may still contradict one another."""
+    """Return a request for all deliveries; None if serials or the orders within views certify the rule."""
     summaries = case.group.summaries
     sets = [summary.delivered for summary in summaries.values()]
     tally.evaluated = sum(_share(sets, index, 2) for index in range(len(sets)))
@@ -44,7 +44,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
 
 
 def _share(sets: list[dict[str, Intervals]], index: int, least: int) -> bool:
-    """Tell whether the process of that index shares so many messages with one before it."""
+    """Tell whether the process of that index shares at least `least` messages with one before it."""
     mine = sets[index]
     for other in sets[:index]:
         shared = 0
@@ -56,7 +56,7 @@ def _share(sets: list[dict[str, Intervals]], index: int, least: int) -> bool:
 
 
 def _judge_stream(request: MessageRequest, excerpts: Iterable[tuple[int, Excerpt]]) -> Tally:
-    """`excerpts` are by bucket of places, and each process's in its log's order."""
+    """Judge all deliveries; `excerpts` are by bucket of places, and each process's in its log's order."""
     tally, merge, fed, fed_bucket = Tally(), OrderMerge(request.delivered), 0, -1
     for bucket, excerpt in excerpts:
         # A merge before all processes have been fed a bucket is no mistake: fronts then wait, and what waits for

@@ -1,8 +1,8 @@
-"""TOTAL_GAP_FREE: those who go on together from a view delivered one sequence in it.
+"""TOTAL_GAP_FREE: the processes that go on together from a view delivered one sequence in it.
 
 Where fingerprints of the places in a view differ, the sequences of the class are compared delivery by delivery, in
-buckets of their indexes. Places may differ where sequences do not: a message that one settled earlier by skipping it
-moves all places behind it.
+buckets of their indexes. Places may differ where sequences do not: a message that a process settled earlier by skipping
+it moves all places behind it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
 
 
 def _judge_bucket(request: MessageRequest, of: str, excerpts: list[Excerpt], _: frozenset[str]) -> Tally:
-    """Of one class and bucket of indexes: how each member's slice differs from that of the first, if it does."""
+    """Judge one class and bucket of indexes: each member's slice must equal that of the first."""
     tally = Tally()
     view, members = request.classes[int(of)]
     table = table_of(excerpts)
@@ -78,7 +78,7 @@ def _at(table: MessageTable, rows: list[int], place: int) -> dict[str, Any] | No
 
 
 def _join(found: Iterable[Tally]) -> Tally:
-    """Two sequences that differ are one violation, told where they differ first."""
+    """Join two tallies of a class: two sequences that differ are one violation, told where they differ first."""
     first: dict[tuple[int, int], Example] = {}
     for example in (example for tally in found for example in tally.examples):
         known = first.setdefault(example["pair"], example)

@@ -1,8 +1,8 @@
-"""CONTINUITY: what a group had in one instance, the next instances of its name have (decision 0005).
+"""CONTINUITY: the next instances of a name have all that an instance settled and confirmed (decision 0005).
 
-The work is per instance, process and sender: a cut, and what was settled, delivered or confirmed, are ranges.
-A case is counted at one instance: where a session ended or what was confirmed, at the instance that ended; where an
-instance begins and who enters it, at that one.
+The work is per instance, process and sender: a cut, and the messages settled, delivered or confirmed, are ranges. A
+case is counted at one instance: the end of a session and a confirmed message at the instance that ended; the beginning
+of an instance and the entry of a process at the new one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Instance:
         return sorted({each.instance for each in self.succeeds})
 
     def outliving(self, given_up: frozenset[str]) -> list[SessionSummary]:
-        """Return those who went on after it, by process."""
+        """Return the sessions that went on after the instance, by process."""
         sessions = self.sessions.values()
         return [
             session
@@ -59,7 +59,7 @@ def _by_view(record: dict[str, Any]) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """`new` says in its first view that it succeeds `old`."""
+    """A succession: `new` says in its first view that it succeeds `old`."""
 
     old: _Instance
     new: _Instance
@@ -67,7 +67,7 @@ class _Link:
 
     @property
     def streams(self) -> set[str]:
-        """Whose messages the cut is about: what others sent ended in earlier views, by their rules."""
+        """Return the senders that the cut is about: streams of others ended in earlier views, by their rules."""
         return {*(self.said.cut or {}), *self.old.members.get(self.said.view or 0, ())}
 
 
@@ -109,7 +109,7 @@ class _Lineage:
     # What comes after what
 
     def _judge_origins(self) -> None:
-        """One origin a name; logs of which none knows `succeeds` cannot tell."""
+        """Judge that a name has one origin; logs none of which has `succeeds` cannot tell."""
         lives = self._instances.values()
         if len(lives) < 2:
             return
@@ -132,7 +132,7 @@ class _Lineage:
                 each.tally.doubt(1, f"{len(origins)} instances of the name do not say which they succeed")
 
     def _falls_apart(self) -> bool:
-        """Tell whether some instances have nothing to do with the others: nobody succeeds them, or goes over."""
+        """Tell whether some instances are unconnected to the others: none succeeds them, and no process goes over."""
         beside: dict[str, set[str]] = {name: set() for name in self._instances}
         for name, each in self._instances.items():
             went = {session.into for session in each.sessions.values() if session.into is not None}
@@ -169,7 +169,7 @@ class _Lineage:
                 new.tally.doubt(1, f"{new.name} does not tell which view and cut of {said.instance} it succeeds")
 
     def _judge_serial(self, new: _Instance) -> None:
-        """Serials go on: who begins it begins after the last one of the succeeded view."""
+        """Judge that all that begin the new instance begin it after the last serial of the succeeded view."""
         said = new.succeeds[0] if len(new.succeeds) == 1 else None
         # Of two predecessors there is no one last serial to go on from.
         if said is None or said.serial is None or said.by == ENDED or not (new.primary and new.reliable):
@@ -181,7 +181,7 @@ class _Lineage:
                 new.tally.violate(1, kind="serial", **_where(session.first), **more)
 
     def _ancestors(self, name: str) -> tuple[set[str], bool]:
-        """Return all that lie before `name`, and whether the logs tell of all of them."""
+        """Return all instances before `name`, and whether the logs tell of all of them."""
         found: set[str] = set()
         whole, ends = True, [name]
         while ends:
@@ -195,12 +195,12 @@ class _Lineage:
         return found, whole
 
     def _descends(self, name: str, ancestor: str) -> bool | None:
-        """None: the logs do not tell."""
+        """Return whether `name` descends from `ancestor`; None if the logs do not tell."""
         found, whole = self._ancestors(name)
         return True if ancestor in found else False if whole else None
 
     def _judge_destinations(self, old: _Instance) -> None:
-        """`into` leads to descendants; of a PARTITIONABLE name, to an instance of the same origin."""
+        """Judge that `into` leads to descendants; for a PARTITIONABLE name, to an instance of the same origin."""
         for session in old.sessions.values():
             if session.into is None:
                 continue
@@ -238,7 +238,7 @@ class _Lineage:
     # Who enters
 
     def _judge_adoptions(self) -> None:
-        """Who enters and had not settled the cut takes over a state with it.
+        """Judge that a process that enters without having settled the cut takes over a state with it.
 
         Messages wait for the state that they follow: a log may have them first.
         """
@@ -253,7 +253,7 @@ class _Lineage:
                     _judge_adoption(link, session, returns=returns)
 
     def _names_before(self, name: str) -> set[str]:
-        """Members of the instances before it."""
+        """Return the members of the instances before `name`."""
         found, _ = self._ancestors(name)
         sessions = [
             session for each in found & self._instances.keys() for session in self._instances[each].sessions.values()
@@ -269,7 +269,7 @@ def _where(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _judge_later_views(link: _Link) -> None:
-    """Who goes on after the instance has installed no view above that which is succeeded."""
+    """Judge that no process that goes on after the instance installed a view above the succeeded one."""
     old, said = link.old, link.said
     if not old.primary or said.view is None:
         return
@@ -285,7 +285,7 @@ def _judge_later_views(link: _Link) -> None:
 
 
 def _judge_last(old: _Instance) -> None:
-    """Who detached in an instance's last view, of which no other instance says that it goes on."""
+    """Record a doubt per process that detached in the last view, if no other instance says that it goes on."""
     for session in old.sessions.values():
         # Nobody else says that the group went on, and who detached waited for that: it may have, in logs that are not
         # here.
@@ -308,7 +308,7 @@ def _judge_link(link: _Link) -> list[str]:
 
 
 def _judge_coverage(link: _Link, view: int) -> None:
-    """A member of the last view whose end nobody knows may have gone on."""
+    """Record a doubt per member of the last view whose end no log tells: it may have gone on."""
     old, said = link.old, link.said
     # Who was in the view is what the rule is about.
     if view not in old.members:
@@ -322,7 +322,7 @@ def _judge_coverage(link: _Link, view: int) -> None:
 
 
 def _judge_settled(link: _Link, view: int) -> None:
-    """Who goes over from the succeeded view has settled exactly its cut."""
+    """Judge that each process that goes over from the succeeded view has settled exactly its cut."""
     old, said = link.old, link.said
     required, cut = said.required, said.cut or {}
     for session in old.sessions.values():
@@ -346,7 +346,9 @@ def _judge_settled(link: _Link, view: int) -> None:
 
 
 def _judge_confirmed(link: _Link) -> list[str]:
-    """What was confirmed, and somebody who goes on had, is in the cut. Returns what only an operator gave up."""
+    """Judge that each confirmed message that a process going on had is in the cut. Returns notes on messages that only
+    processes given up by an operator had.
+    """
     old, said = link.old, link.said
     outliving = old.outliving(said.gives_up)
     given_up = [session for who, session in old.sessions.items() if who in said.gives_up]
@@ -374,7 +376,7 @@ def _judge_confirmed(link: _Link) -> list[str]:
 
 
 def _confirmed(link: _Link, outliving: list[SessionSummary]) -> Iterator[tuple[str, Intervals, Intervals]]:
-    """Return of each sender what was confirmed, and of this what one of those who go on must have held."""
+    """Yield per sender the confirmed numbers, and those of them that some process going on must have held."""
     old = link.old
     numbers: Numbers = {}
     held: Numbers = {}
@@ -393,14 +395,14 @@ def _confirmed(link: _Link, outliving: list[SessionSummary]) -> Iterator[tuple[s
 
 
 def _one_held(members: list[str], by: str, outliving: list[SessionSummary]) -> bool:
-    """Tell whether so many of the view go on that one of them is among those who held what was confirmed in it."""
+    """Tell whether so many of the view go on that one of them is among the holders of a message confirmed in it."""
     view = set(members)
     left = sum(session.process in view for session in outliving)
     return left > 0 and left + (len(view) if by == "all" else len(view) // 2 + 1) > len(view)
 
 
 def _has_cut(link: _Link, process: str) -> bool:
-    """Tell whether it, or the same member before, went over with all that is in the cut; a gap may hide that."""
+    """Tell whether the process, or an earlier one of its member, went over with all of the cut; a gap may hide that."""
     for session in link.old.sessions.values():
         over = session.into == link.new.name and name_of(session.process) == name_of(process)
         if session.views and (over or session.process == process):
@@ -432,14 +434,14 @@ def _judge_adoption(link: _Link, session: SessionSummary, *, returns: bool) -> N
 
 
 def _had_state(link: _Link, giver: str) -> bool:
-    """Tell whether it went over with the cut, or took over a state of the instance."""
+    """Tell whether the process went over with the cut, or took over a state of the instance."""
     session = link.new.sessions.get(giver)
     adopts = session.adopts if session is not None else []
     return any(not _lacking(link, record["cut"]) for record in adopts) or _has_cut(link, giver)
 
 
 def _lacking(link: _Link, cut: dict[str, int]) -> list[tuple[str, int]]:
-    """Return of each sender the first message of the succeeded cut that `cut` lacks.
+    """Return per sender the first message of the succeeded cut that `cut` lacks.
 
     `cut` has the new instance's numbers. Where these begin anew its base lacks what was before, and the giver tells.
     """

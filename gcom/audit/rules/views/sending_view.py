@@ -1,6 +1,6 @@
 """SENDING_VIEW: a message is delivered in the view that it was sent in, which is in force at both.
 
-The scan compares the records with the view in force there; here the sender's log tells in which view it sent.
+The scan compares the records with the view in force there; here the sender's log tells the view of each send.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gcom.audit.summary.tally import Tally
 
 
 def _judge_batch(batch: Batch) -> None:
-    """A record's views are one, and the view in force there; nothing is sent outside of a session."""
+    """Judge that a record's views are one, and the view in force; nothing is sent outside of a session."""
     position, rows, summary, delivers, sends = batch.position, batch.rows, batch.summary, batch.delivers, batch.sends
     for row in sends[batch.is_not_in_force(rows.view[sends])].tolist():
         where = batch.where(row, in_force=position.in_force)

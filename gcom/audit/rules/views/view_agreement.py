@@ -1,4 +1,4 @@
-"""VIEW_AGREEMENT: a view is the same wherever it is installed, and views of a process go up by one.
+"""VIEW_AGREEMENT: a view is the same at all processes that install it, and views of a process go up by one.
 
 The scan judges the second half.
 """

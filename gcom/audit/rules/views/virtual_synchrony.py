@@ -1,4 +1,4 @@
-"""VIRTUAL_SYNCHRONY: those who go on together from a view delivered the same set in it, and began it alike."""
+"""VIRTUAL_SYNCHRONY: the processes that go on together from a view delivered the same set in it, and began it alike."""
 
 from __future__ import annotations
 
