@@ -98,7 +98,7 @@ def _compare(found: Evidence, settled: dict[str, list[LogEvent]]) -> None:
     wanted = found.incident.messages
 
     def rank(who: str) -> tuple[int, bool, str]:
-        """Return who has the messages that are named; of these one that is not concerned, if there is."""
+        """Return a key that prefers a process with the named messages; of several, one that is not concerned."""
         return -sum(any(event.has(*each) for event in settled[who]) for each in wanted), who in blamed, who
 
     found.reference = min(settled, key=rank)

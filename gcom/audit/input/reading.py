@@ -51,14 +51,15 @@ def _base(path: str) -> str:
 
 
 def _read(path: str, read: Callable[[str], bytes]) -> bytes:
-    """Return the result of `read`, also if the file is sealed after it was listed, which takes the dot from its name.
-    Raises OSError.
-    """
+    """Return the result of `read`, also for a file that is sealed after it was listed. Raises OSError."""
     try:
         return read(path)
     except FileNotFoundError:
         if not _base(path).startswith("."):
             raise
+        # 1. The listing has `.000003.jsonl`, which its process still writes. 2. The process seals it: the file is now
+        # `000003.jsonl`. 3. The audit opens the name that it listed, and nothing is there. Its content is under the new
+        # name.
         return read(_sealed(path))
 
 

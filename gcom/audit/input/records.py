@@ -169,7 +169,7 @@ def parse_slowly(data: bytes, begin: int, end: int) -> Rows:
 
 
 def problem_of(record: object) -> str:
-    """Return the reason why `record` is not valid by DELIVERY_LOG.md; empty if it is valid, of whatever type."""
+    """Return the reason why `record` is invalid (DELIVERY_LOG.md); empty if it is valid, or of an unknown type."""
     if not isinstance(record, dict) or not isinstance(record.get("type"), str):
         return "no JSON object with a type"
     if type(record.get("at")) is not int:

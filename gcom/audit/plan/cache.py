@@ -49,6 +49,8 @@ class IncrementalCache:
 
     def _file(self, path: str, size: int, *, last: bool) -> Path:
         written = 0 if is_remote(path) else local(path).stat().st_mtime_ns
+        # A close with `rotate` is a gap at the end of a log (docs/audit.md) and none before another segment. So the
+        # same file has another result once its process goes on, though its bytes are the same.
         name = hashlib.sha256(f"{path} {size} {written} {last}".encode()).hexdigest()
         return self._folder / name[:2] / name[2:]
 

@@ -260,7 +260,7 @@ class BatchScan:
         return places
 
     def _judge_one_by_one(self, batch: Batch, who: str, passed: Ints) -> Ints:
-        """Judge as above where numbers do not simply go up; return the place of each row, as above."""
+        """Judge numbers that do not simply go up; return how many messages of each row were settled before."""
         rows, position, summary = self.rows, self.position, self.summary
         settled = position.settled_of(who)
         overlaps = np.zeros(len(passed), np.int64)

@@ -93,6 +93,8 @@ class Scanner:
         """End the pass: the log ends here, or another pass goes on."""
         breaks, self._pending = self._pending, []
         self._scan(Rows.none(), breaks, seeded=False)
+        # A log that ends inside a section ends it: if it is closed, the process is in the class END (DELIVERY_LOG.md,
+        # Rules), whose members are compared by what they had settled at the end.
         for key, summary in self.summaries.items():
             if summary.sections and summary.sections[-1].next == "open":
                 settled = self.positions[key].settled

@@ -1,4 +1,4 @@
-"""Progress of a Spark job, for the person who waits."""
+"""Progress of a Spark job while it runs."""
 
 from __future__ import annotations
 

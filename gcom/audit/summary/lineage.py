@@ -25,9 +25,9 @@ def note_end(summary: ProcessSummary, position: LogPosition, record: Record) -> 
 
 
 def next_after(end: Record) -> int | str:
-    """Return the `next` of the section that a `leave` or `detach` ends: a process that goes over by the decided value
-    is in a class.
-    """
+    """Return the `next` of the section that a `leave` or `detach` ends (DELIVERY_LOG.md, Rules)."""
+    # "For a leaver with `settled`, that number"; a class also crosses instances, for a process that went over by the
+    # decided value of a succession. Any other end puts the process into no class: nobody is compared with it.
     if end["type"] == "leave" and "settled" in end:
         settled: int = end["settled"]
         return settled
@@ -151,6 +151,8 @@ class SessionSummary:
         """Tell whether it went on after the instance, as far as its log tells; `closed` is of that log."""
         if not self.views:
             return False
+        # CONTINUITY, outlives: "ended by `leave` or `detach` with `into`, or it is `closed` without leaving". A log
+        # that merely stops may be a crash: nothing shows that its process went on.
         if not self.end:
             return closed
         reason = self.end.get("reason") or ("request" if self.end["type"] == "leave" else "quorum")

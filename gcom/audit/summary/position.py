@@ -72,6 +72,8 @@ class LogPosition:
         """Take over a state's values for those that a gap hid."""
         self.certain = True
         self.view = self.last_view = state["view"]
+        # 1. The log has view 3. 2. A gap hides the record of view 4. 3. The next state names view 4, but no members.
+        # Those of view 3 would make clocks of joiners look wrong, so the members are unknown until a view is installed.
         if self.members_of != state["view"]:
             self.members, self.members_of, self.hides_members = None, None, True
         self.number = state.get("number", 0)

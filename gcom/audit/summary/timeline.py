@@ -147,7 +147,10 @@ class Timeline:
         }
 
     def when(self, at: int) -> int | None:
-        """Return about when the process was at position `at`, in microseconds since 1970; for one process's timeline."""
+        """Return the time, in microseconds since 1970, about when the process was at position `at`.
+
+        Only for the timeline of one process: positions of several have no common meaning.
+        """
         ordered = sorted((first, each) for each, first in self.anchors.items())
         place = bisect_right(ordered, (at, 1 << 62)) - 1
         return (2 * ordered[max(place, 0)][1] + 1) << self.shift >> 1 if ordered else None

@@ -23,6 +23,8 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     """Return a request for all deliveries; None if serials or the orders within views certify the rule."""
     summaries = case.group.summaries
     sets = [summary.delivered for summary in summaries.values()]
+    # A case needs two processes that share two messages. A cycle does not: p delivers a before b, q b before c, r c
+    # before a, and no two of them share two. So the merge is asked for as soon as any message is shared.
     tally.evaluated = sum(_share(sets, index, 2) for index in range(len(sets)))
     # 1. No serial is of two messages, nor has a message two. 2. Serials rise at every process. So all orders are
     # parts of the order of serials.

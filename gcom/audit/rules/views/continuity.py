@@ -72,7 +72,7 @@ class _Link:
 
 
 def judge_continuity(judgements: list[Judgement], coverage: dict[str, str]) -> list[str]:
-    """Add the rule's cases to each judgement's tally; returns notes on what an operator gave up."""
+    """Add the rule's cases to each judgement's tally; return notes on messages that an operator gave up."""
     by_name: dict[str, dict[str, _Instance]] = defaultdict(dict)
     for judgement in sorted(judgements, key=lambda each: each.key):
         name, instance = judgement.key
@@ -398,6 +398,8 @@ def _one_held(members: list[str], by: str, outliving: list[SessionSummary]) -> b
     """Tell whether so many of the view go on that one of them is among the holders of a message confirmed in it."""
     view = set(members)
     left = sum(session.process in view for session in outliving)
+    # Those that go on and those that held the message are both subsets of the view: if their numbers add up to more
+    # than the view's, they have a process in common.
     return left > 0 and left + (len(view) if by == "all" else len(view) // 2 + 1) > len(view)
 
 
