@@ -26,7 +26,7 @@ def marks_of(rule: str, example: Example) -> set[Mark]:
 
 
 def holes_in(marks: set[Mark]) -> set[Mark]:
-    """Return the holes: each process that lacks a message where another has a message of its own."""
+    """Return only the holes. Processes that lack one message share its mark, but each has a hole of its own."""
     return {mark for mark in marks if mark[0] == "hole"}
 
 

@@ -324,7 +324,7 @@ class _Cutter:
     def _records(
         self, process: str, place: int, spot: Spot | Hole, kept: _KeptMessages
     ) -> Iterator[tuple[Source, Record]]:
-        """Yield a record for each kept message of a run, and a `lost` for each hole."""
+        """Yield the records at a place: one per kept message of a run, or a `lost` for a hole."""
         if isinstance(spot, Hole):
             yield (process, place, 0), {"type": "lost", "count": 1, **self._state(spot)}
             return
@@ -345,7 +345,9 @@ class _Cutter:
                 yield (process, place, step), _single(record, event, step)
 
     def _state(self, hole: Hole) -> Record:
-        """Return the hole's state of the group; a state that says nothing of the group, if the hole has none."""
+        """Return the hole's state cut to this group: empty if it does not name the group, absent if the hole has no
+        state.
+        """
         group, instance = self._key
         if hole.state is None:
             return {}

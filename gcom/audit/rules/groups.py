@@ -66,7 +66,7 @@ class InstanceLogs:
         return found
 
     def ends_nowhere(self) -> bool:
-        """Tell whether no log tells how any process left a view: then no class has a member."""
+        """Tell whether no log shows that a process went on from a view, or ended in it: then no class has a member."""
         return not self.classes() and not any(self.closed(who) for who in self.summaries)
 
     def members(self) -> dict[int, list[str]]:

@@ -61,8 +61,8 @@ def run(
 ) -> PlanResult:
     """Judge all logs of a catalogue; with `cache`, only segments that are new since then are read.
 
-    A chain, which one task goes through, has about `chain_bytes`. `tell` is called with the name of each stage that
-    begins. With `all_rules` messages are also read for rules that a group does not promise.
+    A chain, which one task goes through, has about `chain_bytes`. `tell` gets a sentence about each stage that begins.
+    With `all_rules` messages are also read for rules that a group does not promise.
     """
     seeds = (secrets.randbits(64), secrets.randbits(64)) if cache is None else cache.seeds
     chains = stages.chains_of(catalogue, chain_bytes if cache is None else 1)
