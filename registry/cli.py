@@ -29,7 +29,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """The entry point of the script."""
+    """Run as the entry point of the script."""
     app(prog_name="gcom-registry")
 
 

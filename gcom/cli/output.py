@@ -25,11 +25,11 @@ _STRIP = dict.fromkeys(code for code in _CONTROLS if code not in (9, 10))
 
 
 class OutputClosed(Exception):
-    """Whoever read standard output is gone; there is nobody to tell, and nothing more to do."""
+    """A standard output whose reader is gone: there is nobody to tell, and nothing more to do."""
 
 
 class Output:
-    """Lines to a file descriptor. Raises OutputClosed when its reader is gone, OSError for any other failure."""
+    """The lines for a descriptor. Raises OutputClosed when its reader is gone, OSError for any other failure."""
 
     def __init__(self, descriptor: int = 1) -> None:
         self.descriptor = descriptor
@@ -38,7 +38,7 @@ class Output:
         self._size = 0
 
     def line(self, line: bytes) -> None:
-        """One line, without its end."""
+        """Add one line, given without its end."""
         self._lines.append(line)
         self._size += len(line)
         if self._size >= BUFFER_BYTES:
@@ -48,23 +48,23 @@ class Output:
         self.line(text.encode("utf-8", "replace"))
 
     def row(self, row: Mapping[str, object]) -> None:
-        """One JSON object."""
+        """Add one JSON object."""
         self.text(json.dumps(row, ensure_ascii=False, separators=(",", ":")))
 
     def flush(self) -> None:
-        """Write all; what could not be written is forgotten."""
+        """Write all lines; those that could not be written are dropped."""
         if self._lines:
             data = b"\n".join([*self._lines, b""])
             self.discard()
             self._write(memoryview(data))
 
     def discard(self) -> None:
-        """Forget what was not written yet."""
+        """Drop the lines that are not written yet."""
         self._lines.clear()
         self._size = 0
 
     def _write(self, rest: memoryview) -> None:
-        """Only what is sure not to wait: a reader that has stopped reading must not hold up the end."""
+        """Write in pieces that cannot block: a reader that has stopped reading must not hold up the end."""
         patience = PATIENCE
         ready = select.poll()  # `select` refuses descriptors from 1,024 on
         ready.register(self.descriptor, select.POLLOUT)
@@ -89,12 +89,12 @@ class Output:
 
 
 def harmless(text: str) -> str:
-    """Text of somebody else's without what could play tricks on a terminal."""
+    """Return foreign text without the characters that could play tricks on a terminal."""
     return text.translate(_STRIP)
 
 
 def notice(text: str) -> None:
-    """One line on standard error; a standard error that is closed hears nothing."""
+    """Print one line on standard error, or nothing where that is closed."""
     try:
         sys.stderr.write(f"gcom: {harmless(text)}\n")
         sys.stderr.flush()

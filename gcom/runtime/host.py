@@ -83,7 +83,7 @@ class Host:
 
     @property
     def closed(self) -> bool:
-        """Whether the threads have been told to end."""
+        """Tell whether the threads have been told to end."""
         return self._closing.is_set()
 
     @property
@@ -184,7 +184,7 @@ class Host:
 
     @property
     def idle(self) -> bool:
-        """Whether some link waits for work, or there is none."""
+        """Tell whether some link waits for work, or there is none."""
         return self.waiting_links > 0 or not self.links
 
     def serve(self, session: Session, peer: Process) -> None:

@@ -102,7 +102,7 @@ class Membership:
 
     @property
     def receives(self) -> bool:
-        """Whether the application reads what is delivered; else it is dropped."""
+        """Tell whether the application reads what is delivered; else it is dropped."""
         return self.uses.receive
 
     def begin(self, machine: GroupMachine) -> Session:
@@ -203,7 +203,7 @@ class Membership:
 
     @property
     def _owes_state(self) -> bool:
-        """Whether a joiner is being given this member's state, or will be once the listener gets to the barrier."""
+        """Tell whether a joiner is being given this member's state, or will be once the listener is at the barrier."""
         transfer, listener = self.session.machine.transfer, self.listened_by
         return transfer.giving or (transfer.owes and listener not in (None, get_ident()))
 

@@ -195,24 +195,24 @@ class Session:
 
     @property
     def room(self) -> bool:
-        """Whether the application may send now: both bounds on what waits have room."""
+        """Tell whether the application may send now: both bounds on waiting messages have room."""
         few = len(self._buffer) + self.machine.pending < limits.PENDING_MESSAGES_MAX
         return few and self._waiting_size < limits.PENDING_BYTES_MAX
 
     @property
     def unnumbered(self) -> int:
-        """Messages sent by the application that have no number yet."""
+        """Return the number of messages sent by the application that have no number yet."""
         return 0 if self.carried_on else len(self._buffer) + self.machine.pending
 
     @property
     def has_unsent(self) -> bool:
-        """Whether something that was sent here waits, and can go."""
+        """Tell whether a message sent here waits, and can go."""
         view = self.machine.view
         return bool(self.unnumbered and view and view.started) or not self.machine.mail_settled
 
     @property
     def last_number(self) -> int:
-        """The number of the last message put: numbers follow the order of sending."""
+        """Return the number of the last message put: numbers follow the order of sending."""
         return self.machine.number + self.unnumbered
 
     def put(self, payload: Payload) -> None:
@@ -266,7 +266,7 @@ class Session:
 
     @property
     def members(self) -> tuple[Process, ...]:
-        """The members of the view in force, oldest first."""
+        """Return the members of the view in force, oldest first."""
         view = self.machine.view
         return view.members if view else ()
 

@@ -1,4 +1,4 @@
-"""Runs of seeds: what `gcom sim` does, and what a test of many seeds does."""
+"""Runs of many seeds, for `gcom sim` and for tests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SeedResult:
     plan: dict[str, object]
 
     def row(self) -> dict[str, object]:
-        """For --json."""
+        """Return the result as one object of plain values, for --json."""
         return {"type": "run", "ok": not self.violation, **asdict(self)}
 
 

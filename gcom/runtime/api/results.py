@@ -23,7 +23,7 @@ from gcom.values.answers import Outcome, Wait, enough
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One member's answer, or where it stands. `payload` is its handler's value, or in words why there is none."""
+    """The answer of one member, or its absence. `payload` is the handler's value, or says why there is none."""
 
     member: str
     outcome: Outcome = Outcome.PENDING

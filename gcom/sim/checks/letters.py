@@ -1,4 +1,4 @@
-"""What members say to each other singly: unicasts in order and once, calls that end with a result for each one asked.
+"""Rules on unicasts, in order and once, and on calls, which end with a result for each member asked.
 
 Checked from what applications post, call and answer, and from what they are handed (docs/protocols/unicast.md).
 """
@@ -33,7 +33,7 @@ class _Call:
 
 
 class Letters:
-    """LETTER: of one sender in the order posted, each once, none left out, or reported. CALL: one true result each."""
+    """LETTER: per pair in the order posted, each once, none left out, or reported. CALL: one true result per member."""
 
     def __init__(self, record: InstanceHistory) -> None:
         self._record = record
@@ -58,13 +58,13 @@ class Letters:
         self._answers[caller, call, who] = (Outcome.ERROR if failed else Outcome.VALUE, payload)
 
     def end(self, who: Process) -> None:
-        """Its session is over, and its calls with it."""
+        """End a session, and its calls with it."""
         self._calls = {key: call for key, call in self._calls.items() if key[0] != who}
 
     # what becomes of it
 
     def see(self, who: Process, effect: OfMail, now_ms: int) -> None:
-        """Something is handed to an application, whose clock shows so much; raises Violation."""
+        """Check one effect at the local time of its application; raises Violation."""
         match effect:
             case DeliverUnicast(sender, payload):
                 self._deliver(who, sender, payload)
@@ -125,7 +125,7 @@ class Letters:
     # what must still come
 
     def waiting(self, members: set[Process]) -> Iterator[str]:
-        """What has not come yet between members that are all in one view."""
+        """Return the unicasts and results that have not come, between members that are all in one view."""
         for (sender, receiver), pair in self._pairs.items():
             if {sender, receiver} <= members and pair.delivered < len(pair.posted):
                 yield f"{receiver} has {pair.delivered} of {len(pair.posted)} letters of {sender}"

@@ -1,4 +1,4 @@
-"""FIFO, causal order, and the clocks that say what a sender knew (Birman, Schiper, Stephenson 1991)."""
+"""FIFO, causal order, and the clocks that state a sender's past (Birman, Schiper, Stephenson 1991)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CausalOrder(Rule):
 
 
 class WholePast(Rule):
-    """CAUSAL, over RELIABLE: what its sender had delivered last of another was not given up here either.
+    """CAUSAL, over RELIABLE: a message's past has not been given up here either.
 
     A message whose past nobody holds is given up with it, the same everywhere. A sender's base says nothing of that: it
     covers what those before it have given up.

@@ -45,7 +45,7 @@ class Fault(StrEnum):
 
 
 class Move(StrEnum):
-    """Kind of thing that members do of their own will."""
+    """Kind of move that members make of their own will."""
 
     JOIN = "join"
     LEAVE = "leave"
@@ -58,12 +58,12 @@ OCCASIONAL = {Fault.EFFECT, Fault.FRAME, Fault.STALL, Fault.ECHO}  # may find no
 
 @dataclass(frozen=True, slots=True)
 class TroubleEvent:
-    """Something that happens at `at_ms` of the faulty phase. What a field means is the kind's to say.
+    """An event at `at_ms` of the faulty phase; its kind decides the meaning of the other fields.
 
-    `order`: all names, the first that it can happen to is the one it happens to. `sides` of a partition: the registry
-    may be on one, or on none, and then all reach it. A stall ends when another puts an item of the kind `until`; an
-    echo comes beside one. `last`: the call goes out, and then its process crashes or pauses. `whom`: LEAVER, only one
-    that leaves; HEIR, after it those whom it told, when they have told one more.
+    `order`: all names; the event hits the first that it can happen to. `sides` of a partition: the registry may be on
+    one, or on none, and then all reach it. A stall ends when another process sends an item of the kind `until`; an echo
+    comes beside one. `last`: the call goes out, and then its process crashes or pauses. `whom`: LEAVER hits only a
+    leaver; HEIR also crashes the processes that it had told, once each has told one more.
     """
 
     kind: Fault | Move
