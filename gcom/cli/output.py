@@ -17,7 +17,7 @@ from gcom.cli.signals import SIGNALLED
 
 BUFFER_BYTES = 64 * 1024
 POLL_MS = 100
-PATIENCE = 10  # polls after a signal; then whoever does not read has lost what is left
+PATIENCE = 10  # polls after a signal; then the rest is dropped, unread
 
 # Control characters, and those that turn the direction of writing; a line break is up to the caller.
 _CONTROLS = [*range(32), *range(127, 160), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
@@ -84,7 +84,7 @@ class Output:
     def _write_some(self, data: memoryview) -> int:
         try:
             return os.write(self.descriptor, data)
-        except BlockingIOError:  # somebody shares the descriptor, made it non-blocking, and was faster
+        except BlockingIOError:  # another process shares the descriptor, made it non-blocking, and was faster
             return 0
 
 

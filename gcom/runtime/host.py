@@ -159,7 +159,7 @@ class Host:
         if self.misbehaved[peer] == 1:
             logger.warning("{} answered what is no reply of ours: {}", peer, error)
 
-    # what memberships, sessions and links need; the lock is held
+    # services for memberships, sessions and links; the lock is held
 
     @staticmethod
     def now_ms() -> int:

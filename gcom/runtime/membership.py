@@ -28,7 +28,7 @@ from gcom.runtime.request_handlers import CallServer
 from gcom.runtime.session import Session
 from gcom.values.names import Process
 
-LEAVE_S = 1.0  # of the time that a leave is given, what is kept for the view change without this process
+LEAVE_S = 1.0  # of a leave's time, the share kept for the view change without this process
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Membership:
         self.listened_by: int | None = None  # the listener's thread
         self.following = None
         self.call_server = CallServer(host.lock, host.on_defect)  # the application's handler stays what it is
-        self._entered: deque[Session] = deque()  # those whose Entered the application has not read
+        self._entered: deque[Session] = deque()  # sessions whose Entered the application has not read
         self._host = host
 
     @property

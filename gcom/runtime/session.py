@@ -113,7 +113,7 @@ class Session:
         self.machine = machine
         self.membership = membership
         self.ended: Ended | None = None
-        self.carried_on = False  # what was not sent goes on in a session that follows
+        self.carried_on = False  # unsent messages went on to the session that follows
         self.detached = False  # it hears no quorum of its view, and goes on when it does
         self.leaving = False  # the application asked to leave: it sends no more
         self.failure: GComError | None = None
@@ -131,7 +131,7 @@ class Session:
         self.state_awaited = False  # until set_state has returned, or the state is lost
         self.state_lost = False
         self._early: list[Serve] = []  # requests that came before the state which they are about
-        self.acks_awaited = 0  # how many threads wait for what the members hold; no effect tells of that
+        self.acks_awaited = 0  # threads that wait for members to hold a message; no effect tells of acks
 
     # steps; each takes the lock
 

@@ -1,7 +1,7 @@
 """The application of one session: it sends now and then, reads what arrives, and answers from inside its callbacks.
 
-It may keep a state, a digest of all that it was handed, which it gives to joiners. It reads one arrival after the other,
-as a listener does; an application that reads slowly, or stalls, fills all senders' windows.
+It may keep a state, a digest of all that it was handed, which it gives to joiners. It reads one arrival after the
+other, as a listener does; an application that reads slowly, or stalls, fills all senders' windows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Calls between nodes: each is a request on its way there and a reply on its way back, and either may be lost.
 
 The ends of a call (docs/protocols/link.md): the caller has one in flight to each peer, and learns its end once, be it
-an answer, a broken connection, a refusal, or its own timeout. A call that ended by a failure may still arrive, a bounded
-time later and after calls that were made since, from the buffers of the broken connection.
+an answer, a broken connection, a refusal, or its own timeout. A call that ended by a failure may still arrive, a
+bounded time later and after calls that were made since, from the buffers of the broken connection.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STORM_RATE = 0.4
 HELD_UP_MS = (10, 400)  # from, to
 RESENT_MS = (200, 600, 1_400, 3_000)  # a packet that is not acknowledged is sent again so long after the first time
 
-ReplyTo = Callable[[bytes | None], None]  # what a callee says; None: it broke off
+ReplyTo = Callable[[bytes | None], None]  # the callee's reply; None: it broke off
 End = Callable[[bytes | None, bool, bool], None]  # the reply; or None, whether it was refused, and is proven dead
 
 
@@ -74,7 +74,7 @@ class Network:
         self._rng = rng
         self._cuts: list[tuple[Fault, _Cut]] = []
         self._held_up: set[str] = set()
-        self._slow: dict[str, int] = {}  # names whose calls take so much longer
+        self._slow: dict[str, int] = {}  # by name, the most milliseconds that its calls take longer
         self._latest: dict[tuple[Address, Address], int] = {}  # when the last call that arrived was made, by its order
         self._made = 0
 

@@ -45,9 +45,9 @@ class SimNode:
         self.intrudes = False  # another process has its name
         self.reads_slowly = ""  # how: stalls or crawls
         self.sessions: dict[Process, SimSession] = {}
-        self._succeeded: list[SimSession] = []  # whose process goes on in a successor of their instance
+        self._succeeded: list[SimSession] = []  # whose instance was succeeded, by one with this process
         self._rng = rng
-        self._held: list[Callable[[], None]] = []  # what happened to it while it was paused
+        self._held: list[Callable[[], None]] = []  # actions that came while it was paused
         self._requests: deque[tuple[SimSession, Request]] = deque()
 
     @property
@@ -67,7 +67,7 @@ class SimNode:
         state = "crashed, " if self.crashed else "paused, " if self.paused else "away, " if self.away else ""
         return state + (self.session.describe() if self.sessions else f"{self.name} not started")
 
-    # what happens to it
+    # its pauses and its end
 
     def run(self, action: Callable[[], None]) -> None:
         """Run an action as this node: now, after its pause, or never if it crashed."""
@@ -139,7 +139,7 @@ class SimNode:
                 return session
         return self.sessions.get(frame.target)
 
-    # what its sessions need
+    # services for its sessions
 
     def on_failed(self) -> None:
         """Try again soon after a failed join, unless the name belongs to another process."""

@@ -80,7 +80,7 @@ class Registry:
         self._disk: dict[str, WitnessRecord] = {}
         self._store = _Disk()
         self._doomed: list[TroubleEvent] = []  # restarts and outages that wait for an answer of a kind
-        self._queued: list[Callable[[], None]] = []  # what a registry that is stopped finds when it runs again
+        self._queued: list[Callable[[], None]] = []  # requests to a stopped registry, carried out when it runs again
         self._live(grace_ms=0)
         self._tick()
 

@@ -17,7 +17,7 @@ from gcom.sim.checkers import Violation
 from gcom.sim.plan.draw import draw
 from gcom.sim.world import World
 
-AHEAD = 4  # seeds that wait for each process; a slow one holds up who wants them in order, not who runs them
+AHEAD = 4  # seeds queued per process, so that a slow seed delays the output in order, but leaves no process idle
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,7 +231,7 @@ class SimSession:
     def on_registry(self, request: Request, answer: Answer | None) -> None:
         self.handle(events.RegistryAnswered(request, answer))
 
-    # whom it hears
+    # silence and quorum
 
     def _heard(self, peer: Process) -> None:
         self._heard_ms[peer] = self.node.clock.now_ms

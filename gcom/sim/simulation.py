@@ -20,7 +20,7 @@ from gcom.sim.plan.plan import MESSAGES_MIN, Plan
 from gcom.values.names import Process
 
 CATCH_UP = 40  # messages to send as soon as possible, where faults let too few through
-LOOK_MS = 5  # between two looks whether what is waited for has come
+LOOK_MS = 5  # between two checks of an awaited condition
 
 
 class Simulation:
@@ -66,7 +66,7 @@ class Simulation:
         self.now_ms = max(self.now_ms, end_ms)
         return False
 
-    # what identifies the run
+    # digest
 
     def note(self, who: Process, effect: Effect) -> None:
         """Put an effect into the digest."""
@@ -89,7 +89,7 @@ class Simulation:
     def digest(self) -> str:
         return self._digest.hexdigest()
 
-    # what it has shown
+    # counts
 
     def count(self, fault: Fault) -> None:
         """Count a fault that happened."""

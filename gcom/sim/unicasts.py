@@ -58,7 +58,7 @@ class Correspondent:
         self._session = session
         self._rng = rng
         self._is_ready = is_ready
-        self._known: list[str] = []  # members, those who went too
+        self._known: list[str] = []  # members, departed ones too
         self._made = 0
         self._open: dict[int, int] = {}  # of each call, how many results are to come
 

@@ -38,8 +38,8 @@ class World:
 
     def __init__(self, plan: Plan, log_dir: Path | None = None) -> None:
         self.simulation = Simulation(plan, log_dir)
-        self.nodes: dict[Address, SimNode] = {}  # who has a port now
-        self._lives: dict[Address, SimNode] = {}  # who had it when its life was named
+        self.nodes: dict[Address, SimNode] = {}  # by port, the node that listens now
+        self._lives: dict[Address, SimNode] = {}  # the node that had it when its life was named
         self.network = Network(self.simulation, self, Random(f"network {plan.seed}"))
         self.failpoints = Failpoints(self.simulation, self.network, self)
         self.registry = Registry(self.simulation, self.network, self.is_proven_dead, self._on_accepted)

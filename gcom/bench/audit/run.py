@@ -30,7 +30,7 @@ from gcom.values import limits
 from gcom.values.definition import Ordering
 
 LOOK_S = 0.1
-START_DELIVERIES = 10_000  # what start-up is measured with
+START_DELIVERIES = 10_000  # the input by which the start-up is measured
 TRIALS = 3
 
 

@@ -19,7 +19,7 @@ from gcom.errors import GComTimeout
 from gcom.runtime import fault_injection
 from gcom.values.definition import Definition
 
-LIMIT_S = 12.0  # what has not happened after so long is told as not happened
+LIMIT_S = 12.0  # the figure is None if it has not happened by then
 PAUSE_S = 30.0  # at most; it ends a second after the others have gone on
 APART_S = 1.0  # the least time that a split lasts after it was noticed
 GENTLY_S = 0.2  # between a sender's messages, where what eight of them do to two processors would be measured

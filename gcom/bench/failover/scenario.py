@@ -62,7 +62,7 @@ class Scenario:
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self.children = Children(environment)
-        self._data = TemporaryDirectory(prefix="gcom-bench-")  # what the registry knows, for when it starts again
+        self._data = TemporaryDirectory(prefix="gcom-bench-")  # of the registry, for when it starts again
         self._faults = Path((environment or {}).get(fault_injection.VARIABLE, "@").removeprefix("@"))
         self.registry = ""
         self.players: dict[str, Prober] = {}

@@ -26,7 +26,7 @@ from gcom.errors import GComTimeout, Unavailable
 from gcom.values import names
 from gcom.values.names import Address
 
-Report = Mapping[str, Any]  # what a child said; `say` is its kind
+Report = Mapping[str, Any]  # one line of a child; `say` is its kind
 
 START_S = 30.0  # a machine may be busy
 STOP_S = 10.0  # a child that was told to end has this long

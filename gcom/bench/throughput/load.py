@@ -3,8 +3,8 @@
 Message n of a sender is payload (n-1) % CHUNK of that sender's pool, except that the first of every chunk is *stamped*:
 it carries n and the time of sending. A receiver compares the number and every byte of every payload, so that nothing
 lost, repeated, changed or out of order passes, and pays one comparison for it. Where the order is total, the sequence
-of the stamped messages is compared between receivers. CLOCK_MONOTONIC is one clock for all
-processes of a machine, which makes the stamps of one process readable in another.
+of the stamped messages is compared between receivers. CLOCK_MONOTONIC is one clock for all processes of a machine, so
+a stamp of one process can be compared with the clock of another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One turn of the benchmark inside one member process; what differs between GCom and bare frames is the `Mesh`.
+"""A turn of the benchmark inside one member process; GCom and bare frames differ in the `Transport`.
 
 Told and said in this order: ready, peers, joined, go, sent, expect, result. A member says how many messages it sent,
 is told how many the others sent, and waits until it has them all, so that a loss at the very end is seen too.
@@ -16,8 +16,8 @@ from gcom.bench.processes import child, usage
 from gcom.bench.throughput.load import CHUNK, Pool, Sequence, StreamJudge
 
 STALL_S = 10.0  # nothing delivered for this long: the rest is missing
-POLL_S = 0.01  # only to see the end; what is measured has stamps of its own
-EXTRA_S = 0.2  # listening on, for what should not come
+POLL_S = 0.01  # only to see the end: latencies are taken from stamps
+EXTRA_S = 0.2  # listening on, for messages that should not come
 
 
 class Delivery(Protocol):

@@ -2,7 +2,7 @@
 
 With something to compare with, turns alternate (bare frames, ours, bare frames, ours), since a machine that others use
 too is faster at one time than at another; each side's rate is the median of its turns, and a turn's rate is that of its
-slowest member. What delivery logs cost is the ratio of ours with them to ours without, in the same run.
+slowest member. The cost of delivery logs is the ratio of ours with them to ours without, in the same run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gcom.values.definition import Multicast, Ordering
 
 BASELINES = ("frames",)
 OURS, UNLOGGED = "gcom", "gcom without logs"
-_END_S = 30.0  # beside what a member itself waits
+_END_S = 30.0  # on top of a member's own waits
 
 
 @dataclass(frozen=True, slots=True)

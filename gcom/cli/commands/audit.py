@@ -12,7 +12,7 @@ _LOGS = "logs"
 
 
 class _LogsByDefault(TyperGroup):
-    """The command group: its first argument names a folder unless it is a sub-command, so `gcom audit logs` judges logs."""
+    """The command group: it judges unless its first argument is a sub-command, so a folder may be named `logs`."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         named = args and args[0] in self.commands and args[0] != _LOGS

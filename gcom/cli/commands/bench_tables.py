@@ -20,7 +20,7 @@ from gcom.cli.output import Output, notice
 from gcom.cli.progress import show
 from gcom.values.definition import Ordering
 
-HARDEST = Ordering.TOTAL  # the order that asks most of those who are left
+HARDEST = Ordering.TOTAL  # the order that asks most of the survivors
 ROUNDS_MAX = 3  # of each scene of the membership
 NOTICE_S = 5.0  # where there is no terminal, a line this often
 

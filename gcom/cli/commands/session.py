@@ -80,7 +80,7 @@ class ShellMember:
         self._output = output
         self._feed = feed
         self._linger_s = linger_s
-        self._view = group.view.number  # the last one that was told
+        self._view = group.view.number  # the last one printed
         self._last = monotonic()  # delivery
         self._departure: gcom.Departure | None = None
         self._failed = False

@@ -95,7 +95,7 @@ def commit() -> str:
     folder = Path(__file__).parent
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
-        inside = subprocess.run(  # an installed copy may lie in somebody else's checkout
+        inside = subprocess.run(  # an installed copy may lie in another project's checkout
             ["git", "-C", str(folder), "ls-files", "--error-unmatch", Path(__file__).name],
             capture_output=True,
             timeout=5,

@@ -209,7 +209,7 @@ def _apart(work: Callable[[], AuditResult]) -> AuditResult:
     def go() -> None:
         try:
             found.set_result(work())
-        except BaseException as error:  # outermost: of this thread; who waits is told
+        except BaseException as error:  # outermost: of this thread; the waiting one raises it
             found.set_exception(error)
 
     Thread(target=go, name="gcom-audit", daemon=True).start()

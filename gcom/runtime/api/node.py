@@ -36,7 +36,7 @@ class Node:
         self._host = Host(name, registry, log_dir, faults)
         self._timeout_s = timeout_s
 
-    # what it is
+    # properties
 
     @property
     def name(self) -> str:

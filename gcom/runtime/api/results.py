@@ -74,7 +74,7 @@ class Results(Mapping[str, Result]):
         self._session = session
         self._call = call
 
-    # what it holds
+    # results by member
 
     def __getitem__(self, member: str) -> Result:
         answers = self._call.answers

@@ -41,7 +41,7 @@ def settings(connections: int = limits.CONNECTIONS_MAX) -> None:
     config.DETAILED_TRACEBACK = False
     config.COMMTIMEOUT = 0.0
     config.MAX_RETRIES = 0
-    config.POLLTIMEOUT = 0.5  # how late a closed server notices on a system where closing wakes nobody
+    config.POLLTIMEOUT = 0.5  # seconds; the delay of a close on systems where closing a socket wakes no thread
     config.LOGWIRE = False
     config.SSL = False
 

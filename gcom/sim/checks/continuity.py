@@ -29,7 +29,7 @@ class Continuity:
         self._safe = definition.safe
         self._views: dict[_Where, View] = {}
         self._delivered: dict[tuple[_Where, Process], dict[Process, int]] = {}  # of each sender's, who has how much
-        self._dissolved: set[str] = set()  # instances that all have left: who was cut off then is told, and ends
+        self._dissolved: set[str] = set()  # instances that all have left; members cut off then are told, and end
         self._confirmed: dict[Process, int] = {}  # of each sender how many, from the first on
         # In a successor a process' numbers begin again: how many of its messages there were before, and are at each.
         self._before: dict[tuple[str, Process], int] = {}

@@ -22,7 +22,7 @@ class _Pair:
     posted: list[Payload] = field(default_factory=list)
     delivered: int = 0
     doubtful: list[Payload] = field(default_factory=list)  # reported as undelivered, no more among those posted
-    served: int = 0  # the last call whose request was handed over
+    served: int = 0  # number of the last call handed over as a request
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Letters:
     def _pair(self, sender: Process, receiver: Process) -> _Pair:
         return self._pairs.setdefault((sender, receiver), _Pair())
 
-    # what applications do
+    # from applications
 
     def post(self, who: Process, target: Process, payload: Payload) -> None:
         self._pair(who, target).posted.append(payload)
@@ -61,7 +61,7 @@ class Letters:
         """End a session, and its calls with it."""
         self._calls = {key: call for key, call in self._calls.items() if key[0] != who}
 
-    # what becomes of it
+    # to applications
 
     def see(self, who: Process, effect: OfMail, now_ms: int) -> None:
         """Check one effect at the local time of its application; raises Violation."""
@@ -122,7 +122,7 @@ class Letters:
     def _is_in_view_of(self, who: Process, other: Process) -> bool:
         return other in self._record.witness(who).section.view.members
 
-    # what must still come
+    # outstanding
 
     def waiting(self, members: set[Process]) -> Iterator[str]:
         """Return the unicasts and results that have not come, between members that are all in one view."""

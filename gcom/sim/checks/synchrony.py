@@ -171,7 +171,7 @@ class Safety(_Owed):
 
     def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
-        self._suspended: dict[Process, Violation] = {}  # by who claims; raised unless a successor begins there
+        self._suspended: dict[Process, Violation] = {}  # by claimant; raised unless a successor begins there
 
     def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
@@ -190,7 +190,7 @@ class Safety(_Owed):
         super().ended(witness, ended)
 
     def _resume(self, process: Process) -> None:
-        """Raise the violation held back for a process, if any: no successor begins with the message that it claimed."""
+        """Raise the violation held back for a process, if any: no successor begins with its claim."""
         if process in self._suspended:
             raise self._suspended[process]
 
@@ -220,7 +220,7 @@ class Confirmation(_Owed):
                     self._must_not_have(other, section)
         section = witness.section
         sent = section.sent
-        if ended.reason == "succession":  # what it has given up by then it confirms to nobody
+        if ended.reason == "succession":  # messages given up by then are confirmed to nobody
             sent = [span for span in section.delivered if span[0] == witness.process]
         for sender, first, last in sent:
             sure = last if first_doubtful is None else min(last, first_doubtful - 1)

@@ -103,7 +103,7 @@ class Serials(Rule):
         self._message: dict[int, Message | None] = {}  # by serial; None: a no-op
         self._serial: dict[Message, int] = {}
         self._at: dict[Process, int] = {}
-        self._starts: dict[int, tuple[Process, int]] = {}  # where a view begins, and who says so
+        self._starts: dict[int, tuple[Process, int]] = {}  # by view, a process that began it, and its serial
 
     def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         """Set a process that enters to the serial at which the earlier members stand."""

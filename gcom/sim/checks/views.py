@@ -63,7 +63,7 @@ class StaticStart(Rule):
     def _has_started(self, number: int) -> bool:
         views = [installed.view for installed in self.record.views.values() if installed.view.number <= number]
         if self.record.partitionable and any(view.number == 1 and view.started for view in views):
-            return True  # a side goes on with what had started
+            return True  # a side goes on with a group that had started
         return any(set(view.names) == set(self.record.static) for view in reversed(views))
 
 

@@ -12,7 +12,7 @@ from gcom.sim.plan.events import DISSOLVES, LISTENS, Fault, Move, TroubleEvent
 from gcom.sim.registry import Registry
 from gcom.sim.simulation import Simulation
 
-AGAIN_MS = 150  # an event that finds nobody it can happen to is tried again
+AGAIN_MS = 150  # until an event that found no node is tried again
 
 
 class FaultDriver:

@@ -1,7 +1,7 @@
 """Crashes and pauses at a chosen place: between two effects of a step, or with some peers told and others not.
 
-A failpoint hits the first process that reaches it, be it leader, proposer or joiner. An echo is armed likewise: a call of
-one view change comes again in the middle of the next.
+A failpoint hits the first process that reaches it, be it leader, proposer or joiner. An echo is armed likewise: a call
+of one view change comes again in the middle of the next.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class Failpoints:
         self._calls: list[_Armed] = []
         self._stalled: list[_Stalled] = []
         self._echoes: list[_Echo] = []
-        self._accepts: list[TroubleEvent] = []  # of who proposes a succession, once the registry has accepted it
-        self._heirs: dict[Process, tuple[TroubleEvent, set[Process]]] = {}  # by who died, who is to die after it
-        self._told: dict[tuple[str, int], Process] = {}  # of each view, who first told of it
+        self._accepts: list[TroubleEvent] = []  # hit the proposer of a succession when the registry has accepted it
+        self._heirs: dict[Process, tuple[TroubleEvent, set[Process]]] = {}  # by dead process: event and heirs
+        self._told: dict[tuple[str, int], Process] = {}  # by instance and view number, the first to tell
 
     def arm(self, event: TroubleEvent) -> None:
         if event.kind is Fault.ECHO:
@@ -122,7 +122,7 @@ class Failpoints:
                 if self._population.may_crash:
                     self._calls.remove(armed)
                     self._fire(session.node, armed.event)
-                    if armed.event.whom == HEIR:  # its machine says nothing, so that there is time for the rest
+                    if armed.event.whom == HEIR:  # its machine stays silent, so that its heirs have time to act
                         session.node.refuses = False
                         self._heirs[session.process] = (armed.event, armed.told)
                     return armed.event
@@ -151,7 +151,7 @@ class Failpoints:
             if echo.again and in_time and view > echo.view and _carries(frame, echo.event.until):
                 self._echoes.remove(echo)
                 self._simulation.count(Fault.ECHO)
-                self._network.slow(echo.caller, ECHOED)  # what it says now comes after what it said then
+                self._network.slow(echo.caller, ECHOED)  # so that its calls of now come after the echo
                 echo.again()
             elif _carries(frame, echo.event.detail):
                 echo.view, echo.made_ms, echo.again, echo.caller = view, now_ms, again, session.node.name

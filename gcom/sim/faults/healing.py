@@ -1,8 +1,8 @@
 """The healed phase: all faults are off, and now the group must become live, or it never will.
 
 All running processes must come into one view within a bound, and all that each sends then must reach all. An earlier
-fault may still put a member out, by a suspicion that is being acted upon, say; then all of this is checked again, within
-the same bound.
+fault may still put a member out, by a suspicion that is being acted upon, say; then all of this is checked again,
+within the same bound.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from gcom.sim.simulation import Simulation
 from gcom.values.definition import Multicast
 from gcom.values.names import Process
 
-LIVE_MS = 60_000  # all is well again by then
+LIVE_MS = 60_000  # the bound for all progress after the heal
 STORM_MS = 300
-SILENT_MS = 15_000  # who is gone and answers nothing is in no quorum's view any more
+SILENT_MS = 15_000  # by then silence has put a dead member out of every quorum's view
 
 
 class Healing:
