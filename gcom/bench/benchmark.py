@@ -1,7 +1,7 @@
 """The base of all benchmarks: the group that is measured, bounds, goals, and progress.
 
 A benchmark is a package with a setup, a result whose `row()` is one JSON object, and `measure(setup, told)`. Its setup
-derives from `BenchSetup` and adds its own fields, whose bounds are in their annotations; what to reach is a `Goal`.
+derives from `BenchSetup` and adds its own fields, whose bounds are in their annotations; a figure to reach is a `Goal`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The output of a member for its user: deliveries as data, all else as notices, or everything as JSON.
 
 In plain form a delivery is one line `name: text`. A line break inside a text is shown as `\\n`, since it could pass for
-a line of somebody else's; on a terminal, control characters are left out, since they could do anything to it. JSON is
+another sender's line; on a terminal, control characters are left out, since they could do anything to it. JSON is
 exact: text that was not UTF-8 is also given as base64.
 """
 

@@ -123,7 +123,7 @@ class Link:
         return max(0.001, (min(times) - self._host.now_ms()) / 1000)
 
     def _put(self, session: Session, peer: Process, frame: Frame) -> None:
-        """Call the peer; the call's end is an event, whatever it is."""
+        """Call the peer; every end of the call, a failure too, is an event."""
         session.log_before_frame()
         event: Replied | CallFailed
         try:

@@ -185,9 +185,9 @@ class Session:
             self.changed.notify_all()
 
     def log_before_frame(self) -> None:
-        """Write out the log: what a frame or reply tells must be in it first."""
-        # Else: 1. A member sends, and a peer delivers and logs that. 2. The member is killed before its own log is
-        # written. 3. The audit finds a delivery of a message that nobody sent.
+        """Write out the log, before a frame or reply can tell of its records."""
+        # Otherwise: 1. A member sends, and a peer delivers and logs the message. 2. The member is killed before its own
+        # log is written. 3. The audit finds a delivery of a message that nobody sent.
         if self._log:
             self._log.flush_before_frame()
 
@@ -237,7 +237,7 @@ class Session:
             self._carry_out(self.machine.handle(events.Submit(payloads), self._host.now_ms()))
 
     def begin_leaving(self) -> None:
-        """Send no more; what was sent does not wait for its own sender to read it. Holds the lock."""
+        """Send no more; messages sent so far no longer wait until this process reads them. Holds the lock."""
         self.leaving = True
         # 1. The application sends many messages and leaves, without having read its own. 2. Its window opens only as
         # far as all members have read, itself among them. 3. The rest would wait for a number until the time is over.
@@ -408,7 +408,7 @@ class Session:
             self._log.confirm(definition, self.machine.instance, view.number, number, by)
 
     def _notice(self, notice: Notice) -> None:
-        """Queue a notice beside messages, and count it: who reads none of very many cannot stay."""
+        """Queue a notice beside messages, and count it: a process that leaves too many unread cannot stay."""
         if not self._receive:
             return
         self._notices = self._notices + 1 if self._queue.tail else 1

@@ -1,5 +1,5 @@
 """The registry's process: directory behind its codec. It may be out of reach, and when it starts again it knows only
-what is on its disk: its votes as the witness of ties.
+its disk: its votes as the witness of ties.
 """
 
 from __future__ import annotations

@@ -104,8 +104,6 @@ def growth(outcomes: list[AuditBenchResult]) -> float | None:
     """Return the ratio of the times for the whole input and for half of it, each without the start-up (medians).
 
     None where half takes less than twice the start-up, whose noise would then be most of the difference.
-
-    None where half of the input takes less than the start-up itself, whose noise would be all that is seen.
     """
     sizes = sorted({outcome.deliveries for outcome in outcomes})
     start, half, whole = (median(each.seconds for each in outcomes if each.deliveries == size) for size in sizes)

@@ -1,7 +1,7 @@
 """`python -m gcom.bench.throughput.frames PLAN...`: the baseline, bare Pyro5 frames without any protocol.
 
 The same payload in the same mesh: frames of CHUNK messages, packed once, one two-way call each to every peer from one
-sender thread a peer, an object made and a callback called for each message. What GCom adds to this is its cost.
+sender thread per peer, an object made and a callback called for each message. GCom's cost is its difference to this.
 """
 
 from __future__ import annotations

@@ -218,9 +218,9 @@ def _apart(work: Callable[[], AuditResult]) -> AuditResult:
 
 @contextmanager
 def _spark(how: Judging, tell: _Telling) -> Iterator[Any]:
-    """Open a session, whose progress is told.
+    """Open a Spark session whose progress is told.
 
-    A signal to the whole process group ends Java too, so that whatever is asked of it then fails.
+    A signal to the whole process group ends Java too, so that every later call to it fails.
     """
     from gcom.audit.spark import progress, session
 

@@ -114,7 +114,7 @@ class Results(Mapping[str, Result]):
     # waiting
 
     def arriving(self) -> Iterator[Result]:
-        """Yield results as they come, until each member has one or the call is over; who is `pending` then has none.
+        """Yield results as they come, until each member has one or the call is over; members then `pending` have none.
 
         Raises NotAMember or Detached when this process loses the group meanwhile, or its quorum.
         """

@@ -49,7 +49,7 @@ class Creation(Rule):
 
 
 class Duplication(Rule):
-    """NO_DUPLICATION: what is delivered was neither delivered, nor skipped, nor in the base; a skip likewise."""
+    """NO_DUPLICATION: no message is delivered or skipped that was delivered, skipped or in the base before."""
 
     def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         self._once(witness, "delivers", delivery.run.sender, delivery.run.first, delivery.run.last)

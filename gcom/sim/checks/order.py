@@ -20,8 +20,8 @@ class FifoOrder(Rule):
 class CausalOrder(Rule):
     """CAUSAL: when m is delivered, all that its sender had delivered before sending it is settled.
 
-    Of each other member of the view the highest number counts, rebuilt from what its sender delivered, not from what
-    the message says; what came before that highest is FIFO's, and in that message's own past.
+    Of each other member of the view the highest number counts, rebuilt from the sender's deliveries, not from the
+    message's clock; lower numbers are FIFO's, and in the past of that highest message.
     """
 
     def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:

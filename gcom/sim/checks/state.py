@@ -60,7 +60,9 @@ class State:
 
 class States:
     """STATE: one origin, one state at a barrier. STATE_LOST: none is lost while a member has it that has not failed.
-    MERGE: what one brings that stays is in its own state at last, and in that of each that has not lost it since.
+
+    MERGE: a state that a member brought, and that stayed, is at last part of the state of each member but those that
+    lost theirs since.
     """
 
     def __init__(self, definition: Definition) -> None:

@@ -56,7 +56,7 @@ class Passage(Rule):
 
 
 class SelfDelivery(Passage):
-    """SELF_DELIVERY: what a process sent in a view is settled at it when the next begins."""
+    """SELF_DELIVERY: a process has settled its own messages of a view when the next begins."""
 
     def closed(self, witness: ProcessHistory, section: ViewHistory, way: Way) -> None:
         for sender, first, last in section.sent:

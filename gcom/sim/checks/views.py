@@ -87,9 +87,6 @@ class Expulsion(Rule):
     """EXPULSION: a member that a view leaves out was suspected; a member told that it is put out is in no later view.
 
     Of two members between which a link is broken one way, the one put out may be the one that suspects the other.
-
-    Of two between whom one direction of a link is broken it may be the one that suspects the other. And
-    who finds itself put out is: a later view does without it.
     """
 
     def __init__(self, record: InstanceHistory) -> None:

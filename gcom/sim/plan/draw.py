@@ -212,7 +212,7 @@ def _leaver_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Trou
 
 
 def _without_a_past(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
-    """Trace 9: a message reaches one, who answers it and tells one; both die."""
+    """Trace 9: a message reaches one member alone, its answer one more; its sender and the answerer die."""
     return [replace(_frame(rng, at_ms, order), detail=RUNS, count=1, whom=HEIR)]
 
 
