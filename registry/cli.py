@@ -89,7 +89,6 @@ def _folder(data: str | None, port: int) -> Path | None:
 
 
 def _serve(host: str, port: str, data: str | None, stop: SimpleQueue[int]) -> int:
-    """Serve until a signal comes; return the exit status."""
     try:
         number = _number(port)
         server = RegistryServer(host, number, _folder(data, number))

@@ -73,7 +73,6 @@ def run(words: Sequence[str] | None = None) -> int:
 
 
 def _path_of(error: typer.TyperException) -> str:
-    """Return the path of the command that was misused."""
     context = getattr(error, "ctx", None)
     return "gcom" if context is None else str(context.command_path).strip()
 

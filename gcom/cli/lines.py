@@ -40,7 +40,6 @@ class LineReader:
             yield batch
 
     def _end(self, last: bytes) -> bytes:
-        """Return the line whose last part is `last`."""
         line = b"".join([*self._rest, last])
         self._rest, self._size = [], 0
         return line

@@ -243,7 +243,6 @@ class Application:
                 self._take_in(arrival)
 
     def _take_in(self, arrival: Handed | Ended) -> None:
-        """Apply an arrival to the state."""
         match arrival:
             case Deliver(run) if not isinstance(run.payloads[0], Brought):
                 self._state.add(arrival)

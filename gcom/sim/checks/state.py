@@ -61,8 +61,7 @@ class State:
 class States:
     """STATE: one origin, one state at a barrier. STATE_LOST: none is lost while a member has it that has not failed.
 
-    MERGE: a state that a member brought, and that stayed, is at last part of the state of each member but those that
-    lost theirs since.
+    MERGE: the state that a member brought is at last part of its own, and of each that was never lost.
     """
 
     def __init__(self, definition: Definition) -> None:

@@ -99,6 +99,7 @@ class Failpoints:
         self._wake(session, frame)
         first = self._tells_first(session, frame)
         for armed in self._calls:
+            # Only the first teller of a decision counts: once another has told it too, a crash leaves nothing in doubt.
             if not _carries(frame, armed.event.detail) or (armed.event.detail == "Install" and not first):
                 continue
             if armed.event.whom == LEAVER and not frame.status.leaving:
@@ -116,6 +117,7 @@ class Failpoints:
                 if armed.event.kind is Fault.STALL:
                     self._calls.remove(armed)
                     self._simulation.count(Fault.STALL)
+                    # The answers to a proposer's own calls must not wake it: it sleeps until a rival has proposed.
                     rival = not any(_carries(frame, item) for item in ("Prepare", "Cut", "Install"))
                     self._stalled.append(_Stalled(armed.event, session.node, rival))
                     return armed.event
@@ -164,7 +166,8 @@ class Failpoints:
     def _count(self, armed: _Armed, session: SimSession) -> int:
         """Return how many peers are told before the failpoint fires; at least one peer is not."""
         if armed.event.detail in ("Promise", "CutOk", CHUNK):
-            return 0
+            return 0  # each of these goes to one peer: there are no others to tell first
+        # At least one peer gets the late runs, or is the heir: with none the fault would leave no trace.
         least = 1 if armed.event.detail == LATE_RUNS or armed.event.whom == HEIR else 0
         return min(max(least, armed.event.count), len(session.machine.peers) - 1)
 

@@ -89,7 +89,6 @@ def _lengthened(plan: Plan, ambush: Ambush) -> Plan:
 
 
 def _drawn(seed: int) -> Plan:
-    """Draw all of a plan but the ambush at its end."""
     rng = Random(seed)
     members = rng.choice((2, 3, 3, 4, 4, 5, 5, 5, 6, 7, 8, 9))
     definition = _definition(rng, seed, members)
