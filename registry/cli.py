@@ -29,7 +29,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """The entry point of the script."""
+    """Run as the entry point of the script."""
     app(prog_name="gcom-registry")
 
 
@@ -89,7 +89,6 @@ def _folder(data: str | None, port: int) -> Path | None:
 
 
 def _serve(host: str, port: str, data: str | None, stop: SimpleQueue[int]) -> int:
-    """Serve until a signal comes; return the exit status."""
     try:
         number = _number(port)
         server = RegistryServer(host, number, _folder(data, number))

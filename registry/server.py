@@ -75,7 +75,7 @@ class RegistryServer:
         if disk is None:
             return Directory(mint_instance, durable=False, grace_ms=limits.FORGOTTEN_GRACE_MS if port else 0)
         witness = Witness(disk.votes(), disk.save_vote)
-        # A folder that is new says nothing of who has a name from a registry that kept another one, or none.
+        # A new folder does not show which names an earlier registry gave away that kept another folder, or none.
         known = disk.ended_empty or (disk.fresh and not port)
         return Directory(mint_instance, witness, disk, grace_ms=0 if known else limits.START_GRACE_MS)
 

@@ -1,1 +1,1 @@
-"""What GCom costs, measured with real processes, beside the same payload through bare Pyro5 frames."""
+"""The benchmarks: GCom with real processes, beside the same payload through bare Pyro5 frames."""

@@ -1,7 +1,7 @@
-"""What all benchmarks have in common: the group that is measured, bounds, goals, and progress.
+"""The base of all benchmarks: the group that is measured, bounds, goals, and progress.
 
 A benchmark is a package with a setup, a result whose `row()` is one JSON object, and `measure(setup, told)`. Its setup
-derives from `BenchSetup` and adds its own fields, whose bounds are in their annotations; what to reach is a `Goal`.
+derives from `BenchSetup` and adds its own fields, whose bounds are in their annotations; a figure to reach is a `Goal`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Between(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BenchSetup:
-    """The group to measure, with `members` processes. Raises BadValue for what cannot be measured."""
+    """The group to measure, with `members` processes. Raises BadValue for a group that cannot be measured."""
 
     definition: Definition
     members: Annotated[int, Between(1, limits.MEMBERS_MAX)]
@@ -58,7 +58,7 @@ class BenchSetup:
         return registry, group.group, group.ordering, group.multicast, str(group.safe)
 
     def row(self, kind: str) -> dict[str, object]:
-        """Return what every JSON row of a group begins with."""
+        """Return the first fields of a group's JSON row."""
         group = self.definition
         words = {"type": kind, "ordering": str(group.ordering), "multicast": str(group.multicast)}
         return {**words, "safe": group.safe, "members": self.members}
@@ -72,7 +72,7 @@ def parse(words: Sequence[str]) -> tuple[Address, Definition, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A measure, and what to reach with the worst or the median of its rounds."""
+    """A goal: a measure, and the bound for the worst or the median of its rounds."""
 
     key: str
     name: str
@@ -86,14 +86,14 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The values that were measured for a goal, one per round; None where it did not happen in time."""
+    """The values measured for a goal, one per round; None where it did not happen in time."""
 
     goal: Goal
     values: tuple[float | None, ...]
 
     @property
     def value(self) -> float | None:
-        """Return the one that counts; None if any is missing."""
+        """Return the value that counts against the goal; None if any round has none."""
         there = [value for value in self.values if value is not None]
         if not there or len(there) < len(self.values):
             return None

@@ -40,7 +40,7 @@ app.add_typer(bench.app, name="bench")
 
 
 def main(words: Sequence[str] | None = None) -> NoReturn:
-    """The entry point of the script."""
+    """Run as the entry point of the script."""
     open_standard_descriptors()
     SIGNALLED.install()
     status = run(words)
@@ -53,7 +53,7 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
 
 
 def run(words: Sequence[str] | None = None) -> int:
-    """Carry out one command line; the exit status, errors told in one line on standard error."""
+    """Carry out one command line; return the exit status. Errors are printed as one line on standard error."""
     try:
         return int(app(words, prog_name="gcom", standalone_mode=False) or 0)
     except typer.TyperException as error:
@@ -73,7 +73,6 @@ def run(words: Sequence[str] | None = None) -> int:
 
 
 def _path_of(error: typer.TyperException) -> str:
-    """The command that was misused."""
     context = getattr(error, "ctx", None)
     return "gcom" if context is None else str(context.command_path).strip()
 
@@ -359,7 +358,7 @@ def _directory(registry: str | None) -> DirectoryClient:
 
 
 def _log_to_stderr() -> None:
-    """The library is silent; a program that uses it decides what is heard."""
+    """Print the log of the library, which is silent by itself, on standard error."""
     from loguru import logger
 
     logger.remove()

@@ -15,7 +15,7 @@ READ_BYTES = 64 * 1024
 
 
 class LineReader:
-    """Splits a file descriptor into lines. It reads directly: a buffered reader's lock would hold up the exit."""
+    """The lines of a file descriptor. It is read directly: a buffered reader's lock would hold up the exit."""
 
     def __init__(self, descriptor: int, refuse: Callable[[int, int], None]) -> None:
         self._descriptor = descriptor
@@ -26,7 +26,7 @@ class LineReader:
         self._skipped = 0  # bytes of a line over the limit, so far
 
     def batches(self) -> Iterator[list[bytes | str]]:
-        """Lines that came together, without their ends; the last line may have none. Raises OSError."""
+        """Yield lines that came together, without their ends; the last line may have none. Raises OSError."""
         while data := os.read(self._descriptor, READ_BYTES):
             *lines, rest = data.split(b"\n")
             if lines and (batch := self._messages([self._end(lines[0]), *lines[1:]])):
@@ -40,7 +40,6 @@ class LineReader:
             yield batch
 
     def _end(self, last: bytes) -> bytes:
-        """A line of which `last` is the last part."""
         line = b"".join([*self._rest, last])
         self._rest, self._size = [], 0
         return line
@@ -59,7 +58,7 @@ class LineReader:
 
 
 def as_message(line: bytes) -> bytes | str:
-    """Text where the bytes are UTF-8, else the bytes."""
+    """Return text where the bytes are UTF-8, else the bytes."""
     try:
         return line.decode()
     except UnicodeDecodeError:

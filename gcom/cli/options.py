@@ -1,4 +1,4 @@
-"""The options that several sub-commands share, and what their words mean."""
+"""The options that several sub-commands share, and the parsing of their values."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def definition(
     netsplit: str | None,
     tie_breaker: str | None = None,
 ) -> Definition:
-    """The definition that the options give; raises BadValue."""
+    """Return the definition that the options give; raises BadValue."""
     given = {"ordering": ordering, "multicast": multicast, "netsplit": netsplit, "tie_breaker": tie_breaker}
     words = {what: word for what, word in given.items() if word is not None}
     names = [name.strip() for name in static.split(",")] if static is not None else []
@@ -77,14 +77,14 @@ def definition(
 
 
 def refuse_without_create(**given: object) -> None:
-    """Options of a creation mean nothing to one who only joins; raises BadValue naming the first."""
+    """Raise BadValue naming the first option of a creation, which means nothing without --create."""
     for name, value in given.items():
         if value:
             raise BadValue(f"--{name} is for --create: a group that is there keeps its definition")
 
 
 def checked_linger(seconds: float | None) -> float | None:
-    """Raises BadValue for what is no time."""
+    """Return the seconds; raises BadValue unless they are 0 to LINGER_S_MAX, or None."""
     if seconds is not None and (math.isnan(seconds) or not 0 <= seconds <= LINGER_S_MAX):
         raise BadValue(f"linger {seconds} is not 0 to {LINGER_S_MAX:.0f} seconds")
     return seconds

@@ -17,7 +17,7 @@ from gcom.cli.signals import SIGNALLED
 
 BUFFER_BYTES = 64 * 1024
 POLL_MS = 100
-PATIENCE = 10  # polls after a signal; then whoever does not read has lost what is left
+PATIENCE = 10  # polls after a signal; then the rest is dropped, unread
 
 # Control characters, and those that turn the direction of writing; a line break is up to the caller.
 _CONTROLS = [*range(32), *range(127, 160), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
@@ -25,11 +25,11 @@ _STRIP = dict.fromkeys(code for code in _CONTROLS if code not in (9, 10))
 
 
 class OutputClosed(Exception):
-    """Whoever read standard output is gone; there is nobody to tell, and nothing more to do."""
+    """A standard output whose reader is gone: there is nobody to tell, and nothing more to do."""
 
 
 class Output:
-    """Lines to a file descriptor. Raises OutputClosed when its reader is gone, OSError for any other failure."""
+    """The lines for a descriptor. Raises OutputClosed when its reader is gone, OSError for any other failure."""
 
     def __init__(self, descriptor: int = 1) -> None:
         self.descriptor = descriptor
@@ -38,7 +38,7 @@ class Output:
         self._size = 0
 
     def line(self, line: bytes) -> None:
-        """One line, without its end."""
+        """Add one line, given without its end."""
         self._lines.append(line)
         self._size += len(line)
         if self._size >= BUFFER_BYTES:
@@ -48,23 +48,23 @@ class Output:
         self.line(text.encode("utf-8", "replace"))
 
     def row(self, row: Mapping[str, object]) -> None:
-        """One JSON object."""
+        """Add one JSON object."""
         self.text(json.dumps(row, ensure_ascii=False, separators=(",", ":")))
 
     def flush(self) -> None:
-        """Write all; what could not be written is forgotten."""
+        """Write all lines; those that could not be written are dropped."""
         if self._lines:
             data = b"\n".join([*self._lines, b""])
             self.discard()
             self._write(memoryview(data))
 
     def discard(self) -> None:
-        """Forget what was not written yet."""
+        """Drop the lines that are not written yet."""
         self._lines.clear()
         self._size = 0
 
     def _write(self, rest: memoryview) -> None:
-        """Only what is sure not to wait: a reader that has stopped reading must not hold up the end."""
+        """Write in pieces that cannot block: a reader that has stopped reading must not hold up the end."""
         patience = PATIENCE
         ready = select.poll()  # `select` refuses descriptors from 1,024 on
         ready.register(self.descriptor, select.POLLOUT)
@@ -84,17 +84,17 @@ class Output:
     def _write_some(self, data: memoryview) -> int:
         try:
             return os.write(self.descriptor, data)
-        except BlockingIOError:  # somebody shares the descriptor, made it non-blocking, and was faster
+        except BlockingIOError:  # another process shares the descriptor, made it non-blocking, and was faster
             return 0
 
 
 def harmless(text: str) -> str:
-    """Text of somebody else's without what could play tricks on a terminal."""
+    """Return foreign text without the characters that could play tricks on a terminal."""
     return text.translate(_STRIP)
 
 
 def notice(text: str) -> None:
-    """One line on standard error; a standard error that is closed hears nothing."""
+    """Print one line on standard error, or nothing where that is closed."""
     try:
         sys.stderr.write(f"gcom: {harmless(text)}\n")
         sys.stderr.flush()

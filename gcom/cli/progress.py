@@ -1,4 +1,4 @@
-"""How the demo and the benchmark look: a progress bar and a table for people, one JSON object a line for programs."""
+"""The output of the demo and the benchmark: a progress bar and a table for people, JSON lines for programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gcom.demo.texts import chosen_texts
 
 
 def throughput(setup: ThroughputSetup, output: Output, as_json: bool) -> int:
-    """Measure, show, and say by the status whether every delivery was right."""
+    """Measure and show the result; return 0 only if every delivery was right."""
     outcome = measure(setup, notice)
     if as_json:
         output.row(outcome.row())
@@ -61,7 +61,7 @@ def _columns(side: Side) -> list[str]:
 
 
 def demo(files: Sequence[Path], log_dir: Path, output: Output, as_json: bool) -> int:
-    """Run the demo, show its results; 0 only if every delivery was right."""
+    """Run the demo and show its results; return 0 only if every delivery was right."""
     texts = chosen_texts(files)
     notice(f"sending {', '.join(text.source for text in texts if text.source)}")
     with _watching() as watcher:
@@ -79,7 +79,7 @@ def demo(files: Sequence[Path], log_dir: Path, output: Output, as_json: bool) ->
 
 
 def _demo_table(results: Sequence[DemoResult]) -> Table:
-    """Narrow enough for 80 columns."""
+    """Return a table narrow enough for 80 columns."""
     members = results[0].members if results else 0
     table = Table(title=f"GCom demo: {members} members", box=SIMPLE, pad_edge=False, show_edge=False)
     for title in (
@@ -152,7 +152,7 @@ def _watching() -> Iterator[Watcher]:
 
 
 def show(table: Table, output: Output) -> None:
-    """A table as wide as it needs to be where there is no terminal: rich would take 80 columns, and cut words."""
+    """Print a table, as wide as it needs to be where there is no terminal: rich would cut words at 80 columns."""
     console = Console() if output.terminal else Console(width=200)
     with console.capture() as captured:
         console.print(table)

@@ -1,7 +1,7 @@
-"""What a member tells its user: deliveries as data, all else as notices, or everything as JSON.
+"""The output of a member for its user: deliveries as data, all else as notices, or everything as JSON.
 
 In plain form a delivery is one line `name: text`. A line break inside a text is shown as `\\n`, since it could pass for
-a line of somebody else's; on a terminal, control characters are left out, since they could do anything to it. JSON is
+another sender's line; on a terminal, control characters are left out, since they could do anything to it. JSON is
 exact: text that was not UTF-8 is also given as base64.
 """
 
@@ -20,7 +20,7 @@ from gcom.values.names import name_of
 
 
 class RowFormat(Protocol):
-    """A form of telling."""
+    """A form of output for the events of a member."""
 
     def message(self, message: gcom.Message) -> None: ...
     def ready(self, group: gcom.Group) -> None: ...
@@ -35,7 +35,7 @@ class RowFormat(Protocol):
 
 
 class PlainRows:
-    """For people, and for programs that want the text alone."""
+    """The form for people, and for programs that want the text alone."""
 
     def __init__(self, output: Output, group: str) -> None:
         self._output = output
@@ -108,7 +108,7 @@ class PlainRows:
 
 
 class JsonRows:
-    """One object a line, all on standard output; a refused line is told on standard error too."""
+    """One object per line, all on standard output; a refused line is reported on standard error too."""
 
     def __init__(self, output: Output, group: str) -> None:
         self._output = output
@@ -178,12 +178,12 @@ _REASONS = {
 
 
 def _messages(first: int, last: int) -> str:
-    """In words."""
+    """Return a span of message numbers in words."""
     return f"message {first}" if first == last else f"messages {first} to {last}"
 
 
 def describe(definition: gcom.Definition) -> str:
-    """A definition in words."""
+    """Return a definition in words."""
     members = f"static ({', '.join(definition.static)})" if definition.static else "dynamic"
     safe = ", safe" if definition.safe else ""
     tie = "" if definition.tie_breaker is gcom.TieBreaker.LEADER else f", tie-breaker {definition.tie_breaker}"
@@ -199,7 +199,7 @@ def _view(view: gcom.View) -> dict[str, object]:
 
 
 def _base64(payload: bytes) -> str:
-    """The field that gives bytes exactly, for those that no text says; empty for UTF-8."""
+    """Return the field that gives bytes exactly, for bytes that are no UTF-8; empty for others."""
     try:
         payload.decode()
     except UnicodeDecodeError:

@@ -18,7 +18,7 @@ SIGNALS = tuple(
 
 
 class Interrupted(BaseException):
-    """A signal came; `status` is the exit status that says so."""
+    """A signal came; `status` is the exit status for it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -26,7 +26,7 @@ class Interrupted(BaseException):
 
 
 class Signals:
-    """What came, and what to do when one comes. Installed in the main thread."""
+    """The signal that came, and the handlers. Installed in the main thread."""
 
     def __init__(self) -> None:
         self.caught: int | None = None
@@ -38,14 +38,14 @@ class Signals:
         self.restore()
 
     def restore(self) -> None:
-        """A library may have put a handler of its own in the place of what was installed."""
+        """Install the handlers again: a library may have replaced them."""
         if len(self._ignored) < len(SIGNALS):
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_IGN if number in self._ignored else self._handle)
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Inside, a signal is noted in `caught`."""
+        """Only note a signal in `caught` while the block runs."""
         before, self._noted_only = self._noted_only, True
         try:
             yield
@@ -63,7 +63,7 @@ class Signals:
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Start children that work for this process inside: until they have called `ignore_interrupts` Ctrl-C waits."""
+    """Hold Ctrl-C back while children start that work for this process, until they called `ignore_interrupts`."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -72,7 +72,7 @@ def interrupts_held() -> Iterator[None]:
 
 
 def ignore_interrupts() -> None:
-    """For such a child: Ctrl-C is for the process to act upon that started it, and ends the child's work too."""
+    """Ignore Ctrl-C in such a child: the process that started it acts upon it, and ends the child's work too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 

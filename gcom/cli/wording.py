@@ -17,12 +17,12 @@ _BOUNDS = {
 
 
 def many(count: int, one: str) -> str:
-    """So many of what a noun or a phrase names: 1 crash between calls, 2 crashes between calls."""
+    """Return a count with its noun or phrase: 1 crash between calls, 2 crashes between calls."""
     return f"{count:,} {one if count == 1 else plural(one)}"
 
 
 def plural(one: str) -> str:
-    """Of a regular noun, or of a phrase that one leads or ends."""
+    """Return the plural of a regular noun, or of a phrase that one leads or ends."""
     head, *rest = re.split(r"(?= (?:of|over|between|without) )", one, maxsplit=1)
     if re.search(r"[^aeiou]y$", head):
         head = f"{head[:-1]}ies"
@@ -32,7 +32,7 @@ def plural(one: str) -> str:
 
 
 def refusal(error: typer.TyperException) -> str:
-    """What is wrong with a command line, without the words of the library that parsed it."""
+    """Return the fault of a command line, without the words of the library that parsed it."""
     option = getattr(getattr(error, "param", None), "opts", None)
     errors: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
     if not option or not errors:

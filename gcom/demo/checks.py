@@ -1,4 +1,4 @@
-"""Whether what a member delivered is what was sent, from digests: any number of lines is compared in a few bytes.
+"""Checks of a member's deliveries against what was sent, from digests: any number of lines takes a few bytes.
 
 One digest runs over a sender's lines in their order, and one over all that a member delivered. The other is a sum, in
 which order does not count, so that it says "the same lines, each as often" where no order is promised.
@@ -16,7 +16,7 @@ _SUM = 2**128
 
 
 class DemoStream:
-    """What was sent by, or delivered from, one sender."""
+    """The messages sent by, or delivered from, one sender."""
 
     def __init__(self, lines: Iterable[bytes] = ()) -> None:
         self.count = 0
@@ -37,7 +37,7 @@ class DemoStream:
 
 @dataclass(frozen=True, slots=True)
 class StreamSummary:
-    """A stream in few words."""
+    """The counts and digests of a stream."""
 
     count: int
     same_set: str
@@ -80,17 +80,17 @@ class DemoResult:
 
 
 def promises_order(ordering: Ordering) -> bool:
-    """Whether each sender's messages come in the order it sent them."""
+    """Tell whether each sender's messages come in the order it sent them."""
     return ordering is not Ordering.NONORDERED
 
 
 def is_total(ordering: Ordering) -> bool:
-    """Whether all members have one order."""
+    """Tell whether all members have one order."""
     return ordering in (Ordering.TOTAL, Ordering.CAUSALTOTAL)
 
 
 def sequence_faults(sequences: dict[str, str]) -> list[str]:
-    """Who delivered in another order than the first member, by digests of all that each delivered."""
+    """Return the members that delivered in another order than the first one, by digests of all deliveries, in words."""
     first, *others = sequences
     different = [member for member in others if sequences[member] != sequences[first]]
     return [f"{member} delivered in another order than {first}" for member in different]
@@ -99,7 +99,7 @@ def sequence_faults(sequences: dict[str, str]) -> list[str]:
 def faults(
     sent: dict[str, StreamSummary], delivered: dict[str, dict[str, StreamSummary]], ordered: bool
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """What is wrong with the sets, and what with the order, in words. `delivered` is by member, then by sender."""
+    """Return the faults of the sets and of the order, in words. `delivered` is by member, then by sender."""
     sets: list[str] = []
     orders: list[str] = []
     for member, streams in delivered.items():

@@ -56,7 +56,7 @@ class DemoTurn:
                 child.say("progress", count=self.count)
 
     def take_rest(self) -> None:
-        """Take what is left after the group was left; whatever comes is one too many."""
+        """Take the rest after the group was left; any delivery now is one too many."""
         try:
             while self._take_one(0):
                 pass

@@ -1,4 +1,4 @@
-"""The demo from above: a registry, a process a member, one turn an ordering, and what their reports come to."""
+"""The demo's parent process: a registry, a process per member, one turn per ordering, and the results."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SAMPLES = 500  # of each sender's messages are timed
 
 
 class Watcher(Protocol):
-    """Is told how far the demo is."""
+    """An observer of the demo's progress."""
 
     def begin(self, ordering: str, deliveries: int) -> None:
-        """A turn begins, in which so many deliveries are to come."""
+        """Begin a turn with that many deliveries."""
 
     def delivered(self, deliveries: int) -> None:
-        """So many of them are done."""
+        """Note how many of them are done."""
 
 
 def run(texts: Sequence[Text], log_dir: Path, watcher: Watcher) -> list[DemoResult]:
@@ -48,7 +48,7 @@ def run(texts: Sequence[Text], log_dir: Path, watcher: Watcher) -> list[DemoResu
 
 
 def _copied(text: Text, folder: Path) -> list[str]:
-    """A copy of the text in a file, for its sender: the original may change while the demo runs."""
+    """Write a text to a file for its sender: the original may change while the demo runs. Return its path, if any."""
     if not text.lines:
         return []
     path = folder / text.name
@@ -114,7 +114,7 @@ class _Turn:
 
 
 def _latencies_ms(left: dict[str, Report]) -> list[float]:
-    """From each timed sending to each delivery of it; all processes of a machine have one monotonic clock."""
+    """Return the milliseconds from sending to delivery, sorted; all processes of a machine have one monotonic clock."""
     return sorted(
         (delivered_ns - left[sender]["sent_ns"][number]) / 1e6
         for report in left.values()

@@ -1,4 +1,4 @@
-"""What the demo sends: the lines of files, one sender a file."""
+"""The texts of the demo: the lines of files, one sender per file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REPEATS = 500  # of the built-in texts, so that there is something to see
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A member's name and the lines that it sends; none and no source for one that only listens."""
+    """A member's name and the lines that it sends; a member that only listens has no lines and no source."""
 
     name: str
     source: str
@@ -34,7 +34,7 @@ class Text:
 
 
 def chosen_texts(files: Sequence[Path]) -> list[Text]:
-    """The texts of `files`, else of the project in the current folder, else built-in ones; three members or more.
+    """Return the texts of `files`, else of the project in the current folder, else built-in ones; three or more.
 
     Raises BadValue for what cannot be read or sent.
     """
@@ -52,7 +52,7 @@ def chosen_texts(files: Sequence[Path]) -> list[Text]:
 
 
 def split_lines(data: bytes) -> tuple[bytes, ...]:
-    """Lines without their ends; the last one may have none."""
+    """Split into lines without their ends; the last one may have none."""
     lines = data.split(b"\n")
     return tuple(lines if lines[-1] else lines[:-1])
 
@@ -79,7 +79,7 @@ def _built_in(name: str) -> Text:
 
 
 def _name(stem: str, texts: Sequence[Text]) -> str:
-    """A member's name after a file's, unlike those that are there."""
+    """Return a member's name after a file's, unlike those that are there."""
     taken = {text.name for text in texts}
     base = re.sub(r"[^A-Za-z0-9._-]", "-", stem)[:28].lstrip("._-") or "text"
     return next(name for name in (base, *(f"{base}-{i}" for i in range(2, 100))) if name not in taken)

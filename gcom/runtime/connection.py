@@ -93,7 +93,7 @@ class Link:
                 if taken is not None:
                     return taken
                 if not self._turns:
-                    # Under the lock: who needs this address from now on makes a new link, and never finds this one.
+                    # Under the lock: the next session that needs this address makes a new link, and never finds this.
                     self._host.forget(self)
                     return None
                 self.waiting = True
@@ -106,7 +106,7 @@ class Link:
     def _take(self) -> tuple[Session, Process, Frame] | None:
         for _ in range(len(self._turns)):
             session, peer = self._turns[0]
-            self._turns.rotate(-1)  # whoever is served goes to the end: a busy group starves no quiet one
+            self._turns.rotate(-1)  # the served group goes to the end: a busy group starves no quiet one
             if session.machine.address_of(peer) != self.address:
                 self._turns.remove((session, peer))
                 continue
@@ -123,7 +123,7 @@ class Link:
         return max(0.001, (min(times) - self._host.now_ms()) / 1000)
 
     def _put(self, session: Session, peer: Process, frame: Frame) -> None:
-        """Call the peer; the call's end is an event, whatever it is."""
+        """Call the peer; every end of the call, a failure too, is an event."""
         session.log_before_frame()
         event: Replied | CallFailed
         try:

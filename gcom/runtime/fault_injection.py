@@ -3,12 +3,12 @@
     GCOM_FAULTS="seed=7,drop=0.1,delay=0..40ms,duplicate=0.05,reorder=0.05,cut=alice>bob"
     GCOM_FAULTS=@FILE       the same from a file, read again whenever it has changed: all processes are cut at once
 
-What a network does to calls, and nothing else (docs/TESTING.md has the words):
+Only faults that a network has (docs/TESTING.md has the words):
 
   * a request that is dropped, or whose answer is, ends the call as a broken connection does;
   * a request that is reordered seems dropped to the caller, and arrives after a later one;
-  * what is cut is swallowed: the call waits until the cut is healed or its time is over. The answers of a caller that
-    is cut off are lost as well, for nothing that it says arrives.
+  * a request over a cut is swallowed: the call waits until the cut is healed or its time is over. The answers of a
+    caller that is cut off are lost as well, since nothing that it sends arrives.
 
 Draws come from one generator per pair of names and seed, so that threads do not disturb each other's.
 """
@@ -47,7 +47,7 @@ _SHARES = ("drop", "drop_reply", "duplicate", "reorder")
 
 @dataclass(frozen=True, slots=True)
 class FaultPlan:
-    """The faults that calls may have. `cuts` are pairs of names: what the first says does not reach the second."""
+    """The faults that calls may have. `cuts` are pairs of names: nothing from the first reaches the second."""
 
     seed: int = 0
     drop: float = 0.0

@@ -83,7 +83,7 @@ class Host:
 
     @property
     def closed(self) -> bool:
-        """Whether the threads have been told to end."""
+        """Tell whether the threads have been told to end."""
         return self._closing.is_set()
 
     @property
@@ -159,7 +159,7 @@ class Host:
         if self.misbehaved[peer] == 1:
             logger.warning("{} answered what is no reply of ours: {}", peer, error)
 
-    # what memberships, sessions and links need; the lock is held
+    # services for memberships, sessions and links; the lock is held
 
     @staticmethod
     def now_ms() -> int:
@@ -184,7 +184,7 @@ class Host:
 
     @property
     def idle(self) -> bool:
-        """Whether some link waits for work, or there is none."""
+        """Tell whether some link waits for work, or there is none."""
         return self.waiting_links > 0 or not self.links
 
     def serve(self, session: Session, peer: Process) -> None:

@@ -24,7 +24,7 @@ _NETWORK = Path("/proc/self/ns/net")
 
 
 class Life:
-    """The life of a node, until its process ends or `end` is called; `name` is what addresses say of it."""
+    """The life of a node, until its process ends or `end` is called; `name` is its part of an address."""
 
     def __init__(self) -> None:
         self._lock: socket.socket | None = None

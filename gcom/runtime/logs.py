@@ -46,7 +46,7 @@ class DeliveryLogs:
             )
 
     def get(self, process: Process) -> DeliveryLog | None:
-        """The log of a process, if logs are kept."""
+        """Return the log of a process, None if none are kept."""
         return self._logs.get(process)
 
     def take_unused(self, used: set[Process]) -> list[DeliveryLog]:

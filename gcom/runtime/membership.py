@@ -28,7 +28,7 @@ from gcom.runtime.request_handlers import CallServer
 from gcom.runtime.session import Session
 from gcom.values.names import Process
 
-LEAVE_S = 1.0  # of the time that a leave is given, what is kept for the view change without this process
+LEAVE_S = 1.0  # of a leave's time, the share kept for the view change without this process
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,12 @@ class Membership:
         self.listened_by: int | None = None  # the listener's thread
         self.following = None
         self.call_server = CallServer(host.lock, host.on_defect)  # the application's handler stays what it is
-        self._entered: deque[Session] = deque()  # those whose Entered the application has not read
+        self._entered: deque[Session] = deque()  # sessions whose Entered the application has not read
         self._host = host
 
     @property
     def receives(self) -> bool:
-        """Whether the application reads what is delivered; else it is dropped."""
+        """Tell whether the application reads what is delivered; else it is dropped."""
         return self.uses.receive
 
     def begin(self, machine: GroupMachine) -> Session:
@@ -203,7 +203,7 @@ class Membership:
 
     @property
     def _owes_state(self) -> bool:
-        """Whether a joiner is being given this member's state, or will be once the listener gets to the barrier."""
+        """Tell whether a joiner is being given this member's state, or will be once the listener is at the barrier."""
         transfer, listener = self.session.machine.transfer, self.listened_by
         return transfer.giving or (transfer.owes and listener not in (None, get_ident()))
 

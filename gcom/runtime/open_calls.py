@@ -1,4 +1,4 @@
-"""The open group calls of a session: what each member that was asked has answered, in the order of the answers.
+"""The open group calls of a session: the answers of the members asked, in the order in which they came.
 
 The session fills them while it carries out effects; `Results` shows one to the application.
 """

@@ -1,4 +1,4 @@
-"""Payloads: what an application may send is bytes or text of a bounded size."""
+"""Payloads: bytes or text of a bounded size."""
 
 from __future__ import annotations
 

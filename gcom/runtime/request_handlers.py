@@ -6,7 +6,7 @@ itself, the next request is served. Without that two members would wait for ever
 1. A's handler calls B, and B's handler calls A.
 2. A's only thread waits for B's answer, B's only thread for A's.
 
-What a handler changed before such a call it may find changed after it.
+So state that a handler changed before such a call may be changed by another request when the call returns.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class Session:
         self.machine = machine
         self.membership = membership
         self.ended: Ended | None = None
-        self.carried_on = False  # what was not sent goes on in a session that follows
+        self.carried_on = False  # unsent messages went on to the session that follows
         self.detached = False  # it hears no quorum of its view, and goes on when it does
         self.leaving = False  # the application asked to leave: it sends no more
         self.failure: GComError | None = None
@@ -131,7 +131,7 @@ class Session:
         self.state_awaited = False  # until set_state has returned, or the state is lost
         self.state_lost = False
         self._early: list[Serve] = []  # requests that came before the state which they are about
-        self.acks_awaited = 0  # how many threads wait for what the members hold; no effect tells of that
+        self.acks_awaited = 0  # threads that wait for members to hold a message; no effect tells of acks
 
     # steps; each takes the lock
 
@@ -185,9 +185,9 @@ class Session:
             self.changed.notify_all()
 
     def log_before_frame(self) -> None:
-        """Write out the log: what a frame or reply tells must be in it first."""
-        # Else: 1. A member sends, and a peer delivers and logs that. 2. The member is killed before its own log is
-        # written. 3. The audit finds a delivery of a message that nobody sent.
+        """Write out the log, before a frame or reply can tell of its records."""
+        # Otherwise: 1. A member sends, and a peer delivers and logs the message. 2. The member is killed before its own
+        # log is written. 3. The audit finds a delivery of a message that nobody sent.
         if self._log:
             self._log.flush_before_frame()
 
@@ -195,24 +195,24 @@ class Session:
 
     @property
     def room(self) -> bool:
-        """Whether the application may send now: both bounds on what waits have room."""
+        """Tell whether the application may send now: both bounds on waiting messages have room."""
         few = len(self._buffer) + self.machine.pending < limits.PENDING_MESSAGES_MAX
         return few and self._waiting_size < limits.PENDING_BYTES_MAX
 
     @property
     def unnumbered(self) -> int:
-        """Messages sent by the application that have no number yet."""
+        """Return the number of messages sent by the application that have no number yet."""
         return 0 if self.carried_on else len(self._buffer) + self.machine.pending
 
     @property
     def has_unsent(self) -> bool:
-        """Whether something that was sent here waits, and can go."""
+        """Tell whether a message sent here waits, and can go."""
         view = self.machine.view
         return bool(self.unnumbered and view and view.started) or not self.machine.mail_settled
 
     @property
     def last_number(self) -> int:
-        """The number of the last message put: numbers follow the order of sending."""
+        """Return the number of the last message put: numbers follow the order of sending."""
         return self.machine.number + self.unnumbered
 
     def put(self, payload: Payload) -> None:
@@ -237,7 +237,7 @@ class Session:
             self._carry_out(self.machine.handle(events.Submit(payloads), self._host.now_ms()))
 
     def begin_leaving(self) -> None:
-        """Send no more; what was sent does not wait for its own sender to read it. Holds the lock."""
+        """Send no more; messages sent so far no longer wait until this process reads them. Holds the lock."""
         self.leaving = True
         # 1. The application sends many messages and leaves, without having read its own. 2. Its window opens only as
         # far as all members have read, itself among them. 3. The rest would wait for a number until the time is over.
@@ -266,7 +266,7 @@ class Session:
 
     @property
     def members(self) -> tuple[Process, ...]:
-        """The members of the view in force, oldest first."""
+        """Return the members of the view in force, oldest first."""
         view = self.machine.view
         return view.members if view else ()
 
@@ -408,7 +408,7 @@ class Session:
             self._log.confirm(definition, self.machine.instance, view.number, number, by)
 
     def _notice(self, notice: Notice) -> None:
-        """Queue a notice beside messages, and count it: who reads none of very many cannot stay."""
+        """Queue a notice beside messages, and count it: a process that leaves too many unread cannot stay."""
         if not self._receive:
             return
         self._notices = self._notices + 1 if self._queue.tail else 1

@@ -36,7 +36,7 @@ class SessionTable:
 
     @property
     def all(self) -> list[Session]:
-        """Every session, those whose instance was succeeded first."""
+        """Return every session, those whose instance was succeeded first."""
         return [*self._succeeded.values(), *self._sessions.values()]
 
     @property
@@ -68,18 +68,18 @@ class SessionTable:
         self._sessions.clear()
 
     def in_group(self, group: str) -> list[Session]:
-        """The sessions that are in a group, or on their way into it or out of it."""
+        """Return the sessions that are in a group, or on their way into it or out of it."""
         found = [session for session in self if session.machine.group == group and not session.ended]
         return [session for session in found if session.machine.stage is not Stage.ENDED]
 
     def latest(self, group: str) -> Session | None:
-        """The newest session in a group."""
+        """Return the newest session in a group."""
         return next((session for session in reversed(self) if session.machine.group == group), None)
 
     def target(self, frame: Frame, name: str) -> Session | None:
-        """The session that a frame is for; `name` is the host's."""
+        """Return the session that a frame is for; `name` is the host's."""
         if frame.hail and names.name_of(frame.target) == name:
-            return self.latest(frame.group)  # a hail is for whoever has the name now
+            return self.latest(frame.group)  # a hail is for the process that has the name now
         key = frame.group, frame.target
         session = self._sessions.get(key)
         if session is not None and session.machine.instance != frame.instance:

@@ -5,8 +5,8 @@ lost, late, doubled and overtaking calls, drifting clocks, registries that stop 
 faults are off, and the group must become live. Checkers see only what applications see.
 
     plan/        everything drawn from the seed before a run, so that it can be printed and aimed
-    checks/      the rules, a file per family; `checkers` puts those together that a definition promises
-    simulation   virtual time, the event loop, and what the run has shown; every part below holds it
+    checks/      the rules, a file per family; `checkers` puts together those that a definition promises
+    simulation   virtual time, the event loop, counts and digest; every part below holds it
     network, registry, unicasts, application, session, node
                  the parts of the simulated world, each importing only parts named before it; what it needs of a later
                  one it names as a Protocol beside itself

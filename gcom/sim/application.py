@@ -1,7 +1,7 @@
 """The application of one session: it sends now and then, reads what arrives, and answers from inside its callbacks.
 
-It may keep a state, a digest of all that it was handed, which it gives to those who join. It reads one thing after the
-other, as a listener does; one that reads slowly, or stalls, fills all senders' windows.
+It may keep a state, a digest of all that it was handed, which it gives to joiners. It reads one arrival after the
+other, as a listener does; an application that reads slowly, or stalls, fills all senders' windows.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _WORDS = ("ask", "build", "cut", "deliver", "election", "fetch", "größe", "hol
 
 
 def merged(mine: bytes, theirs: bytes) -> bytes:
-    """As an application's merge_states."""
+    """Merge two states, as an application's merge_states."""
     return State.load(mine).merged(State.load(theirs)).dump()
 
 
 class Application:
-    """Plays one member's program. Its chance is its own, so that what one does moves nobody else's."""
+    """The program of one member, with a random stream of its own, so that it disturbs no other member's draws."""
 
     def __init__(self, session: MemberSession, rng: Random) -> None:
         self._session = session
@@ -62,7 +62,7 @@ class Application:
         self._had: tuple[str, bytes] | None = None  # the instance of its former session, and its state there
 
     def go_on_from(self, former: Application) -> None:
-        """The process image goes on, with what it had; it had time to read all that was handed over."""
+        """Take over the state of the former session of the same process, which has read all that was handed to it."""
         for arrival in former._queue.arrivals:
             former._take_in(arrival)
         self._state, self._bringing = former._state, former._bringing
@@ -85,7 +85,7 @@ class Application:
         return self._session.is_member and self._session.machine.pending < PENDING_MAX
 
     def submit(self, count: int, mark: str = "") -> None:
-        """Send so many messages."""
+        """Send `count` messages."""
         payloads: list[Payload] = [self._compose(mark) for _ in range(count)]
         self._simulation.submitted += count
         self._session.checker.calls.submit(self._session.process, payloads)
@@ -109,7 +109,7 @@ class Application:
         self._later(self._rng.randint(5, 150), self._write)
 
     def _burst(self) -> int:
-        """How much to send now, so that all together send what the plan says, some much at once and some one by one."""
+        """Return how many messages to send now, one or a burst, so that all members together send the plan's total."""
         behind = self._simulation.behind
         if self._simulation.silent:
             return 0
@@ -121,7 +121,7 @@ class Application:
 
     @property
     def has_state(self) -> bool:
-        """Whether no state is on its way here."""
+        """Tell whether no state is on its way here."""
         return self._queue.is_open
 
     @property
@@ -129,7 +129,7 @@ class Application:
         return self._session.node.name in self._simulation.plan.keepers
 
     def posted(self, effect: OfMail | Ended) -> None:
-        """A letter, what became of one, or of a call; unicasts are read in turn with all else."""
+        """Take a unicast, its outcome or a call's; unicasts are read in turn with all else."""
         if isinstance(effect, DeliverUnicast):
             self.arrived(effect)
         else:
@@ -161,7 +161,7 @@ class Application:
             self._later(self._patience_ms(), self._read)
 
     def _enter(self, view: View) -> None:
-        """Bring, with the first view, what was left of the last session."""
+        """Bring the state of the last session, with the first view."""
         if self._entered:
             return
         self._entered = True
@@ -185,17 +185,17 @@ class Application:
 
     @property
     def has_read(self) -> bool:
-        """Whether it has dealt with all that is here."""
+        """Tell whether every arrival has been dealt with."""
         return not self._queue.arrivals
 
     @property
     def state(self) -> State | None:
-        """What it keeps, if it keeps one."""
+        """Return the state, None if the application keeps none."""
         return self._state if self._keeps else None
 
     @property
     def has_brought_all(self) -> bool:
-        """Whether nothing of an earlier instance waits to be merged."""
+        """Tell whether nothing of an earlier instance waits to be merged."""
         return self._bringing.done
 
     def _patience_ms(self) -> int:
@@ -205,7 +205,7 @@ class Application:
         return self._rng.randint(100, 500) if slow == "crawls" else self._rng.randint(0, 20)
 
     def _read(self) -> None:
-        """Read all that is here, or one thing if it reads slowly."""
+        """Read all that is here, or one arrival if it reads slowly."""
         if self._session.is_over:
             return
         slow = self._session.node.reads_slowly
@@ -243,7 +243,6 @@ class Application:
                 self._take_in(arrival)
 
     def _take_in(self, arrival: Handed | Ended) -> None:
-        """What an arrival makes of the state."""
         match arrival:
             case Deliver(run) if not isinstance(run.payloads[0], Brought):
                 self._state.add(arrival)
@@ -267,7 +266,7 @@ class Application:
                 self._session.handle(events.Consumed(sender, first + count - 1, 0))
 
     def _begin(self, view: View) -> None:
-        """The barrier of a view."""
+        """Report the state at the barrier of a view."""
         states, process = self._session.checker.states, self._session.process
         if self._lost:
             states.on_lost(process, view, self._lost.reason)
@@ -276,14 +275,14 @@ class Application:
             states.on_barrier(process, view.number, self._state)
 
     def _give(self, view: int) -> None:
-        """Its get_state is called."""
+        """Answer the machine with the state, as get_state does, or with its failure."""
         if self._session.machine.transfer.asks(view):
             fails = self._rng.random() < self._simulation.plan.refusing
             data = None if fails else self._state.dump()
             self._session.handle(events.StateTaken(view, data, "its get_state raised" if fails else ""))
 
     def _call_back(self, starts: str) -> None:
-        """Perhaps send from inside a callback, but no answer to an answer."""
+        """Send, by chance, from inside a callback; never an answer to an answer."""
         answers = 0 if self._simulation.silent else self._simulation.plan.answering
         if answers and "re:" not in starts and self.has_room and self._rng.random() < answers:
             self.submit(1, "re:")

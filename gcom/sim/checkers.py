@@ -48,7 +48,7 @@ _BY_ORDERING: dict[str, tuple[type[Rule], ...]] = {
 
 
 def rules_of(definition: Definition) -> list[type[Rule]]:
-    """What a group of this definition promises."""
+    """Return the rules that a group of this definition promises."""
     kinds = [*_ALWAYS, *_BY_ORDERING[definition.ordering.value]]
     if definition.multicast is Multicast.RELIABLE:
         kinds += [*_RELIABLE, *([SameSequence] if "TOTAL" in definition.ordering.value else [])]
@@ -57,7 +57,7 @@ def rules_of(definition: Definition) -> list[type[Rule]]:
 
 
 class Checker:
-    """Watches every process of one group instance. With `calls`, it is told what applications call, and checks that."""
+    """The checker of every process of one group instance. With `calls` it also checks what applications call."""
 
     def __init__(self, definition: Definition, calls: bool = False) -> None:
         self.record = InstanceHistory(definition.static, definition.netsplit is Netsplit.PARTITIONABLE)
@@ -73,7 +73,7 @@ class Checker:
 
     @property
     def messages(self) -> int:
-        """How many messages were sent."""
+        """Return the number of messages sent."""
         return self.record.messages
 
     @property
@@ -85,7 +85,7 @@ class Checker:
         return len(self.record.views)
 
     def see(self, who: Process, effect: object) -> None:
-        """Something happened to an application; raises Violation."""
+        """Check one effect that an application sees; raises Violation."""
         witness = self.record.witness(who)
         match effect:
             case Deliver():
@@ -113,20 +113,20 @@ class Checker:
                 self.record.end(witness, effect)
 
     def settled_by(self, who: Process, sender: Process, number: int) -> bool:
-        """Whether a process has settled 1…number of a sender."""
+        """Tell whether a process has settled 1…number of a sender."""
         return not self.record.witness(who).first_unsettled(sender, 1, number)
 
     def delivered_by(self, who: Process, sender: Process, number: int) -> bool:
-        """Whether a process has delivered a message, and not skipped it."""
+        """Tell whether a process has delivered a message, and not skipped it."""
         witness = self.record.witness(who)
         skipped = witness.skipped.get(sender)
         return witness.has_settled(sender, number) and not (skipped and number in skipped)
 
     def sent_by(self, who: Process) -> int:
-        """How many messages a process has sent."""
+        """Return the number of messages that a process has sent."""
         return len(self.record.stream(who).payloads)
 
 
 def _told(rules: list[Rule], method: str) -> list[Callable[[Any, Any], None]]:
-    """The rules that look at one kind of event: most look at few, and events are many."""
+    """Return the rules for one kind of event: most rules look at few kinds, and events are many."""
     return [getattr(rule, method) for rule in rules if getattr(type(rule), method) is not getattr(Rule, method)]

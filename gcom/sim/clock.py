@@ -1,4 +1,4 @@
-"""A node's own clock: it runs a little slower or faster than true time, and began at some other hour."""
+"""The clock of one node: it runs a little slower or faster than true time, and began at another hour."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Clock:
-    """`rate` is thousandths of a local millisecond in a true one."""
+    """A local clock; `rate` is local milliseconds per thousand true ones."""
 
     def __init__(self, true_now_ms: Callable[[], int], rate: int, offset_ms: int) -> None:
         self._true_now_ms = true_now_ms
@@ -18,9 +18,9 @@ class Clock:
         return self._offset_ms + self._true_now_ms() * self._rate // 1000
 
     def true_ms(self, local_ms: int) -> int:
-        """How long a local duration takes, rounded up: when it is over, the clock shows so; at least 1."""
+        """Return a local duration in true milliseconds, rounded up so that the clock shows its end; at least 1."""
         return max(1, -(-local_ms * 1000 // self._rate))
 
     def true_until(self, local_at_ms: int) -> int:
-        """How long until the clock shows a time; at least 1."""
+        """Return the true milliseconds until the clock shows a time; at least 1."""
         return self.true_ms(local_at_ms - self.now_ms)

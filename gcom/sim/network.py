@@ -1,8 +1,8 @@
 """Calls between nodes: each is a request on its way there and a reply on its way back, and either may be lost.
 
-What may become of a call (docs/protocols/link.md): the caller has one in flight to each peer, and learns its end once,
-be it an answer, a broken connection, a refusal, or its own timeout. A call whose end was a failure may still arrive, a
-bounded time later and after calls that were made since: what a broken connection had carried lies in buffers.
+The ends of a call (docs/protocols/link.md): the caller has one in flight to each peer, and learns its end once, be it
+an answer, a broken connection, a refusal, or its own timeout. A call that ended by a failure may still arrive, a
+bounded time later and after calls that were made since, from the buffers of the broken connection.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ STORM_RATE = 0.4
 HELD_UP_MS = (10, 400)  # from, to
 RESENT_MS = (200, 600, 1_400, 3_000)  # a packet that is not acknowledged is sent again so long after the first time
 
-ReplyTo = Callable[[bytes | None], None]  # what a callee says; None: it broke off
+ReplyTo = Callable[[bytes | None], None]  # the callee's reply; None: it broke off
 End = Callable[[bytes | None, bool, bool], None]  # the reply; or None, whether it was refused, and is proven dead
 
 
 class NetworkNode(Protocol):
-    """A process, as the network sees it. One that crashed `refuses` calls unless its whole machine is gone."""
+    """A process, as the network sees it. After a crash it `refuses` calls, unless its whole machine is gone."""
 
     name: str
     address: Address
@@ -42,7 +42,7 @@ class NetworkNode(Protocol):
 
 
 class AddressBook(Protocol):
-    """Who listens at an address now, and whether the life that it names is proven to be over."""
+    """The map from addresses to the nodes that listen there, and to proof that the life they name is over."""
 
     def at_address(self, address: Address) -> NetworkNode: ...
 
@@ -63,7 +63,7 @@ class _Cut:
 
 
 class Network:
-    """Decides what becomes of each packet, from its own stream of chance."""
+    """The network: it decides the fate of each packet from a random stream of its own."""
 
     def __init__(self, simulation: Simulation, addresses: AddressBook, rng: Random) -> None:
         self.healed = True  # until faults begin, and after they end
@@ -74,7 +74,7 @@ class Network:
         self._rng = rng
         self._cuts: list[tuple[Fault, _Cut]] = []
         self._held_up: set[str] = set()
-        self._slow: dict[str, int] = {}  # names whose calls take so much longer
+        self._slow: dict[str, int] = {}  # by name, the most milliseconds that its calls take longer
         self._latest: dict[tuple[Address, Address], int] = {}  # when the last call that arrived was made, by its order
         self._made = 0
 
@@ -86,7 +86,7 @@ class Network:
         self._break(event, _Cut(blocks, fast=False))
 
     def split(self, event: TroubleEvent) -> None:
-        """Break the network into sides; who is on none is reached by all."""
+        """Break the network into sides; a node on no side is reached by all."""
         sides = event.sides
         blocks = {(a, b) for mine in sides for side in sides if side is not mine for a in mine for b in side}
         refuses = event.detail == REFUSED
@@ -102,7 +102,7 @@ class Network:
         self._simulation.at(event.for_ms, mend)
 
     def slow(self, name: str, event: TroubleEvent) -> None:
-        """Let all calls from and to a member take long."""
+        """Slow down all calls from and to a member."""
         self._slow[name] = event.count
 
         def recover() -> None:
@@ -111,11 +111,11 @@ class Network:
         self._simulation.at(event.for_ms, recover)
 
     def hold_up(self, name: str) -> None:
-        """Let what somebody sends from now on arrive late."""
+        """Delay all that a name sends from now on."""
         self._held_up.add(name)
 
     def let_go(self, name: str) -> None:
-        """Somebody begins anew under a name."""
+        """Stop delaying a name, under which another process begins."""
         self._held_up.discard(name)
 
     def heal(self) -> None:
@@ -125,7 +125,7 @@ class Network:
         self._slow.clear()
 
     def blocked(self, one: str, other: str) -> _Cut | None:
-        """What keeps packets from one place to another, if anything does."""
+        """Return the break that blocks packets from one name to another, if there is one."""
         for kind, cut in self._cuts:
             if (one, other) in cut.blocks:
                 if not cut.counted:
@@ -137,12 +137,12 @@ class Network:
     # calls
 
     def call(self, caller: NetworkNode, address: Address, data: bytes, end: End) -> None:
-        """Put a frame to whoever listens at an address."""
+        """Put a frame to the node that listens at an address."""
         self._made += 1
         self._new_call(caller, address, data, end).begin()
 
     def echo(self, caller: NetworkNode, address: Address, data: bytes) -> None:
-        """A call that was made before comes again."""
+        """Repeat a call that was made before."""
         call = self._new_call(caller, address, data, lambda reply, refused, dead: None)
         self._simulation.at(self.leg_ms(), call.arrive_late)
 
@@ -150,7 +150,7 @@ class Network:
         return _Call(self._simulation, self._addresses, self, caller, address, data, end, self._made)
 
     def draws(self, kind: Fault) -> bool:
-        """Whether a fault with a rate is to hit the call at hand."""
+        """Draw whether a fault that has a rate hits the call at hand."""
         rate = 0.0 if self.healed else self._plan.rates.get(kind, 0.0)
         if self.stormy and kind is Fault.LOSS:
             rate = STORM_RATE
@@ -179,14 +179,14 @@ class Network:
         self._simulation.at(RESENT_MS[tries] - waited_ms, again)
 
     def happens(self, kind: Fault) -> bool:
-        """Whether it hits the call; counts that."""
+        """Draw whether a fault hits the call, and count it if so."""
         drawn = self.draws(kind)
         if drawn:
             self._simulation.count(kind)
         return drawn
 
     def leg_ms(self, *names: str) -> int:
-        """How long a packet takes that concerns these."""
+        """Return the milliseconds of one packet, longer where a slow member is among `names`."""
         delay_ms = self._rng.randint(1, self._plan.delay_ms)
         for name in names:
             if name in self._slow:
@@ -197,14 +197,14 @@ class Network:
         return delay_ms
 
     def late_ms(self, most_ms: int) -> int:
-        """How late something is that is late: mostly a little, so that it meets what is just under way."""
+        """Return a delay: mostly a short one, so that the packet meets what is under way just then."""
         return self._rng.randint(10, 300) if self._rng.random() < 0.6 else self._rng.randint(300, most_ms)
 
     def between(self, low: int, high: int) -> int:
         return self._rng.randint(low, high)
 
     def arrived(self, caller: Address, callee: Address, made: int) -> None:
-        """A call arrived; one that was made before one that arrived earlier was overtaken."""
+        """Record the arrival of a call; one made before another that has arrived counts as reordered."""
         if made < self._latest.get((caller, callee), 0):
             self._simulation.count(Fault.REORDERING)
         else:
@@ -249,13 +249,13 @@ class _Call:
             simulation.at(network.late_ms(LATE_MS_MAX), self.arrive_late)
 
     def arrive_late(self) -> None:
-        """What a broken connection had carried, or a second copy."""
+        """Arrive as what a broken connection had carried, or as a second copy."""
         callee = self._addresses.at_address(self._address)
         if self._network.blocked(self._caller.name, callee.name) is None:
             self._arrive()
 
     def _arrive(self) -> None:
-        """Whoever has the address now takes the call, perhaps another than when it was made."""
+        """Hand the call to the node that has the address now, perhaps another than when it was made."""
         callee = self._addresses.at_address(self._address)
         if not callee.crashed:
             callee.run(lambda: self._take(callee))
@@ -271,11 +271,11 @@ class _Call:
             self._network.carry(callee.name, self._caller.name, lambda: self._finish(reply, refused), self._break)
 
     def _refuse(self) -> None:
-        """Something on the way says that nobody listens there."""
+        """Refuse the call: the caller is told that nobody listens there."""
         self._finish(None, True)
 
     def _break(self) -> None:
-        """The connection breaks, or the caller gives up."""
+        """Break the connection, or let the caller time out."""
         self._finish(None, False)
 
     def _finish(self, reply: bytes | None, refused: bool) -> None:

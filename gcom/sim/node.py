@@ -23,7 +23,7 @@ from gcom.values.names import Address, Process, life_of
 
 
 class NodeWorld(SessionWorld, Protocol):
-    """The world, as a process needs it: who has which name is the world's to know."""
+    """The part of the world that a process needs: which node has which name."""
 
     def next_process(self, name: str) -> Process: ...
 
@@ -31,7 +31,7 @@ class NodeWorld(SessionWorld, Protocol):
 
 
 class SimNode:
-    """`crashed` is for ever; `paused` holds back everything that happens to it. `away`: it left, and means it."""
+    """One process. `crashed` is final; `paused` holds back all that happens to it; `away`: it left on purpose."""
 
     def __init__(self, world: NodeWorld, name: str, address: Address, clock: Clock, rng: Random) -> None:
         self.world = world
@@ -45,14 +45,14 @@ class SimNode:
         self.intrudes = False  # another process has its name
         self.reads_slowly = ""  # how: stalls or crawls
         self.sessions: dict[Process, SimSession] = {}
-        self._succeeded: list[SimSession] = []  # whose process goes on in a successor of their instance
+        self._succeeded: list[SimSession] = []  # whose instance was succeeded, by one with this process
         self._rng = rng
-        self._held: list[Callable[[], None]] = []  # what happened to it while it was paused
+        self._held: list[Callable[[], None]] = []  # actions that came while it was paused
         self._requests: deque[tuple[SimSession, Request]] = deque()
 
     @property
     def session(self) -> SimSession:
-        """The present one."""
+        """Return the session that began last."""
         return next(reversed(self.sessions.values()))
 
     @property
@@ -67,10 +67,10 @@ class SimNode:
         state = "crashed, " if self.crashed else "paused, " if self.paused else "away, " if self.away else ""
         return state + (self.session.describe() if self.sessions else f"{self.name} not started")
 
-    # what happens to it
+    # its pauses and its end
 
     def run(self, action: Callable[[], None]) -> None:
-        """Do something as this node: now, when it runs again, or never."""
+        """Run an action as this node: now, after its pause, or never if it crashed."""
         if self.paused:
             self._held.append(action)
         elif not self.crashed:
@@ -84,7 +84,7 @@ class SimNode:
 
     @property
     def _former(self) -> SimSession | None:
-        """The session that a process goes on from: one that it lost."""
+        """Return the session that this process lost, and whose state it goes on with."""
         return self.session if self.sessions and self.session.lost else None
 
     def crash(self) -> None:
@@ -105,7 +105,7 @@ class SimNode:
         self.world.simulation.at(for_ms, self.resume)
 
     def resume(self) -> None:
-        """Run again; what has come meanwhile is met by several threads, in no certain order."""
+        """Run again; several threads take up what has come meanwhile, in no certain order."""
         self.paused = False
         for session in self.sessions.values():
             session.forgive()
@@ -115,7 +115,7 @@ class SimNode:
             self.run(action)
 
     def receive(self, data: bytes, answer: ReplyTo) -> None:
-        """The exposed endpoint; answers None if it crashes over the call."""
+        """Answer a frame, as the exposed endpoint does; None if the node crashes over the call."""
         frame = codec.decode(data)
         session = self.session if frame.hail and self.sessions else self._session_of(frame)
         if session is None:
@@ -125,7 +125,7 @@ class SimNode:
             session.receive(frame, answer)
 
     def unless_returning(self, reply: Reply) -> Reply:
-        """Say of a process whose session is over whether it is on its way back, as another one."""
+        """Add to the refusal for a session that is over that its process is coming back, if it is."""
         session = self.session
         back = session.lost or (session.machine.stage is Stage.ENTERING and session.machine.returns)
         if not isinstance(reply, Refused) or reply.code != "ended" or self.away or self.intrudes or not back:
@@ -133,35 +133,35 @@ class SimNode:
         return replace(reply, code="returning", settled=session.machine.last_view)
 
     def _session_of(self, frame: Frame) -> SimSession | None:
-        """That of the frame's instance; else the present one of the process that it is for."""
+        """Return the session of the frame's instance, else the latest one of the process that the frame is for."""
         for session in self._succeeded:
             if (session.process, session.machine.instance) == (frame.target, frame.instance):
                 return session
         return self.sessions.get(frame.target)
 
-    # what its sessions need
+    # services for its sessions
 
     def on_failed(self) -> None:
-        """It could not get in: try again soon, unless the name is another's."""
+        """Try again soon after a failed join, unless the name belongs to another process."""
         if self.intrudes:
             return
         self._enter_again(self._rng.randint(100, 800))
 
     def on_entered(self) -> None:
-        """It is in; whose name it took is no more, and its machine, if not the group, knows that."""
+        """Replace the process that had the name before, which the machine knows even if the group does not."""
         if self.intrudes:
             self.intrudes = False
             self.world.replace(self)
 
     def on_ended(self, reason: str) -> None:
-        """A session is over; unless its application wants it so, another begins."""
+        """Begin another session after one that ended, unless the application wants it so."""
         if reason == "succession":
             self._go_on()
         elif reason != "exit":
             self._enter_again(self._rng.randint(20, 1_500))
 
     def _go_on(self) -> None:
-        """Its instance is succeeded: the same process goes on, with what it has."""
+        """Go on as the same process, with its state, in the instance that succeeds its own."""
         former = self.session
         self._succeeded.append(former)
         del self.sessions[former.process]
@@ -171,12 +171,12 @@ class SimNode:
         session.start()
 
     def leave(self) -> None:
-        """The application leaves the group, and stays away until it comes back."""
+        """Leave the group on the application's wish, until `come_back`."""
         self.away = True
         self.session.leave()
 
     def come_back(self) -> None:
-        """It wants to be in again: at once, or when it is out."""
+        """Enter the group again: at once, or when the leave is over."""
         self.away = False
         if self.session.is_over:
             self._enter_again(1)
@@ -189,7 +189,7 @@ class SimNode:
             self.enter()
 
     def ask_registry(self, session: SimSession, request: Request) -> None:
-        """One request at a time, as the shell's registry thread puts them."""
+        """Put requests one at a time, as the runtime's registry thread does."""
         self._requests.append((session, request))
         if len(self._requests) == 1:
             self._ask_next()

@@ -1,5 +1,5 @@
 """The registry's process: directory behind its codec. It may be out of reach, and when it starts again it knows only
-what is on its disk: its votes as the witness of ties.
+its disk: its votes as the witness of ties.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ASK_TIMEOUT_MS = 2_500  # of the asker's clock, as gcom/runtime/registry/directo
 
 
 class _Disk(Store):
-    """What a registry has written, and finds again."""
+    """The disk of a registry, which survives its restart."""
 
     def __init__(self) -> None:
         self._rows: dict[str, bytes] = {}
@@ -59,7 +59,7 @@ class _Disk(Store):
 
 
 class Registry:
-    """Answers the requests that get through. `on_accepted` is told who proposed a succession, before that one knows."""
+    """The registry's process. `on_accepted` is called with the proposer of a succession, before that one knows."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Registry:
         self._disk: dict[str, WitnessRecord] = {}
         self._store = _Disk()
         self._doomed: list[TroubleEvent] = []  # restarts and outages that wait for an answer of a kind
-        self._queued: list[Callable[[], None]] = []  # what a registry that is stopped finds when it runs again
+        self._queued: list[Callable[[], None]] = []  # requests to a stopped registry, carried out when it runs again
         self._live(grace_ms=0)
         self._tick()
 
@@ -101,7 +101,7 @@ class Registry:
         self._simulation.at(limits.TICK_MS, self._tick)
 
     def _bury(self) -> None:
-        """Take groups off the list whose members are all dead, as their kernels say (registry/server.py)."""
+        """Remove groups whose members are all dead, as their kernels say (registry/server.py)."""
         for entry in self.directory.doubted:
             seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
             dead = [who for who, address in seats if self._is_proven_dead(address)]
@@ -114,7 +114,7 @@ class Registry:
     # faults
 
     def fail(self, event: TroubleEvent) -> None:
-        """Be out of reach for a while: at once, or just after the answer that the event names."""
+        """Be out of reach for a while: at once, or right after the answer that the event names."""
         if event.until == NOTED:
             self._doomed.append(event)
         else:
@@ -125,7 +125,7 @@ class Registry:
         self._go_down(event.detail, event.for_ms)
 
     def arm(self, event: TroubleEvent) -> None:
-        """Restart at once, or just after an answer of the kind that the event names."""
+        """Restart at once, or right after an answer of the kind that the event names."""
         if event.detail == VOTE or (event.detail == ORDER and self._simulation.plan.definition.total):
             self._doomed.append(event)
         else:
@@ -165,13 +165,13 @@ class Registry:
             arrive()
 
     def queue(self, arrive: Callable[[], None]) -> None:
-        """A request waits in the socket of a stopped process."""
+        """Queue a request in the socket of a stopped process."""
         self._queued.append(arrive)
 
     # requests
 
     def ask(self, node: NetworkNode, request: Request, done: Callable[[Answer | None], None]) -> None:
-        """Put a request; its answer, or that there was none, comes once. One that failed may be carried out later."""
+        """Put a request; its answer, or the lack of one, comes once. A failed request may be carried out later."""
 
         def finish(answer: bytes | None) -> None:
             done(decode_answer(answer) if answer else None)
@@ -221,7 +221,7 @@ class Registry:
 
     @property
     def down(self) -> str:
-        """How it is out of reach: "silent", "unreachable", STOPPED, or not at all."""
+        """Return how it is out of reach: "silent", "unreachable", STOPPED; empty if it is not."""
         if self._down and self._outage:
             self._simulation.count_once(Fault.OUTAGE, str(self._downs))
         return self._down
@@ -246,7 +246,7 @@ class _Question:
         self._over = False
 
     def begin(self, again: bool) -> None:
-        """`again`: a client asks again when its connection breaks, so the request may come twice."""
+        """Send the request. With `again` the client repeats it when its connection breaks, so it may come twice."""
         simulation, network, node = self._simulation, self._network, self._node
         simulation.at(node.clock.true_ms(ASK_TIMEOUT_MS), self._break)
         if network.happens(Fault.LOSS):

@@ -1,4 +1,4 @@
-"""Runs of seeds: what `gcom sim` does, and what a test of many seeds does."""
+"""Runs of many seeds, for `gcom sim` and for tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gcom.sim.checkers import Violation
 from gcom.sim.plan.draw import draw
 from gcom.sim.world import World
 
-AHEAD = 4  # seeds that wait for each process; a slow one holds up who wants them in order, not who runs them
+AHEAD = 4  # seeds queued per process, so that a slow seed delays the output in order, but leaves no process idle
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class SeedResult:
     plan: dict[str, object]
 
     def row(self) -> dict[str, object]:
-        """For --json."""
+        """Return the result as one object of plain values, for --json."""
         return {"type": "run", "ok": not self.violation, **asdict(self)}
 
 

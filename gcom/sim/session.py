@@ -1,4 +1,4 @@
-"""One session of a simulated process in the group: drives a GroupMachine exactly as the runtime does."""
+"""A session of a simulated process in the group: it drives a GroupMachine exactly as the runtime does."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _WALL_NS = 1_700_000_000_000_000_000
 
 
 class SessionFailpoints(Protocol):
-    """Places at which a session's process may crash or pause; each is asked as the session comes by."""
+    """The places at which a session's process may crash or pause; the session asks at each."""
 
     def arrived(self, session: SimSession, frame: Frame) -> None: ...
 
@@ -74,7 +74,7 @@ class SessionWorld(Protocol):
 
 
 class SessionNode(NetworkNode, Protocol):
-    """The process of a session, which is told how the session goes and may begin another."""
+    """The process of a session, which hears how the session goes and may begin another."""
 
     paused: bool
     reads_slowly: str
@@ -136,7 +136,7 @@ class SimSession:
 
     @property
     def is_over(self) -> bool:
-        """Whether its application has nothing more to do here."""
+        """Tell whether the application has nothing more to do here."""
         return self.node.crashed or self.machine.stage in (Stage.LINGERING, Stage.ENDED)
 
     def describe(self) -> str:
@@ -162,7 +162,7 @@ class SimSession:
             self._carry_out(self.machine.handle(event, self.node.clock.now_ms))
 
     def receive(self, frame: Frame, answer: ReplyTo) -> None:
-        """The exposed endpoint; answers None if the node crashes over the call."""
+        """Answer a frame, as the exposed endpoint does; None if the node crashes over the call."""
         self.world.failpoints.arrived(self, frame)
         self._heard(frame.source)
         reply, effects = self.machine.receive(frame, self.node.clock.now_ms)
@@ -231,17 +231,17 @@ class SimSession:
     def on_registry(self, request: Request, answer: Answer | None) -> None:
         self.handle(events.RegistryAnswered(request, answer))
 
-    # whom it hears
+    # silence and quorum
 
     def _heard(self, peer: Process) -> None:
         self._heard_ms[peer] = self.node.clock.now_ms
 
     def forgive(self) -> None:
-        """It did not run, or has come to another view: nobody was silent before."""
+        """Forget the silence of all peers: the process was paused, or has come to another view."""
         self._since_ms = self.node.clock.now_ms
 
     def _must_have_quorum(self) -> None:
-        """QUORUM: a member that has not heard half of its view for so long goes on no more as if it were in it."""
+        """QUORUM: a member that has heard less than half of its view for too long may not go on in it."""
         view = self.machine.view
         since_ms = self.node.clock.now_ms - QUORUM_LOST_MS
         if not self.is_member or self.machine.detached or view is None or self._since_ms > since_ms:
@@ -253,7 +253,7 @@ class SimSession:
     # its timer
 
     def _arm(self) -> None:
-        """Wake up when the machine has something due, a tick or a peer's turn."""
+        """Set the timer for the machine's next deadline, a tick or a peer's turn."""
         machine, due_ms = self.machine, self.machine.deadline_ms
         if due_ms is None:
             return
@@ -306,7 +306,7 @@ class SimSession:
         self._say(frame, lambda: self._put(frame, address))
 
     def _say(self, frame: Frame, put: Callable[[], None], broken: Callable[[], None] = lambda: None) -> None:
-        """Put a call or a reply, unless a failpoint has its process crash, or pause, over it."""
+        """Send a call or a reply, unless a failpoint makes the process crash or pause over it."""
         event = self.world.failpoints.at_call(self, frame)
         if event is None or event.last:
             put()
@@ -363,7 +363,7 @@ class SimSession:
             self._log.flush_before_frame()
 
     def lose_log(self, whole: bool) -> None:
-        """The process crashes: its log ends where it is, or where it last had to be written."""
+        """Crash the log: it ends here, or where it last had to be written."""
         if self._log:
             if whole:
                 self._log.flush()
@@ -371,7 +371,7 @@ class SimSession:
             self._log = None
 
     def exit(self) -> None:
-        """The process goes away, and seals its log."""
+        """End the process, and seal its log."""
         self.handle(events.Exit())
         if self._log:
             self._log.close()

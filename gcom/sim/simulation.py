@@ -20,11 +20,11 @@ from gcom.sim.plan.plan import MESSAGES_MIN, Plan
 from gcom.values.names import Process
 
 CATCH_UP = 40  # messages to send as soon as possible, where faults let too few through
-LOOK_MS = 5  # between two looks whether what is waited for has come
+LOOK_MS = 5  # between two checks of an awaited condition
 
 
 class Simulation:
-    """Time and record of one run of a plan."""
+    """The time and the record of one run of a plan."""
 
     def __init__(self, plan: Plan, log_dir: Path | None = None) -> None:
         self.plan = plan
@@ -46,12 +46,12 @@ class Simulation:
     # the loop
 
     def at(self, delay_ms: int, action: Callable[[], None]) -> None:
-        """Do something later; equal times happen in the order in which they were asked for."""
+        """Schedule an action; equal times run in the order in which they were asked for."""
         self._sequence += 1
         heapq.heappush(self._heap, (self.now_ms + delay_ms, self._sequence, action))
 
     def until(self, end_ms: int, done: Callable[[], bool] | None = None) -> bool:
-        """Let things happen until a time, or until `done`; return whether it is."""
+        """Run events until a time, or until `done`; return whether it is."""
         heap = self._heap
         look_ms = 0
         while heap and heap[0][0] <= end_ms:
@@ -66,7 +66,7 @@ class Simulation:
         self.now_ms = max(self.now_ms, end_ms)
         return False
 
-    # what identifies the run
+    # digest
 
     def note(self, who: Process, effect: Effect) -> None:
         """Put an effect into the digest."""
@@ -89,7 +89,7 @@ class Simulation:
     def digest(self) -> str:
         return self._digest.hexdigest()
 
-    # what it has shown
+    # counts
 
     def count(self, fault: Fault) -> None:
         """Count a fault that happened."""

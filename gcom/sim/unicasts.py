@@ -1,4 +1,4 @@
-"""What one application says to single members: it posts unicasts, calls groups of members, and answers calls."""
+"""Unicasts and group calls of one simulated application, and its answers to calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CALL_MS = (None, None, 100, 1_000)  # how long a call may take
 
 
 class ApplicationHost(Protocol):
-    """The process in which an application runs. `reads_slowly` says how: stalls, crawls, or not at all."""
+    """The process in which an application runs. `reads_slowly` is "stalls", "crawls" or empty."""
 
     name: str
     clock: Clock
@@ -52,18 +52,18 @@ class MemberSession(Protocol):
 
 
 class Correspondent:
-    """The letters of one session. `is_ready` says whether the application has its state: it answers nothing before."""
+    """The unicasts and calls of one session. `is_ready` tells whether it has its state: before, it answers nothing."""
 
     def __init__(self, session: MemberSession, rng: Random, is_ready: Callable[[], bool]) -> None:
         self._session = session
         self._rng = rng
         self._is_ready = is_ready
-        self._known: list[str] = []  # members, those who went too
+        self._known: list[str] = []  # members, departed ones too
         self._made = 0
         self._open: dict[int, int] = {}  # of each call, how many results are to come
 
     def write(self) -> None:
-        """Perhaps post a letter, or call some members."""
+        """Post a unicast or call some members, by chance."""
         view, rng = self._session.machine.view, self._rng
         if view is None or not self._session.is_member or rng.random() >= self._session.simulation.plan.posting:
             return
@@ -95,7 +95,7 @@ class Correspondent:
         self._session.handle(events.GroupCall(call, targets, text, until_ms))
 
     def arrived(self, effect: OfMail | Ended) -> None:
-        """Something that is not read in turn with the messages."""
+        """Take an arrival that is not read in turn with the messages."""
         match effect:
             case Serve():
                 self._later(effect)
@@ -126,5 +126,5 @@ class Correspondent:
         self._session.handle(events.Served(request.caller, request.call, text, failed))
 
     def read(self, unicast: DeliverUnicast) -> None:
-        """The application has read a unicast."""
+        """Take a unicast that the application has read."""
         self._session.handle(events.UnicastRead(unicast.sender))

@@ -34,12 +34,12 @@ FORMED_MS = 10_000  # without faults the first members are in one view by then
 
 
 class World:
-    """The parts of one run put together, and the processes in it: who has which name, port and life."""
+    """The parts of one run put together, and the processes in it, by name, port and life."""
 
     def __init__(self, plan: Plan, log_dir: Path | None = None) -> None:
         self.simulation = Simulation(plan, log_dir)
-        self.nodes: dict[Address, SimNode] = {}  # who has a port now
-        self._lives: dict[Address, SimNode] = {}  # who had it when its life was named
+        self.nodes: dict[Address, SimNode] = {}  # by port, the node that listens now
+        self._lives: dict[Address, SimNode] = {}  # the node that had it when its life was named
         self.network = Network(self.simulation, self, Random(f"network {plan.seed}"))
         self.failpoints = Failpoints(self.simulation, self.network, self)
         self.registry = Registry(self.simulation, self.network, self.is_proven_dead, self._on_accepted)
@@ -61,19 +61,19 @@ class World:
         return self.simulation.digest
 
     def until(self, end_ms: int, done: Callable[[], bool] | None = None) -> bool:
-        """Let things happen until a time, or until `done`; return whether it is."""
+        """Run events until a time, or until `done`; return whether it is."""
         return self.simulation.until(end_ms, done)
 
     # nodes
 
     @property
     def everybody(self) -> list[SimNode]:
-        """All nodes there ever were, dead ones too."""
+        """Return all nodes there ever were, dead ones too."""
         return self._everybody
 
     @property
     def living(self) -> list[SimNode]:
-        """The nodes that have not crashed, one per name."""
+        """Return the nodes that have not crashed, one per name."""
         return [node for node in self._by_name.values() if not node.crashed]
 
     def at_address(self, address: Address) -> SimNode:
@@ -112,14 +112,14 @@ class World:
         return node
 
     def join(self, name: str, before: str = "") -> None:
-        """Start somebody who was not there from the beginning; at the port of the one `before`, if that is dead."""
+        """Start a process that was not there from the beginning; at the port of `before`, if that one is dead."""
         if self.node(name) is None:
             self.simulation.count_move(Move.JOIN)
             dead = self.node(before)
             self.start(name, dead.address if dead and dead.crashed else None)
 
     def intrude(self, name: str) -> None:
-        """Start a second process under the name of a member: it gets in only if that one is found to be gone."""
+        """Start a second process under the name of a member: it gets in only if the first is found to be gone."""
         holder = self.node(name)
         if holder and holder.is_member:
             node = self._new(name)
@@ -128,32 +128,32 @@ class World:
             node.enter()
 
     def replace(self, node: SimNode) -> None:
-        """A second process under a name is in: the first one is started no more."""
+        """Note that a second process under a name is in: the first one is started no more."""
         holder = self._by_name[node.name]
         self._by_name[node.name] = node
         if not holder.crashed:
             holder.crash()
 
     def restart_later(self, node: NetworkNode, event: TroubleEvent) -> None:
-        """Start a node again that crashed, or crashes now; 0: not before all is healed."""
+        """Start a node again that crashed, or crashes now, after the event's `for_ms`; 0: not before all is healed."""
         if event.for_ms:
             self.simulation.at(event.for_ms, lambda: self.restart(node, same_port=event.detail == "same port"))
 
     def restart(self, node: NetworkNode, same_port: bool = False) -> None:
-        """Start a crashed process again, unless somebody did; at its port only where no other listens there."""
+        """Restart a crashed process unless that was done; at its old port only where no other listens there."""
         if self._by_name[node.name] is node:
             self.simulation.count(Fault.RESTART)
             free = self.at_address(node.address) is node
             self.start(node.name, node.address if same_port and free else None)
 
     def come_back(self, node: SimNode) -> None:
-        """Somebody who left enters again."""
+        """Have a member that left enter again."""
         if self._by_name[node.name] is node and node.away and not node.crashed:
             self.simulation.count_move(Move.JOIN)
             node.come_back()
 
     def gather(self) -> None:
-        """All who crashed, or left, come back."""
+        """Bring back all that crashed or left."""
         self.simulation.count_move(Move.GATHER)
         for node in list(self._by_name.values()):
             if node.crashed:
@@ -163,7 +163,7 @@ class World:
 
     @property
     def may_crash(self) -> bool:
-        """Whether one more may crash: as many as the plan allows are dead at a time, and one lives."""
+        """Tell whether one more may crash: the plan bounds how many are dead at a time, and one lives."""
         dead = sum(node.crashed for node in self._by_name.values())
         return dead < self.plan.crashed_max and sum(not n.away for n in self.living) > 1
 
@@ -189,7 +189,7 @@ class World:
             self.close_logs()
 
     def close_logs(self) -> None:
-        """Every process that did not crash ends, and its log with it."""
+        """End every process that did not crash, and its log with it."""
         for node in self._everybody:
             if not node.crashed:
                 node.paused = False
@@ -228,7 +228,7 @@ class World:
         return "; ".join(node.describe() for node in self._by_name.values())
 
     def _must_have_happened(self) -> None:
-        """A run that shows nothing is a failure of its own."""
+        """Raise Violation for a run that shows nothing: too few faults or messages."""
         shown = self.simulation
         if not shown.has_enough:
             raise Violation(f"VACUOUS: {shown.messages} messages sent, {shown.deliveries} delivered")

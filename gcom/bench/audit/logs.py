@@ -43,7 +43,7 @@ class LogPlan:
 
 
 def write_member(folder: Path, plan: LogPlan, index: int) -> int:
-    """Write the log of the member of that index; returns how many records. The same plan is the same life for all."""
+    """Write the log of the member of that index; return the number of records. All members need the same plan."""
     writer = _Writer(folder, plan, index)
     chance, own_chance = random.Random(plan.seed), random.Random(f"{plan.seed} {index}")
     left = half = plan.deliveries // plan.members
@@ -140,7 +140,7 @@ class _Writer:
         self._at += count
 
     def flush(self) -> None:
-        """Give the disk what has gathered; begin a new segment where one is full."""
+        """Write the buffered lines to the disk; begin a new segment where one is full."""
         self._segment.write()
         if self._segment.size >= SEGMENT_BYTES:
             self._segment.seal(self._at, "rotate")

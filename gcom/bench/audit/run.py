@@ -1,4 +1,4 @@
-"""What the audit costs: logs of a group are made, and `gcom audit` judges them in a process of its own.
+"""The cost of an audit: logs of a group are made, and `gcom audit` judges them in a process of its own.
 
 Resident memory is that of all its processes together (Java's and Python's), looked at ten times a second; the bytes
 that Spark shuffled are what its event log says.
@@ -30,7 +30,7 @@ from gcom.values import limits
 from gcom.values.definition import Ordering
 
 LOOK_S = 0.1
-START_DELIVERIES = 10_000  # what start-up is measured with
+START_DELIVERIES = 10_000  # the input by which the start-up is measured
 TRIALS = 3
 
 
@@ -56,7 +56,7 @@ class AuditBenchSetup(BenchSetup):
 
 @dataclass(frozen=True, slots=True)
 class AuditBenchResult:
-    """One audit: seconds from its start to its end, most bytes resident, bytes read and shuffled, its verdict."""
+    """The measurements of one audit: seconds, peak resident bytes, bytes read and shuffled, and its verdict."""
 
     deliveries: int
     records: int
@@ -81,7 +81,7 @@ class AuditBenchResult:
 
 
 def measure(setup: AuditBenchSetup, told: Told) -> Iterator[AuditBenchResult]:
-    """First the start-up, then the whole; with `twice` half of it between them, and each three times.
+    """Measure the start-up, then the whole; with `twice` half of it between them, and each three times.
 
     Raises Unavailable.
     """
@@ -101,9 +101,9 @@ def measure(setup: AuditBenchSetup, told: Told) -> Iterator[AuditBenchResult]:
 
 
 def growth(outcomes: list[AuditBenchResult]) -> float | None:
-    """How many times longer twice the input takes, the start-up subtracted, medians of each.
+    """Return the ratio of the times for the whole input and for half of it, each without the start-up (medians).
 
-    None where half of the input takes less than the start-up itself, whose noise would be all that is seen.
+    None where half takes less than twice the start-up, whose noise would then be most of the difference.
     """
     sizes = sorted({outcome.deliveries for outcome in outcomes})
     start, half, whole = (median(each.seconds for each in outcomes if each.deliveries == size) for size in sizes)
@@ -136,14 +136,14 @@ def _audit(folder: Path, setup: AuditBenchSetup, deliveries: int, records: int) 
 
 
 def _configure(home: Path) -> None:
-    """Spark writes what its tasks did to home/events."""
+    """Have Spark write its event log to home/events."""
     (home / "events").mkdir()
     settings = ["spark.eventLog.enabled true", f"spark.eventLog.dir file://{home / 'events'}"]
     (home / "spark-defaults.conf").write_text("\n".join([*settings, "spark.eventLog.compress false", ""]))
 
 
 def _shuffled(events: Path) -> int:
-    """Bytes written by all shuffles."""
+    """Return the bytes written by all shuffles."""
     total = 0
     for path in events.rglob("*"):
         for line in path.read_text(errors="replace").splitlines() if path.is_file() else ():
@@ -155,7 +155,7 @@ def _shuffled(events: Path) -> int:
 
 @contextmanager
 def _watched(process: int) -> Iterator[list[int]]:
-    """Yield the most that a process and its descendants had resident together, looked at now and then."""
+    """Yield a list whose one item is the peak of a process's resident bytes, its descendants included."""
     peak, done = [0], Event()
 
     def look() -> None:

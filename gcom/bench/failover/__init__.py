@@ -1,1 +1,1 @@
-"""How long a group is held up by a kill, and how fast its membership follows pauses, joins, leaves and splits."""
+"""The time a group is held up by a kill, and until its membership has followed pauses, joins, leaves and splits."""

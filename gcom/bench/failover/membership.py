@@ -1,4 +1,4 @@
-"""How fast a group's membership follows what happens: pauses, joins at one instant, a leave, a split, a succession.
+"""The time a group's membership takes to follow pauses, simultaneous joins, a leave, a split, and a succession.
 
 Real processes on loopback, all of them sending. A round of a scene gives a value for each of its figures.
 """
@@ -19,7 +19,7 @@ from gcom.errors import GComTimeout
 from gcom.runtime import fault_injection
 from gcom.values.definition import Definition
 
-LIMIT_S = 12.0  # what has not happened after so long is told as not happened
+LIMIT_S = 12.0  # the figure is None if it has not happened by then
 PAUSE_S = 30.0  # at most; it ends a second after the others have gone on
 APART_S = 1.0  # the least time that a split lasts after it was noticed
 GENTLY_S = 0.2  # between a sender's messages, where what eight of them do to two processors would be measured
@@ -28,7 +28,7 @@ START_S = 1.0  # for the word to join to reach all
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`play` is one round. Without `network` nobody can be cut off."""
+    """A scene; `play` is one round. Without `network` no member can be cut off."""
 
     name: str
     play: Callable[[Scenario, Definition], tuple[float | None, ...]]
@@ -37,7 +37,7 @@ class Scene:
     network: bool = False
 
     def rounds(self, kind: Definition, count: int, told: Told) -> list[tuple[float | None, ...]]:
-        """The values of each."""
+        """Return the values of each figure, one per round."""
         found = []
         with ExitStack() as stack:
             cast = stack.enter_context(Scenario(_network(stack) if self.network else None))
@@ -48,7 +48,7 @@ class Scene:
 
 
 def measure(kind: Definition, rounds: int, told: Told) -> Iterator[Figure]:
-    """Play all scenes; `told` hears of each round. Raises Unavailable or GComTimeout when a process fails."""
+    """Play all scenes; `told` is called after each round. Raises Unavailable or GComTimeout when a process fails."""
     for scene in SCENES:
         found = scene.rounds(kind, rounds * scene.times, told)
         for place, goal in enumerate(scene.goals):
@@ -56,7 +56,7 @@ def measure(kind: Definition, rounds: int, told: Told) -> Iterator[Figure]:
 
 
 def _network(stack: ExitStack) -> dict[str, str]:
-    """An environment in which a file says who is cut off."""
+    """Return the environment of processes whose faults come from a file."""
     folder = stack.enter_context(TemporaryDirectory(prefix="gcom-bench-"))
     path = Path(folder) / "faults"
     path.touch()
@@ -70,7 +70,7 @@ def _shown(value: float | None, goal: Goal) -> str:
 def _after(
     since: float, cast: Scenario, players: list[Prober], found: Callable[[Prober], Report | None]
 ) -> float | None:
-    """Seconds until the slowest has told what is to be found."""
+    """Return the seconds from `since` until `found` has something for each, by their own clock; None: not in time."""
     try:
         return max(float(it["at"]) for it in cast.until_all(players, found, LIMIT_S, "it")) - since
     except GComTimeout:
@@ -78,7 +78,7 @@ def _after(
 
 
 def _back(since: float, cast: Scenario, rest: list[Prober], gone: list[Prober]) -> float | None:
-    """Seconds until the rest has all in one view, and those who were gone have been given the state."""
+    """Return the seconds until all are in one view at each member, and those that come back have the state."""
     names = [player.name for player in (*rest, *gone)]
     seen = _after(since, cast, rest, lambda it: it.view_with_names(names, since))
     given = _after(since, cast, gone, lambda it: it.state_after(since)) if seen is not None else None
@@ -86,7 +86,7 @@ def _back(since: float, cast: Scenario, rest: list[Prober], gone: list[Prober]) 
 
 
 def _pause(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
-    """One of five is stopped, and goes on a second after the others did without it."""
+    """Stop one of five, and have it go on a second after the others did without it."""
     cast.ensure(5)
     players = cast.play(kind, state=True)
     cast.flow(players)
@@ -101,7 +101,7 @@ def _pause(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
 
 
 def _join(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
-    """Ten processes join a group that nobody has made, at one instant."""
+    """Have ten processes join a group that does not exist, at one instant."""
     cast.ensure(10)
     at = monotonic() + START_S
     players = cast.play(kind, at)
@@ -114,7 +114,7 @@ def _join(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
 
 
 def _change(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
-    """One of eight leaves, and comes back."""
+    """Have one of eight leave and come back."""
     cast.ensure(8)
     players = cast.play(kind)
     cast.flow(players, GENTLY_S)
@@ -132,7 +132,7 @@ def _change(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
 
 
 def _split(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
-    """Two of five, the leader one of them, are cut off from the others and from the registry; then it is healed."""
+    """Cut two of five, the leader among them, off from the others and from the registry; then heal the cut."""
     cast.ensure(5)
     players = cast.play(kind, state=True)
     cast.flow(players)
@@ -151,7 +151,7 @@ def _split(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
 
 
 def _succession(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
-    """Two of three are killed, the leader one of them; the last goes on in an instance that succeeds theirs."""
+    """Kill two of three, the leader among them; the last goes on in an instance that succeeds theirs."""
     cast.ensure(3)
     players = cast.play(kind)
     cast.flow(players)
@@ -215,5 +215,5 @@ SCENES = (
 
 
 def steps(rounds: int) -> int:
-    """How often `told` is told of a round."""
+    """Return the number of calls of `told`."""
     return rounds * sum(scene.times for scene in SCENES)

@@ -29,7 +29,7 @@ _STAMP = struct.Struct("!d")
 
 @dataclass(frozen=True, slots=True)
 class SeenDelivery:
-    """One delivery: of whom, when it was sent and came, in which view."""
+    """One delivery: its sender, the times of sending and delivery, its view."""
 
     sender: str
     sent_at: float
@@ -39,7 +39,7 @@ class SeenDelivery:
 
 @dataclass(slots=True)
 class Watch:
-    """Waits for a message of each of `senders` that was sent after `since`, and for one in a view without `gone`."""
+    """A wait for a message of each of `senders` that was sent after `since`, and for one in a view without `gone`."""
 
     token: int
     since: float
@@ -49,7 +49,7 @@ class Watch:
     resumed: dict[str, float] = field(default_factory=dict)
 
     def take(self, seen: SeenDelivery, members: Iterable[str]) -> bool:
-        """Whether nothing is missing any more."""
+        """Take a delivery; return whether nothing is missing any more."""
         if seen.sent_at > self.since and seen.sender in self.senders:
             self.first.setdefault(seen.sender, seen.at)
             if self.gone not in members:
@@ -61,7 +61,7 @@ class Watch:
 
 
 class ProbeProcess:
-    """The member; orders come in the main thread, events in one of their own, sends in another."""
+    """The member; orders come in the main thread, events in one thread, sends in another."""
 
     def __init__(self, name: str, registry: str) -> None:
         self._node = gcom.connect(name, registry)
@@ -171,7 +171,7 @@ def wait_until(at: float | None) -> None:
 
 
 def _send_all(group: gcom.Group, stop: threading.Event, every_s: float) -> None:
-    """Until told to stop; a refusal is told when it begins."""
+    """Send until told to stop; report the first refusal of a series."""
     refused = False
     while not stop.wait(every_s):
         try:

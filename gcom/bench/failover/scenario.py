@@ -1,4 +1,4 @@
-"""The parent's side of gcom/bench/failover/probe.py: a registry and members, what each said, and what befalls them."""
+"""The parent's side of gcom/bench/failover/probe.py: a registry, its members, their reports, and faults in them."""
 
 from __future__ import annotations
 
@@ -24,45 +24,45 @@ REGISTRY = "registry"
 
 @dataclass(slots=True)
 class Prober:
-    """One member process and what it has said since it was told to join."""
+    """One member process and its reports since it was told to join."""
 
     name: str
     process: str = ""  # its identity in the group
     reports: list[Report] = field(default_factory=list)
 
     def said(self, kind: str, **fields: object) -> Report | None:
-        """The first report of that kind with those fields."""
+        """Return the first report of that kind with those fields."""
         return next((it for it in self.reports if it["say"] == kind and fields.items() <= it.items()), None)
 
     @property
     def view(self) -> Report | None:
-        """The last view that it told of."""
+        """Return the last view that it reported."""
         return next((report for report in reversed(self.reports) if report["say"] == "view"), None)
 
     def state_after(self, since: float) -> Report | None:
-        """What it said of the first state that it was given after that time."""
+        """Return its report of the first state that it was given after that time."""
         return next((it for it in self.reports if it["say"] == "state" and it["at"] > since), None)
 
     def view_without(self, process: str, since: float) -> Report | None:
-        """The first view after that time that a process is not in."""
+        """Return the first view after that time that a process is not in."""
         views = [it for it in self.reports if it["say"] == "view" and it["at"] > since]
         return next((view for view in views if process not in view["members"]), None)
 
     def view_with_names(self, wanted: Iterable[str], since: float) -> Report | None:
-        """The first view after that time with just these names."""
+        """Return the first view after that time with just these names."""
         views = [it for it in self.reports if it["say"] == "view" and it["at"] > since]
         return next((it for it in views if set(map(names.name_of, it["members"])) == set(wanted)), None)
 
 
 class Scenario:
-    """A registry and its members; nobody is left when the `with` block ends.
+    """A registry and its members; none is left when the `with` block ends.
 
     With faults from a file in the `environment`, that file is changed by `set_faults`.
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self.children = Children(environment)
-        self._data = TemporaryDirectory(prefix="gcom-bench-")  # what the registry knows, for when it starts again
+        self._data = TemporaryDirectory(prefix="gcom-bench-")  # of the registry, for when it starts again
         self._faults = Path((environment or {}).get(fault_injection.VARIABLE, "@").removeprefix("@"))
         self.registry = ""
         self.players: dict[str, Prober] = {}
@@ -81,7 +81,7 @@ class Scenario:
         self.until_all(self.players.values(), lambda it: it.said("ready"), START_S, "it is ready")
 
     def play(self, kind: Definition, at: float | None = None, state: bool = False) -> list[Prober]:
-        """Have all join a fresh group of that kind, at one instant if given; returns when it is one view of them.
+        """Have all join a fresh group, at one instant if given; return when it is one view of them.
 
         With `state` they hand over what they have counted to whoever joins.
         """
@@ -128,14 +128,14 @@ class Scenario:
         self.until_all(players, lambda it: it.said("left"), SETTLE_S, "it has left")
 
     def kill(self, name: str) -> float:
-        """Kill a member or the registry; when."""
+        """Kill a member or the registry; return the time."""
         at = monotonic()
         self.children.kill_one(name)
         self.players.pop(name, None)
         return at
 
     def pause(self, player: Prober, limit_s: float) -> float:
-        """Stop one, for `limit_s` seconds at most; when."""
+        """Pause one, for `limit_s` seconds at most; return the time."""
         name = f"pauser of {player.name}"
         self.children.start(
             name, "gcom.bench.processes.pauser", str(self.children.process_id(player.name)), str(limit_s)
@@ -143,7 +143,7 @@ class Scenario:
         return float(self.children.gather("stopped", [name], START_S, self._file)[name]["at"])
 
     def go_on(self, player: Prober) -> float:
-        """Have one that is paused go on; when."""
+        """Have a paused one go on; return the time."""
         name = f"pauser of {player.name}"
         self.children.release(name)
         at = float(self.children.gather("continued", [name], START_S, self._file)[name]["at"])
@@ -151,7 +151,7 @@ class Scenario:
         return at
 
     def set_faults(self, text: str) -> float:
-        """Have these faults in the calls of all (gcom/runtime/fault_injection.py), at one instant; when."""
+        """Put these faults into all calls (gcom/runtime/fault_injection.py), at one instant; return the time."""
         fresh = self._faults.with_suffix(".new")
         fresh.write_text(text, encoding="utf-8")
         fresh.rename(self._faults)
@@ -160,7 +160,7 @@ class Scenario:
     def until_all(
         self, players: Iterable[Prober], found: Callable[[Prober], Report | None], limit_s: float, what: str
     ) -> list[Report]:
-        """What is found of each, once it is there. Raises GComTimeout naming who is missing after `limit_s`."""
+        """Return what `found` returns for each, once it does for all. Raises GComTimeout naming the missing members."""
         players = list(players)
         if not self.until(lambda: all(found(player) for player in players), limit_s):
             missing = ", ".join(player.name for player in players if not found(player))
@@ -168,7 +168,7 @@ class Scenario:
         return [report for player in players if (report := found(player))]
 
     def until(self, condition: Callable[[], bool], limit_s: float) -> bool:
-        """Hear the members until a condition holds; whether it came to hold in time."""
+        """Take reports until a condition holds; return whether it did in time."""
         deadline = monotonic() + limit_s
         while not condition():
             left = deadline - monotonic()
@@ -180,7 +180,7 @@ class Scenario:
         return True
 
     def pass_time(self, seconds: float) -> None:
-        """Hear the members for so long."""
+        """Take reports for that long."""
         self.until(lambda: False, seconds)
 
     def _file(self, name: str, report: Report) -> None:

@@ -1,9 +1,8 @@
-"""How long a group is held up when somebody is killed: real processes on loopback, all of them sending.
+"""The time a group is held up by a kill: real processes on loopback, all of them sending.
 
-A trial is a fresh group; one process gets SIGKILL at an instant of chance. Two times are taken, each of the slowest
-survivor: until it has delivered a message of every other survivor that was sent after the kill, and until one of them
-came in a view without the dead (where the dead was a member). The second is the time without which nothing goes on
-for sure; in an order that asks for nobody's leave messages flow before it, in a total order they may not.
+A trial is a fresh group; one process gets SIGKILL at a random instant. Two times are taken, each of the slowest
+survivor: until it has delivered a message of every other survivor that was sent after the kill, and until one of these
+came in a view without the dead member. Total orders may deliver nothing before the second time; the other orders do.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ GOALS = (Goal("median", "median", "s", 0.7, "median"), Goal("worst", "worst", "s
 
 
 class Kill(StrEnum):
-    """Who is killed."""
+    """The process to kill."""
 
     LEADER = "leader"  # the oldest member
     MEMBER = "member"  # any other
@@ -36,7 +35,7 @@ class Kill(StrEnum):
 
     @classmethod
     def parse(cls, text: str) -> tuple[Kill, ...]:
-        """One kind, or `all`; raises BadValue."""
+        """Return the kinds that a word names, one or `all`; raises BadValue."""
         if text.lower() == "all":
             return tuple(cls)
         if text.lower() not in list(cls):
@@ -65,13 +64,13 @@ class FailoverSetup(BenchSetup):
 
     @property
     def wanted(self) -> tuple[Kill, ...]:
-        """The kinds that mean something here."""
+        """Return the kinds that exist in this group."""
         return tuple(kill for kill in self.kills if self.ordered or kill is not Kill.SEQUENCER)
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Seconds from one kill; None: never, within RESUME_S."""
+    """The seconds after one kill; None: longer than RESUME_S."""
 
     first_s: float | None
     resumed_s: float | None
@@ -116,7 +115,7 @@ class FailoverResult:
 
 
 def spread_ms(seconds: list[float]) -> dict[str, float | None]:
-    """Median, nine tenths and the worst of sorted seconds, in milliseconds."""
+    """Return the median, the 90th percentile and the worst of sorted seconds, in milliseconds."""
     if not seconds:
         return {"median": None, "p90": None, "worst": None}
     values = {"median": median(seconds), "p90": percentile(seconds, 0.9), "worst": seconds[-1]}
@@ -124,7 +123,7 @@ def spread_ms(seconds: list[float]) -> dict[str, float | None]:
 
 
 def measure(setup: FailoverSetup, cast: Scenario, told: Told) -> Iterator[FailoverResult]:
-    """Run every trial; `told` hears of each. Raises Unavailable or GComTimeout when a process fails."""
+    """Run every trial; `told` is called after each. Raises Unavailable or GComTimeout when a process fails."""
     rng = Random(setup.seed)
     for kill in setup.wanted:
         trials = []
@@ -161,7 +160,7 @@ def _killed(kill: Kill, players: list[Prober], cast: Scenario, rng: Random) -> T
 
 
 def _victim(kill: Kill, players: list[Prober], rng: Random) -> Prober | None:
-    """None: the registry."""
+    """Return the member to kill, None for the registry."""
     if kill is Kill.REGISTRY:
         return None
     view = players[0].view

@@ -1,1 +1,1 @@
-"""Whether memory grows with what was sent: resident bytes after all messages, less those after a tenth."""
+"""The growth of memory with messages sent: resident bytes after all of them, less those after a tenth."""

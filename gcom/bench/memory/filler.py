@@ -47,7 +47,7 @@ class Filler:
         self._group.flush(SEND_S)
 
     def wait_for(self, count: int) -> None:
-        """Until that many were delivered."""
+        """Wait until that many were delivered."""
         pause, told_at = threading.Event(), monotonic()
         while self.count < count:
             pause.wait(POLL_S)

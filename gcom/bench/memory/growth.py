@@ -1,4 +1,4 @@
-"""Whether memory grows with what was sent: resident memory after all messages, minus that after a tenth of them.
+"""The growth of memory with messages sent: resident memory after all of them, minus that after a tenth.
 
 Real processes, the registry too; small messages in large runs, since it is the number of messages that may leak.
 """
@@ -62,7 +62,7 @@ class MemoryResult:
 
 
 def measure(setup: MemorySetup, told: Told) -> MemoryResult:
-    """Send a tenth, then the rest; `told` hears how far it is. Raises Unavailable or GComTimeout if a process fails."""
+    """Send a tenth, then the rest; `told` hears the progress. Raises Unavailable or GComTimeout if a process fails."""
     names = setup.names
     tenth = setup.messages // 10 // setup.members
     rest = setup.messages // setup.members - tenth

@@ -12,7 +12,7 @@ _saying = threading.Lock()  # a report of one thread is not cut by another's
 
 
 def say(kind: str, **fields: object) -> None:
-    """One report, at once; a parent that is gone ends this process."""
+    """Send one report at once; a parent that is gone ends this process."""
     try:
         with _saying:
             sys.stdout.write(json.dumps({"say": kind, **fields}) + "\n")
@@ -22,7 +22,7 @@ def say(kind: str, **fields: object) -> None:
 
 
 def heard() -> dict[str, Any] | None:
-    """The parent's next order, when it comes; None: it closed its end."""
+    """Return the parent's next order when it comes; None: it closed its end."""
     line = sys.stdin.readline()
     order: dict[str, Any] | None = json.loads(line) if line else None
     return order
@@ -44,6 +44,6 @@ def wait_for_release() -> None:
 
 
 def end(status: int = 0) -> NoReturn:
-    """End without waiting for threads that may be inside a call."""
+    """End the process without waiting for threads that may be inside a call."""
     sys.stdout.flush()
     os._exit(status)

@@ -26,7 +26,7 @@ from gcom.errors import GComTimeout, Unavailable
 from gcom.values import names
 from gcom.values.names import Address
 
-Report = Mapping[str, Any]  # what a child said; `say` is its kind
+Report = Mapping[str, Any]  # one line of a child; `say` is its kind
 
 START_S = 30.0  # a machine may be busy
 STOP_S = 10.0  # a child that was told to end has this long
@@ -34,7 +34,7 @@ KILL_S = 2.0
 
 
 class _Child:
-    """One process, its last words, and the thread that hears it."""
+    """One process, its last words on standard error, and the thread that reads its reports."""
 
     def __init__(
         self,
@@ -70,13 +70,13 @@ class _Child:
             self.process.stdin.flush()
 
     def release(self) -> None:
-        """End its standard input, which ends it."""
+        """Close its standard input, which ends it."""
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):
             self.process.stdin.close()
 
     def last_words(self) -> str:
-        """The last line on its standard error, where Python puts what went wrong."""
+        """Return the last line on its standard error, where Python writes the exception."""
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "it said nothing"
@@ -91,10 +91,10 @@ class _Child:
 
 
 class Children:
-    """The processes that a command started; none is left when the `with` block ends, whichever way it does."""
+    """The processes that a command started; none is left when the `with` block ends, however it ends."""
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        """`environment`: what the children have beside this process's."""
+        """Add `environment` to that of this process, for the children."""
         self._environment = environment or {}
         self._children: dict[str, _Child] = {}
         self._inbox: queue.SimpleQueue[tuple[_Child, Report | None]] = queue.SimpleQueue()
@@ -113,7 +113,7 @@ class Children:
         other: Callable[[str, Report], None] = lambda _name, _report: None,
         data: Path | None = None,
     ) -> Address:
-        """Run gcom-registry on a port, 0 any free one; its address. What others say meanwhile goes to `other`.
+        """Run gcom-registry on a port, 0 any free one; return its address. Reports of other children go to `other`.
 
         It keeps what it knows in the folder `data`, never in the user's. Raises Unavailable if it does not come up.
         """
@@ -132,14 +132,14 @@ class Children:
             self.tell(name, say, **fields)
 
     def release(self, name: str) -> None:
-        """End a child's standard input, and have it end by itself what it does."""
+        """Close a child's standard input, and let it end by itself."""
         self._children[name].release()
 
     def process_id(self, name: str) -> int:
         return self._children[name].process.pid
 
     def kill_one(self, name: str) -> None:
-        """End one child at once, as its crash would; its name is free again, and nothing more is heard of it."""
+        """Kill one child, as a crash would; its name is free again, and no more reports of it come."""
         self._children.pop(name).kill()
 
     def gather(
@@ -149,7 +149,7 @@ class Children:
         quiet_s: float,
         other: Callable[[str, Report], None] = lambda _name, _report: None,
     ) -> dict[str, Report]:
-        """One report of that kind from each of `whom`; what else they say goes to `other`.
+        """Return one report of that kind from each of `whom`; all other reports go to `other`.
 
         Raises GComTimeout when nothing at all was said for `quiet_s` seconds, Unavailable when a child ended.
         """
@@ -169,7 +169,7 @@ class Children:
         return found
 
     def hear(self, limit_s: float) -> tuple[str, Report] | None:
-        """What a child says next, and which; None: nothing in time. Raises Unavailable when a child ended."""
+        """Return the next report and its child; None: nothing in time. Raises Unavailable when a child ended."""
         deadline = monotonic() + limit_s
         while True:
             try:
@@ -183,7 +183,7 @@ class Children:
             return child.name, report
 
     def close(self) -> None:
-        """Let every child end by itself, the last started first, and end those that do not."""
+        """Let every child end by itself, the last started first, and kill those that do not."""
         deadline = monotonic() + STOP_S
         registry = self._children.pop("registry", None)
         for child in self._children.values():
@@ -197,7 +197,7 @@ class Children:
         self.kill()
 
     def kill(self) -> None:
-        """End every child at once."""
+        """Kill every child at once."""
         for child in self._children.values():
             if child.process.poll() is None:
                 child.process.kill()
@@ -230,7 +230,7 @@ def _wait(child: _Child, deadline: float) -> None:
 
 
 def _report(line: bytes) -> Report:
-    """A line as a report; what is no JSON object is a report of its text."""
+    """Parse a line as a report; a line that is no JSON object becomes a report of its text."""
     text = line.decode(errors="replace").strip()
     if text.startswith("{"):
         report: Report = json.loads(text)
@@ -239,6 +239,6 @@ def _report(line: bytes) -> Report:
 
 
 def _path() -> str:
-    """Where a child finds the packages that this process runs, from wherever it was started."""
+    """Return the PYTHONPATH under which a child finds the packages that this process runs, from any folder."""
     root = str(Path(__file__).resolve().parent.parent.parent)
     return os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -1,7 +1,7 @@
 """Run a module, and end it when standard input ends: `python -m gcom.bench.processes.parent_watchdog MODULE ...`.
 
-A program that starts processes may be killed in a way that it cannot see coming. Its end of the pipe is closed then
-too, so a process on a leash never outlives it. The leash of a module that reads standard input itself is its own.
+A program that starts processes may get SIGKILL, on which it can end nothing itself. The kernel then closes its end of
+the pipe, so a process on this leash never outlives it. A module that reads standard input itself needs no watchdog.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from gcom.bench.processes import child
 
 
 def main() -> None:
-    """Stop, wait, have it go on; each is told with its time."""
+    """Stop the process, wait, and have it go on; print the time of each."""
     process, seconds = int(sys.argv[1]), float(sys.argv[2])
     with contextlib.suppress(ProcessLookupError):  # it ended
         at = monotonic()

@@ -1,4 +1,4 @@
-"""What a process used, as the operating system counts it."""
+"""The resources that a process used, as the operating system counts them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from gcom.errors import Unavailable
 
 
 def cpu_s() -> float:
-    """Seconds of processor time of this process, its own and the kernel's for it."""
+    """Return the seconds of processor time of this process, its own and the kernel's for it."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 
 
 def peak_bytes() -> int:
-    """The most memory that this process ever had."""
+    """Return the peak of this process's resident memory in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 

@@ -1,7 +1,7 @@
 """`python -m gcom.bench.throughput.frames PLAN...`: the baseline, bare Pyro5 frames without any protocol.
 
 The same payload in the same mesh: frames of CHUNK messages, packed once, one two-way call each to every peer from one
-sender thread a peer, an object made and a callback called for each message. What GCom adds to this is its cost.
+sender thread per peer, an object made and a callback called for each message. GCom's cost is its difference to this.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CALL_S = 30.0
 
 
 class _Receiver:
-    """What the peers call."""
+    """The object that peers call."""
 
     def __init__(self, deliver: Callable[[FrameMessage], None]) -> None:
         self._deliver = deliver
@@ -35,7 +35,7 @@ class _Receiver:
 
 
 class FrameMesh:
-    """A daemon, and a queue, a thread and a proxy for each peer."""
+    """A daemon, and a queue, a thread and a proxy per peer."""
 
     def __init__(self, name: str, deliver: Callable[[FrameMessage], None]) -> None:
         self._name = name
@@ -63,11 +63,11 @@ class FrameMesh:
             waiting.join()
 
     def close(self) -> None:
-        """Nothing: the process ends, and with it all that it has open."""
+        """Do nothing: the end of the process closes all that it has open."""
 
 
 def _deliver_all(deliver: Callable[[FrameMessage], None], sender: str, first: int, payloads: list[bytes]) -> None:
-    """An object and a call each; the objects are made in the cheapest way there is, as the baseline is no straw man."""
+    """Make an object and a call per message; objects are made the cheapest way, so that the baseline is a fair one."""
     for message in map(FrameMessage._make, zip(repeat(sender), count(first), repeat(0), payloads, strict=False)):
         deliver(message)
 

@@ -1,10 +1,10 @@
-"""What a benchmark sends, and how each delivery is judged.
+"""The load of a benchmark, and the judgement of each delivery.
 
 Message n of a sender is payload (n-1) % CHUNK of that sender's pool, except that the first of every chunk is *stamped*:
 it carries n and the time of sending. A receiver compares the number and every byte of every payload, so that nothing
 lost, repeated, changed or out of order passes, and pays one comparison for it. Where the order is total, the sequence
-of the stamped messages is compared between receivers. CLOCK_MONOTONIC is one clock for all
-processes of a machine, which makes the stamps of one process readable in another.
+of the stamped messages is compared between receivers. CLOCK_MONOTONIC is one clock for all processes of a machine, so
+a stamp of one process can be compared with the clock of another.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PLACE = struct.Struct("!QQ")
 
 
 class Pool:
-    """One sender's payloads, `size` bytes each."""
+    """The payloads of one sender, `size` bytes each."""
 
     def __init__(self, sender: int, size: int) -> None:
         assert size >= SIZE_MIN
@@ -36,7 +36,7 @@ class Pool:
         self._rest = self.plain[1:]
 
     def chunk(self, first: int) -> list[bytes]:
-        """Messages `first` to `first + CHUNK - 1`, stamped now; `first` begins a chunk."""
+        """Return messages `first` to `first + CHUNK - 1`, stamped now; `first` begins a chunk."""
         assert first % CHUNK == 1
         return [self.stamped(first), *self._rest]
 
@@ -44,7 +44,7 @@ class Pool:
         return _STAMP.pack(0, number, monotonic_ns()) + self._filler
 
     def sent_at(self, payload: bytes, number: int) -> int | None:
-        """When a stamped payload was sent, in nanoseconds; None if it is not the one with that number."""
+        """Return the nanoseconds at which a stamped payload was sent; None if it is not the one with that number."""
         if len(payload) != _STAMP.size + len(self._filler) or payload[0] != 0:
             return None
         _, stamped, sent_ns = _STAMP.unpack_from(payload)
@@ -53,7 +53,7 @@ class Pool:
 
 
 class Sequence:
-    """In which order one receiver delivered the stamped messages of all senders, as one number to compare."""
+    """The order in which one receiver delivered the stamped messages of all senders, as one number to compare."""
 
     def __init__(self) -> None:
         self.digest = 0
@@ -88,7 +88,7 @@ class StreamJudge:
             self._take_rare(number, payload)
 
     def lose(self, first: int, count: int) -> None:
-        """Messages that were given up, as BASIC may; they count as passed."""
+        """Pass over messages that were given up, as BASIC may."""
         self.lost += count
         for number in range(first, first + count):
             self._settle(number)
@@ -133,6 +133,6 @@ class StreamJudge:
 
 
 def percentile(values: Values[float], share: float) -> float:
-    """The value below which `share` of the sorted values lie; 0 of none."""
+    """Return the value below which `share` of the sorted values lie; 0 of none."""
     assert all(a <= b for a, b in pairwise(values)), "percentiles are of sorted values"
     return values[min(len(values) - 1, int(len(values) * share))] if values else 0.0

@@ -38,7 +38,7 @@ class GroupMesh:
                 self._judge.lose(event.sender, event.first, event.count)
 
     def send(self, first: int, payloads: list[bytes]) -> None:
-        """`first` is the group's to know."""
+        """Send a chunk; the group numbers messages itself, so `first` goes unused."""
         assert self._group is not None
         self._group.send_many(payloads)
 

@@ -1,4 +1,4 @@
-"""One turn of the benchmark inside one member process; what differs between GCom and bare frames is the `Mesh`.
+"""A turn of the benchmark inside one member process; GCom and bare frames differ in the `Transport`.
 
 Told and said in this order: ready, peers, joined, go, sent, expect, result. A member says how many messages it sent,
 is told how many the others sent, and waits until it has them all, so that a loss at the very end is seen too.
@@ -16,8 +16,8 @@ from gcom.bench.processes import child, usage
 from gcom.bench.throughput.load import CHUNK, Pool, Sequence, StreamJudge
 
 STALL_S = 10.0  # nothing delivered for this long: the rest is missing
-POLL_S = 0.01  # only to see the end; what is measured has stamps of its own
-EXTRA_S = 0.2  # listening on, for what should not come
+POLL_S = 0.01  # only to see the end: latencies are taken from stamps
+EXTRA_S = 0.2  # listening on, for messages that should not come
 
 
 class Delivery(Protocol):
@@ -32,7 +32,7 @@ class Delivery(Protocol):
 
 
 class FrameMessage(NamedTuple):
-    """What bare frames make of each payload: the same object that GCom's callback gets."""
+    """The object that bare frames make of each payload, like the one that GCom's callback gets."""
 
     sender: str
     number: int
@@ -45,10 +45,10 @@ class Transport(Protocol):
 
     @property
     def address(self) -> str:
-        """What the others need to reach this member; empty if they find it by themselves."""
+        """Return the address for the others; empty if they find this member by themselves."""
 
     def open(self, peers: dict[str, str]) -> None:
-        """Be connected to all of `peers`, a name and an address each, this member among them."""
+        """Connect to all of `peers`, a name and an address each, this member among them."""
 
     def send(self, first: int, payloads: list[bytes]) -> None:
         """Send messages `first` and on; blocks when the others cannot keep up."""
@@ -61,7 +61,7 @@ class Transport(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TurnPlan:
-    """What one member does: its name ends with its place, `m0`, `m1`, ...; the first `senders` of them send."""
+    """The part of one member: its name ends with its place, `m0`, `m1`, ...; the first `senders` of them send."""
 
     name: str
     members: int
@@ -72,7 +72,7 @@ class TurnPlan:
 
     @classmethod
     def of(cls, words: list[str]) -> TurnPlan:
-        """The plan of a command line that `words` made."""
+        """Parse the command line that `words` made."""
         name, members, senders, size, seconds, ordered = words
         return cls(name, int(members), int(senders), int(size), float(seconds), ordered == "True")
 
@@ -85,7 +85,7 @@ class TurnPlan:
 
 
 class _Takers(dict[str, Callable[[int, bytes | str], None]]):
-    """By process, what takes its messages; a process is known by its name when it is first heard."""
+    """The callables that take messages, by sending process, found by its name at its first message."""
 
     def __init__(self, tallies: dict[str, StreamJudge]) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class _Takers(dict[str, Callable[[int, bytes | str], None]]):
 
 
 class Judge:
-    """Takes every delivery of this member. `deliver` is the callback."""
+    """The judge of every delivery of this member. `deliver` is the callback."""
 
     def __init__(self, plan: TurnPlan) -> None:
         self.sequence = Sequence()
@@ -113,11 +113,11 @@ class Judge:
 
     @property
     def count(self) -> int:
-        """What was delivered, and what was given up."""
+        """Return the number of messages delivered or given up."""
         return sum(tally.count for tally in self.tallies.values())
 
     def wait_for(self, count: int) -> None:
-        """Return when that many were delivered, or nothing more comes."""
+        """Wait until that many were delivered, or nothing more comes."""
         pause = threading.Event()
         seen, seen_at = -1, monotonic()
         while seen < count and monotonic() - seen_at < STALL_S:
@@ -127,7 +127,7 @@ class Judge:
         pause.wait(EXTRA_S)
 
     def wrong(self, expected: dict[str, int]) -> list[str]:
-        """In words, whatever was not right."""
+        """Return everything that was not right, in words."""
         found = [f"{name}: {what}" for name, tally in self.tallies.items() for what in tally.wrong]
         for name, count in expected.items():
             if self.tallies[name].count != count:

@@ -1,8 +1,8 @@
-"""The benchmark of messages a second: turns of real processes, and what their reports come to.
+"""The throughput benchmark: turns of real processes, and the figures from their reports.
 
 With something to compare with, turns alternate (bare frames, ours, bare frames, ours), since a machine that others use
 too is faster at one time than at another; each side's rate is the median of its turns, and a turn's rate is that of its
-slowest member. What delivery logs cost is the ratio of ours with them to ours without, in the same run.
+slowest member. The cost of delivery logs is the ratio of ours with them to ours without, in the same run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gcom.values.definition import Multicast, Ordering
 
 BASELINES = ("frames",)
 OURS, UNLOGGED = "gcom", "gcom without logs"
-_END_S = 30.0  # beside what a member itself waits
+_END_S = 30.0  # on top of a member's own waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class ThroughputSetup(BenchSetup):
 
     @property
     def promises_senders_order(self) -> bool:
-        """Whether each sender's messages come in its order; in TOTAL they all come in one order, whichever."""
+        """Tell whether each sender's messages come in its order; in TOTAL they all come in one order, whichever."""
         return self.definition.ordering not in (Ordering.NONORDERED, Ordering.TOTAL)
 
     @property
     def promises_one_sequence(self) -> bool:
-        """Whether all members deliver all messages in the same order; over BASIC some may have lost some."""
+        """Tell whether all members deliver all messages in the same order; over BASIC some may have lost some."""
         return self.definition.total and self.definition.multicast is Multicast.RELIABLE
 
     def plan(self, name: str) -> TurnPlan:
@@ -93,7 +93,7 @@ class Turn:
 
     @property
     def rate(self) -> float:
-        """Messages a second at the slowest member."""
+        """Return the messages per second of the slowest member."""
         return min(member.rate for member in self.members)
 
 
@@ -112,7 +112,7 @@ class Side:
         return sorted(value for turn in self.turns for value in turn.latencies_ms)
 
     def row(self) -> dict[str, object]:
-        """Return what is worth telling as plain values; memory in MiB, as people know it."""
+        """Return the side as one object of plain values; memory in MiB."""
         latencies = self.latencies_ms
         return {
             "messages_per_s": round(self.rate),
@@ -136,7 +136,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class ThroughputResult:
-    """All sides together; `ok` when every delivery of every turn was right."""
+    """All sides together; `ok` if every delivery of every turn was right."""
 
     setup: ThroughputSetup
     ours: Side
@@ -145,12 +145,12 @@ class ThroughputResult:
 
     @property
     def ratio(self) -> float | None:
-        """Ours ÷ baseline; None without one."""
+        """Return ours ÷ baseline; None without one."""
         return self.ours.rate / self.baseline.rate if self.baseline else None
 
     @property
     def log_ratio(self) -> float | None:
-        """Ours with delivery logs ÷ ours without; None if none were written."""
+        """Return ours with delivery logs ÷ ours without; None if no logs were written."""
         return self.ours.rate / self.unlogged.rate if self.unlogged else None
 
     @property
@@ -186,7 +186,7 @@ class ThroughputResult:
 
 
 def measure(setup: ThroughputSetup, told: Told = lambda _text: None) -> ThroughputResult:
-    """Run every turn; `told` hears of each. Raises Unavailable or GComTimeout when a process fails."""
+    """Run every turn; `told` is called after each. Raises Unavailable or GComTimeout when a process fails."""
     turns: dict[str, list[Turn]] = {}
     with _log_folder(setup) as logs:
         for number, side in enumerate(setup.turns, 1):
@@ -200,7 +200,7 @@ def measure(setup: ThroughputSetup, told: Told = lambda _text: None) -> Throughp
 
 @contextmanager
 def _log_folder(setup: ThroughputSetup) -> Iterator[str]:
-    """Where delivery logs go; empty if none are written."""
+    """Return the folder of the delivery logs; empty if none are written."""
     if setup.log and setup.log_dir is None:
         with TemporaryDirectory(prefix="gcom-bench-") as folder:
             yield folder

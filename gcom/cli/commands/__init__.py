@@ -1,1 +1,1 @@
-"""The sub-commands: what each does, apart from the words that it is called with (gcom/cli/app.py)."""
+"""The work of the sub-commands, apart from their options (gcom/cli/app.py)."""

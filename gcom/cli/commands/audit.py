@@ -12,7 +12,7 @@ _LOGS = "logs"
 
 
 class _LogsByDefault(TyperGroup):
-    """`gcom audit LOGDIR...` is the command without a name: with one, `gcom audit logs` would not be about a folder."""
+    """The command group: it judges unless its first argument is a sub-command, so a folder may be named `logs`."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         named = args and args[0] in self.commands and args[0] != _LOGS

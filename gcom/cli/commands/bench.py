@@ -1,4 +1,4 @@
-"""`gcom bench`: what GCom costs on this machine, each command with its own processes."""
+"""`gcom bench`: the cost of GCom on this machine, each command with its own processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `gcom bench failover` and `gcom bench memory` look: progress on standard error, then tables or JSON rows."""
+"""The output of `gcom bench failover` and `gcom bench memory`: progress, then tables or JSON rows."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from gcom.cli.output import Output, notice
 from gcom.cli.progress import show
 from gcom.values.definition import Ordering
 
-HARDEST = Ordering.TOTAL  # the order that asks most of those who are left
+HARDEST = Ordering.TOTAL  # the order that asks most of the survivors
 ROUNDS_MAX = 3  # of each scene of the membership
 NOTICE_S = 5.0  # where there is no terminal, a line this often
 
 
 def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int:
-    """Measure and show; 1 if a group did not go on."""
+    """Measure and show the result; return 1 if a group did not go on."""
     everything = setup.kills == tuple(killing.Kill)
     rounds = min(ROUNDS_MAX, setup.trials) if everything else 0
     kills: list[killing.FailoverResult] = []
@@ -51,7 +51,7 @@ def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int
 
 
 def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int:
-    """Measure and show; 1 if a delivery was wrong."""
+    """Measure and show the result; return 1 if a delivery was wrong."""
     with _progress(None) as told:
         outcome = remembering.measure(setup, told)
     if as_json:
@@ -64,7 +64,7 @@ def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int
 
 
 def audit(setup: judging.AuditBenchSetup, output: Output, as_json: bool) -> int:
-    """Measure and show; 1 if a log was not found to be as it was made."""
+    """Measure and show the result; return 1 if a log was not found to be as it was made."""
     outcomes: list[judging.AuditBenchResult] = []
     with _progress(None) as told:
         for outcome in judging.measure(setup, told):
@@ -81,7 +81,7 @@ def audit(setup: judging.AuditBenchSetup, output: Output, as_json: bool) -> int:
 
 
 def _row(row: dict[str, object], output: Output, as_json: bool) -> None:
-    """At once: the next may take minutes."""
+    """Print the JSON row at once, if asked for: the next may take minutes."""
     if as_json:
         output.row(row)
         output.flush()
@@ -159,7 +159,7 @@ def _met(met: bool) -> str:
 
 @contextmanager
 def _progress(total: int | None) -> Iterator[Told]:
-    """What is told of each step goes to a bar on a terminal, and elsewhere to a line every few seconds."""
+    """Yield a callable for the text of each step, shown by a bar on a terminal, else by a line every few seconds."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _throttled()

@@ -1,4 +1,4 @@
-"""What the commands say that only ask the registry: groups, members, create, fork."""
+"""The commands that only ask the registry: groups, members, create, fork."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MEANINGS = {
 
 
 def show_groups(directory: DirectoryClient, output: Output, as_json: bool) -> None:
-    """A line a group, sorted by name."""
+    """Print a line per group, sorted by name."""
     found = directory.groups()
     starting = directory.starting()
     if as_json:
@@ -41,7 +41,7 @@ def show_groups(directory: DirectoryClient, output: Output, as_json: bool) -> No
 
 
 def show_members(directory: DirectoryClient, output: Output, group: str, as_json: bool) -> None:
-    """A line a member, the leader first."""
+    """Print a line per member, the leader first."""
     entry = directory.lookup(group)
     seats = list(zip(entry.members, entry.addresses, strict=True))
     dead = _proven_dead(entry)
@@ -59,7 +59,7 @@ def show_members(directory: DirectoryClient, output: Output, group: str, as_json
 
 
 def _tell_state(entry: GroupInfo, dead: Sequence[Process]) -> None:
-    """What a list of members does not say."""
+    """Print the state of a group, which a list of its members does not show."""
     group, state = entry.definition.group, state_of(entry)
     if state == "empty":
         notice(f"group {group!r} is empty")
@@ -72,7 +72,7 @@ def _tell_state(entry: GroupInfo, dead: Sequence[Process]) -> None:
 
 
 def create(directory: DirectoryClient, output: Output, wanted: Definition, as_json: bool) -> None:
-    """Create a group, and say what is there now."""
+    """Create a group, and print what is there now."""
     entry = directory.create(wanted)
     if as_json:
         output.row(_row(entry))
@@ -82,7 +82,7 @@ def create(directory: DirectoryClient, output: Output, wanted: Definition, as_js
 
 
 def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
-    """Order a fork, once it is clear that it is meant, and that the group is stuck; the exit status."""
+    """Order a fork, once it is clear that it is meant, and that the group is stuck; return the exit status."""
     entry = directory.lookup(group)
     state, dead = state_of(entry), _proven_dead(entry)
     notice(f"group {group!r} has in view {entry.view}: {_names(entry.members) or 'nobody'}; it is {state}")
@@ -109,7 +109,7 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
 
 
 def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
-    """Whom and what a fork gives up."""
+    """Print what a fork gives up: members, and their deliveries."""
     if dead:
         notice(f"proven dead: {_names(dead)}")
     notice(f"not proven dead: {_names(left)}; a detached one of these begins a successor, with those whom it hears")
@@ -121,13 +121,13 @@ def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
 
 
 def _typed(group: str) -> bool:
-    """Whether somebody means it."""
+    """Ask for the group's name; return whether it was typed."""
     notice(f"to go on, type the group's name ({group}):")
     return sys.stdin is not None and sys.stdin.readline().strip() == group
 
 
 def state_of(entry: GroupInfo) -> str:
-    """In one or two words."""
+    """Return the state of a group in one or two words."""
     if not entry.members:
         return "empty"
     if entry.forked:
@@ -136,7 +136,7 @@ def state_of(entry: GroupInfo) -> str:
 
 
 def _proven_dead(entry: GroupInfo) -> list[Process]:
-    """The members of which this machine's kernel says that they are over; of other machines nothing is known here."""
+    """Return the members that this machine's kernel knows to be over; it knows nothing of other machines."""
     seats = zip(entry.members, entry.addresses, strict=True)
     return [process for process, address in seats if is_dead(address)]
 
@@ -175,7 +175,7 @@ def _columns(entry: GroupInfo) -> tuple[str, ...]:
 
 
 def _table(output: Output, rows: Sequence[Sequence[str]]) -> None:
-    """Columns as wide as their widest; names hold no blanks, so programs can split the lines."""
+    """Print columns as wide as their widest value; no name has blanks, so programs can split the lines."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         output.text("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip())

@@ -18,7 +18,7 @@ FLUSH_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class MemberOptions:
-    """Where a member is, under which name, and how it tells what comes."""
+    """The member's place and name, and the form of its output."""
 
     group: str
     name: str
@@ -32,7 +32,7 @@ class MemberOptions:
 
 
 def join(session: MemberOptions, create: gcom.Definition | None, wait: int) -> int:
-    """Send standard input, print deliveries; the exit status."""
+    """Send standard input and print deliveries; return the exit status."""
     with _joined(session, create) as group:
         output = Output()
         rows = session.rows(output)
@@ -40,7 +40,7 @@ def join(session: MemberOptions, create: gcom.Definition | None, wait: int) -> i
 
 
 def tail(session: MemberOptions) -> int:
-    """Print deliveries; the exit status."""
+    """Print deliveries; return the exit status."""
     with _joined(session, None) as group:
         output = Output()
         return ShellMember(group, session.rows(output), output, None, session.linger_s).run()

@@ -24,7 +24,7 @@ LEAVE_S = 10.0
 
 
 class Feed:
-    """Sends the lines of a file descriptor, once the view has `wait` members."""
+    """The sender of a descriptor's lines; it starts once the view has `wait` members."""
 
     def __init__(self, group: gcom.Group, rows: RowFormat, wait: int, descriptor: int = 0) -> None:
         self._group = group
@@ -63,7 +63,7 @@ class Feed:
         self.ended_at = monotonic()
 
     def _send(self, line: bytes | str) -> None:
-        """Send a line, when the process is in its group; raises NotAMember or Detached if it will not be again."""
+        """Send a line, while the process is in its group; raises NotAMember or Detached if it never will be again."""
         while True:
             try:
                 return self._group.send(line, timeout_s=None)
@@ -72,7 +72,7 @@ class Feed:
 
 
 class ShellMember:
-    """A stay in a group, from the first view to the last delivery."""
+    """A membership from the first view to the last delivery."""
 
     def __init__(self, group: gcom.Group, rows: RowFormat, output: Output, feed: Feed | None, linger_s: float | None):
         self._group = group
@@ -80,13 +80,13 @@ class ShellMember:
         self._output = output
         self._feed = feed
         self._linger_s = linger_s
-        self._view = group.view.number  # the last one that was told
+        self._view = group.view.number  # the last one printed
         self._last = monotonic()  # delivery
         self._departure: gcom.Departure | None = None
         self._failed = False
 
     def run(self) -> int:
-        """Stay until there is a reason to go, and leave; the exit status."""
+        """Stay until there is a reason to go, and leave; return the exit status."""
         with SIGNALLED.deferred(), suppress(OutputClosed):
             try:
                 self._rows.ready(self._group)
@@ -110,7 +110,7 @@ class ShellMember:
         self._output.flush()
 
     def _lingered(self) -> bool:
-        """Whether the input is at its end, all of it is on its way, and nothing was delivered for a while."""
+        """Tell whether the input is at its end, all of it is sent, and nothing was delivered for a while."""
         if self._linger_s is None:
             return False
         began = self._last
@@ -158,7 +158,7 @@ class ShellMember:
             self._feed.on_view(change.view)
 
     def _leave(self) -> None:
-        """Leave, and tell what was delivered until then: the cut of the last view is part of the session."""
+        """Leave, and print what was delivered until then: the cut of the last view is part of the session."""
         try:
             if self._departure is None:
                 self._group.leave(LEAVE_S)

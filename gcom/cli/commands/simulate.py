@@ -21,7 +21,7 @@ SEEDS_MAX = 1_000_000
 
 
 def seed_range(text: str) -> range:
-    """The seeds of `A..B`, both included; raises BadValue."""
+    """Return the seeds of `A..B`, both included; raises BadValue."""
     match = re.fullmatch(r"([0-9]{1,15})\.\.([0-9]{1,15})", text)
     if not match or not int(match[1]) <= int(match[2]) < int(match[1]) + SEEDS_MAX:
         raise BadValue(f"seeds {text!r} are not A..B with A <= B and at most {SEEDS_MAX:,} of them, as in 1..300")
@@ -29,7 +29,7 @@ def seed_range(text: str) -> range:
 
 
 def simulate(seed: int | None, seeds: str | None, jobs: int, log_dir: Path | None, as_json: bool) -> int:
-    """Run the seeds and say what came of each; 1 if a promise was broken."""
+    """Run the seeds and print each result; return 1 if a promise was broken."""
     if (seed is None) == (seeds is None):
         raise BadValue("give either --seed N or --seeds A..B")
     wanted = seed_range(str(seeds)) if seed is None else range(seed, seed + 1)
@@ -57,7 +57,7 @@ def simulate(seed: int | None, seeds: str | None, jobs: int, log_dir: Path | Non
 
 
 def _folders(log_dir: Path | None, seeds: range, single: bool) -> dict[int, Path | None]:
-    """Where each seed's logs go; raises BadValue for a folder that holds something."""
+    """Return the folder for each seed's logs; raises BadValue for a folder that holds something."""
     if log_dir is None:
         return dict.fromkeys(seeds)
     if log_dir.exists() and not log_dir.is_dir():
@@ -80,7 +80,7 @@ def _show(result: SeedResult, output: Output, as_json: bool) -> None:
 
 
 def summary(result: SeedResult) -> str:
-    """A run in one line."""
+    """Return a run in one line."""
     kind = ["static"] * result.static + [result.ordering, result.multicast] + ["safe"] * result.safe
     faults = ", ".join(many(count, fault) for fault, count in {**result.faults, **result.moves}.items())
     return (
@@ -91,11 +91,11 @@ def summary(result: SeedResult) -> str:
 
 
 def commit() -> str:
-    """Of the checkout that this code runs from, as far as git can say; else the version."""
+    """Return the commit of the checkout that this code runs from, as far as git can say; else the version."""
     folder = Path(__file__).parent
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
-        inside = subprocess.run(  # an installed copy may lie in somebody else's checkout
+        inside = subprocess.run(  # an installed copy may lie in another project's checkout
             ["git", "-C", str(folder), "ls-files", "--error-unmatch", Path(__file__).name],
             capture_output=True,
             timeout=5,

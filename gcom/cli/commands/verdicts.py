@@ -1,4 +1,4 @@
-"""`gcom audit`: what delivery logs say of the promises.
+"""`gcom audit`: the judgement of delivery logs.
 
 Logs of less than 64 MB are judged in this process, larger ones by Spark. Only what is used is imported: Spark's Java
 takes some seconds to start, Matplotlib one, and small logs are judged in less than that.
@@ -54,7 +54,7 @@ class Outputs:
     parquet: str | None = None
 
     def check(self) -> None:
-        """Raises OSError for a file that cannot be there: better now than after all has been judged."""
+        """Raise OSError for a file that cannot be written: better now than after all has been judged."""
         for path in [Path(name) for name in (self.json, self.report, self.junit) if name is not None]:
             wrong = errno.EISDIR if path.is_dir() else 0 if path.parent.is_dir() else errno.ENOENT
             if wrong:
@@ -63,7 +63,7 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """How to judge: `spark` asks for Spark however small the logs are, and so do `master` and `remote`."""
+    """The way to judge: `spark`, `master` and `remote` ask for Spark however small the logs are."""
 
     spark: bool = False
     master: str | None = None
@@ -91,7 +91,7 @@ def audit(folders: list[str], how: Judging, outputs: Outputs, *, allow_unknown: 
 
 
 def _attempt(work: Callable[[], int]) -> int:
-    """The status of the work, or the one that says that it could not be done, and in words why."""
+    """Return the status of the work; if it failed, print why and return the status for that."""
     try:
         return work()
     except (NotALog, AuditUnavailable) as error:
@@ -132,7 +132,7 @@ def _write(result: AuditResult, found: Catalogue, outputs: Outputs, title: str, 
 
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """A file that is full, say, has no name in the system's error."""
+    """Raise the block's error with the file's name in it, which that of a full file, say, lacks."""
     try:
         yield
     except OSError as error:
@@ -201,15 +201,15 @@ def _judged_by_spark(found: Catalogue, how: Judging, cache: IncrementalCache | N
 
 
 def _apart(work: Callable[[], AuditResult]) -> AuditResult:
-    """In a thread of its own: a signal, which comes in this one, is not to break into a call of Java's. What is asked
-    after that, to stop say, would be given that call's answer.
+    """Run the work in a thread of its own: a signal, which comes in this one, is not to break into a call of Java's. A
+    request after that, to stop say, would be given that call's answer.
     """
     found: Future[AuditResult] = Future()
 
     def go() -> None:
         try:
             found.set_result(work())
-        except BaseException as error:  # outermost: of this thread; who waits is told
+        except BaseException as error:  # outermost: of this thread; the waiting one raises it
             found.set_exception(error)
 
     Thread(target=go, name="gcom-audit", daemon=True).start()
@@ -218,9 +218,9 @@ def _apart(work: Callable[[], AuditResult]) -> AuditResult:
 
 @contextmanager
 def _spark(how: Judging, tell: _Telling) -> Iterator[Any]:
-    """Open a session, whose progress is told.
+    """Open a Spark session whose progress is told.
 
-    A signal to the whole process group ends Java too, so that whatever is asked of it then fails.
+    A signal to the whole process group ends Java too, so that every later call to it fails.
     """
     from gcom.audit.spark import progress, session
 
@@ -245,7 +245,7 @@ def _spark(how: Judging, tell: _Telling) -> Iterator[Any]:
 
 
 class _Telling:
-    """What is done now, and how far it is, on a terminal's standard error."""
+    """The current step and its progress, on a terminal's standard error."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -273,12 +273,12 @@ def _progress() -> Iterator[_Telling]:
 
 
 def _line(text: str) -> str:
-    """One line: logs may have names of any characters."""
+    """Return one line: logs may have names of any characters."""
     return harmless(text).replace("\n", " ")
 
 
 def _show(result: AuditResult) -> None:
-    """Print the verdict and what it is made of.
+    """Print the verdict and its parts.
 
     A reader who has gone, as `head` does, has what it wanted: that changes neither the exit status nor the files.
     """
@@ -334,7 +334,7 @@ def _show_incidents(result: AuditResult, output: Output) -> None:
 
 
 def _print(output: Output, thing: str | Table, **how: Any) -> None:
-    """As Rich shows it; Rich itself would end the process with 1 where nobody reads on, which says `violated`."""
+    """Print as Rich shows it; Rich itself would exit with 1 where nobody reads on, and 1 means `violated`."""
     width = None if output.terminal else 120
     terminal = output.terminal or None
     console = Console(width=width, force_terminal=terminal, markup=False, emoji=False)  # names are no markup

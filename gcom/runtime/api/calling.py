@@ -74,7 +74,7 @@ class Calling(GroupHandle):
             for member, result in group.call("how many?").items():
                 print(member, result.outcome, result.text)
 
-        Who departs without an answer is marked DEPARTED, so a call of ALL ends with each member's answer or departure.
+        A member that departs first is marked DEPARTED, so a call of ALL ends with each member's answer or departure.
         FIRST: until one value is there; MAJORITY: until more than half of those asked answered, be it with an error;
         both also end once that cannot be any more, so look at what came (`Results.first` is None without a value).
         NONE: at once, and the results come in until `timeout_s` is over (`Results.arriving`). A handler that has begun

@@ -77,8 +77,8 @@ class ViewChange:
 class Lost:
     """A gap: messages first … first+count-1 of `sender` will never be delivered here.
 
-    Over BASIC what a call lost. Over RELIABLE, in a causal order, what a sender that went had sent after something that
-    no member has: nobody delivers it, and its sender was told that it is unconfirmed.
+    Over BASIC, messages that a failed call lost. Over RELIABLE, in a causal order, messages of a departed sender that
+    follow one which no member has: nobody delivers them, and their sender was told that they are unconfirmed.
     """
 
     sender: str

@@ -22,7 +22,7 @@ class Group(Sending, Calling, Receiving):
     it has Returned: then `process`, `view` and `instance` are others.
     """
 
-    # what it is
+    # properties
 
     @property
     def name(self) -> str:

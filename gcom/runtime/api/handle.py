@@ -24,7 +24,7 @@ class GroupHandle:
 
     @property
     def _in_callback(self) -> bool:
-        """Whether this thread is the one that calls back for events: it must not wait for what only it can read."""
+        """Tell whether this thread calls back for events: it must not wait for what only it can read."""
         return get_ident() == self._membership.listened_by
 
     def _session_to_send_in(self) -> Session:

@@ -1,4 +1,4 @@
-"""`Node`: a process that takes part in groups, as applications hold it. What it runs on is the `Host`."""
+"""`Node`: a process that takes part in groups, as applications hold it. It runs on a `Host`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Node:
         self._host = Host(name, registry, log_dir, faults)
         self._timeout_s = timeout_s
 
-    # what it is
+    # properties
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ from gcom.values.answers import Outcome, Wait, enough
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One member's answer, or where it stands. `payload` is its handler's value, or in words why there is none."""
+    """The answer of one member, or its absence. `payload` is the handler's value, or says why there is none."""
 
     member: str
     outcome: Outcome = Outcome.PENDING
@@ -74,7 +74,7 @@ class Results(Mapping[str, Result]):
         self._session = session
         self._call = call
 
-    # what it holds
+    # results by member
 
     def __getitem__(self, member: str) -> Result:
         answers = self._call.answers
@@ -114,7 +114,7 @@ class Results(Mapping[str, Result]):
     # waiting
 
     def arriving(self) -> Iterator[Result]:
-        """Yield results as they come, until each member has one or the call is over; who is `pending` then has none.
+        """Yield results as they come, until each member has one or the call is over; members then `pending` have none.
 
         Raises NotAMember or Detached when this process loses the group meanwhile, or its quorum.
         """

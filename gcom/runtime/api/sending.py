@@ -35,8 +35,8 @@ class Sending(GroupHandle):
         """Multicast bytes or text to all members, this one included; blocks while the window is full.
 
         With `held_by` "majority" or "all" (RELIABLE only) it returns once so many members of the view, this one
-        included, have stored the message, whether or not they have read it: a crash of the others does not lose it. Who
-        left the view does not count. Inside a callback that raises WouldBlock, and nothing is sent.
+        included, have stored the message, whether or not they have read it: a crash of the others does not lose it.
+        Members that left the view do not count. Inside a callback that raises WouldBlock, and nothing is sent.
 
         Raises MessageTooLarge, BadValue, NotAMember (once `leave` began), Detached, GComTimeout; WouldBlock inside a
         callback. After an error that names the message, it was sent, and may still arrive.
@@ -52,7 +52,7 @@ class Sending(GroupHandle):
             session.put(payload)
 
     def send_many(self, payloads: Iterable[bytes | str], timeout_s: float | None = 10.0) -> None:
-        """Send each; `timeout_s` holds for each. What was sent before an error stays sent."""
+        """Send each; `timeout_s` holds for each. Messages sent before an error stay sent."""
         for payload in payloads:
             self.send(payload, timeout_s)
 

@@ -101,7 +101,7 @@ class StateCallbacks:
         self._multicast(source, brought)
 
     def bring_again(self, source: Session) -> None:
-        """Multicast it again when the application is given no state: who has merged it may be dead."""
+        """Multicast it again when the application is given no state: the members that merged it may be dead."""
         with self._host.lock:
             brought = self._membership.reconciliation.lost()
         self._multicast(source, brought)

@@ -45,7 +45,7 @@ class Caller:
 
     @property
     def connected(self) -> bool:
-        """Whether the next call finds a connection that once worked."""
+        """Tell whether the next call finds a connection that once worked."""
         return self._sock is not None
 
     def call(self, data: bytes, timeout_s: float) -> bytes:

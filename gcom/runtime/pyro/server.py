@@ -41,7 +41,7 @@ def settings(connections: int = limits.CONNECTIONS_MAX) -> None:
     config.DETAILED_TRACEBACK = False
     config.COMMTIMEOUT = 0.0
     config.MAX_RETRIES = 0
-    config.POLLTIMEOUT = 0.5  # how late a closed server notices on a system where closing wakes nobody
+    config.POLLTIMEOUT = 0.5  # seconds; the delay of a close on systems where closing a socket wakes no thread
     config.LOGWIRE = False
     config.SSL = False
 
@@ -123,7 +123,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         return False
 
     def _introduce(self, sock: socket.socket) -> bool:
-        """Tell whether the peer is welcome; who is told that it is not finds it counted already."""
+        """Tell whether the peer is welcome; a refusal is counted before the peer is told."""
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         hello = read(sock, monotonic() + self._handshake_s)
         try:
@@ -176,7 +176,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         return write(sock, protocol.MSG_RESULT, flags, request.seq, answer)
 
     def _answer(self, request: WireMessage) -> tuple[int, bytes]:
-        """Return flags and answer of a call: whatever goes wrong in it becomes an answer; the connection goes on."""
+        """Return flags and answer of a call: every error in it becomes an answer, and the connection goes on."""
         try:
             answer = _dump(self._call(request))
             if len(answer) > CALL_BYTES_MAX:

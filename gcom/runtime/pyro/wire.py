@@ -19,7 +19,7 @@ from Pyro5 import protocol, serializers
 CALL_BYTES_MAX = 1024 * 1024  # one Pyro5 message: four frames, so our bound is met before Pyro5's
 ANNOTATION_BYTES_MAX = 1024  # read and dropped: GCom uses none, a stock proxy's few are harmless
 MSGPACK = serializers.MsgpackSerializer.serializer_id
-POOL_FULL = "no free worker: too many connections"  # what a full server says instead of a welcome
+POOL_FULL = "no free worker: too many connections"  # a full server's answer instead of a welcome
 
 _HEADER = struct.Struct("!4sHBBHHII16sHH")
 _MAGIC = 0x4DC5

@@ -2,8 +2,8 @@
 
 A request is put at most once (ARCHITECTURE 7: an OPEN put again, to a registry that has started anew, would give
 serials out a second time), so a connection that breaks is an answer that did not come, and the group's machine decides
-whether it asks again. What is silent is the sequencer, not a group: those who wait behind a call without an answer are
-told the same at once, and not one after the other, each after a silence of its own.
+whether it asks again. A silence is the sequencer's, not a group's: requests that wait behind a call without an answer
+fail with it at once, and not one after the other, each after a timeout of its own.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class SequencerClient:
             return SequencerAnswered(request, None)
 
     def _answer_waiting(self) -> None:
-        """Tell all whose requests wait now that there is no answer; what they ask next is put, one call for all."""
+        """Fail all requests that wait now, after one silence for all; later ones go to the sequencer again."""
         for _ in range(self._requests.qsize()):
             item = self._requests.get()
             if item is None:

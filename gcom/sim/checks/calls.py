@@ -1,4 +1,4 @@
-"""What the application called, against what became of it: nothing is sent, left or piled up that it did not ask for."""
+"""Rules on an application's calls: nothing is sent, left or piled up that it did not ask for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gcom.values.run import Payload, Run
 
 
 class Calls(Rule):
-    """NO_CREATION: what gets numbers is what was submitted, in that order. LEAVE: who leaves has asked to.
+    """NO_CREATION: the numbered messages are those submitted, in that order. LEAVE: only a process that asked leaves.
 
     WINDOW: of each sender at most a window of messages waits for a reader.
     """
@@ -28,7 +28,7 @@ class Calls(Rule):
         self._leaving.add(who)
 
     def read(self, who: Process, sender: Process, count: int) -> None:
-        """An application is done with so many messages that it was handed."""
+        """Record that an application has read `count` messages of a sender."""
         self._unread[who, sender] -= count
 
     def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
@@ -41,7 +41,7 @@ class Calls(Rule):
             )
 
     def submitted(self, who: Process) -> int:
-        """How many messages a process's application has handed over."""
+        """Return the number of messages that a process's application has submitted."""
         return len(self._submitted.get(who, []))
 
     def sent(self, witness: ProcessHistory, run: Run) -> None:

@@ -1,12 +1,12 @@
-"""Continuity: what a group has it keeps, from instance to instance of its name (ARCHITECTURE 10).
+"""Continuity: a group keeps its state from instance to instance of its name (ARCHITECTURE 10).
 
 All other rules are of one instance.
 
 A message is *confirmed* when an application was handed it under SAFE, or when a majority of the view in which it was
 sent delivered it: so many hold it, and `held_by` would have said so. From then on it is in every state that an
-application is given, as far as that application had it before. So a state that goes back is seen by whom it is taken
-from, and one that branched by those whose branch gives way; who crashed, or left, is asked no more. What all have left
-is dissolved, and whoever takes the name then begins anew.
+application is given, as far as that application had it before. So a state that goes back is noticed at the member whose
+state it replaces, and a branch at the members whose branch gives way; members that crashed or left are not checked. An
+instance that all have left is dissolved, and the next instance of the name begins anew.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _Where = tuple[str, int]  # an instance and a view of it
 
 
 class Continuity:
-    """Watches all instances of one name; promised to PRIMARY groups over RELIABLE."""
+    """The rule over all instances of one name; promised to PRIMARY groups over RELIABLE."""
 
     def __init__(self, definition: Definition) -> None:
         self._promised = definition.multicast is Multicast.RELIABLE and definition.netsplit is Netsplit.PRIMARY
         self._safe = definition.safe
         self._views: dict[_Where, View] = {}
         self._delivered: dict[tuple[_Where, Process], dict[Process, int]] = {}  # of each sender's, who has how much
-        self._dissolved: set[str] = set()  # instances that all have left: who was cut off then is told, and ends
+        self._dissolved: set[str] = set()  # instances that all have left; members cut off then are told, and end
         self._confirmed: dict[Process, int] = {}  # of each sender how many, from the first on
         # In a successor a process' numbers begin again: how many of its messages there were before, and are at each.
         self._before: dict[tuple[str, Process], int] = {}
         self._count: dict[tuple[Process, Process], int] = {}
 
     def see(self, instance: str, who: Process, effect: object) -> None:
-        """Something happened to an application."""
+        """Check one effect that an application sees."""
         if not self._promised:
             return
         match effect:
@@ -63,7 +63,7 @@ class Continuity:
         self._confirmed[sender] = max(held, self._confirmed.get(sender, 0))
 
     def on_given(self, who: Process, before: State, given: State) -> None:
-        """An application that had a state is given another; one that begins after a loss is nobody's continuation."""
+        """Check the state that replaces an application's own; one that begins after a loss continues nobody's."""
         if not self._promised or given.origin:
             return
         for sender, (count, _) in before.streams.items():

@@ -1,4 +1,4 @@
-"""That a message is somebody's, comes once, and comes in the view it was sent in (DELIVERY_LOG.md, Rules)."""
+"""Rules on single messages: each was sent, comes once, in its sender's view (DELIVERY_LOG.md, Rules)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LifeRule(Rule):
 
 
 class Creation(Rule):
-    """NO_CREATION: a process's sends are 1, 2, 3, …; what is delivered was sent, so and before."""
+    """NO_CREATION: a process's sends are 1, 2, 3, …; a delivered message was sent before, with that content."""
 
     def sent(self, witness: ProcessHistory, run: Run) -> None:
         expected = len(self.record.stream(witness.process).payloads) + 1
@@ -49,7 +49,7 @@ class Creation(Rule):
 
 
 class Duplication(Rule):
-    """NO_DUPLICATION: what is delivered was neither delivered, nor skipped, nor in the base; a skip likewise."""
+    """NO_DUPLICATION: no message is delivered or skipped that was delivered, skipped or in the base before."""
 
     def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         self._once(witness, "delivers", delivery.run.sender, delivery.run.first, delivery.run.last)

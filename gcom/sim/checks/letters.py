@@ -1,4 +1,4 @@
-"""What members say to each other singly: unicasts in order and once, calls that end with a result for each one asked.
+"""Rules on unicasts, in order and once, and on calls, which end with a result for each member asked.
 
 Checked from what applications post, call and answer, and from what they are handed (docs/protocols/unicast.md).
 """
@@ -22,7 +22,7 @@ class _Pair:
     posted: list[Payload] = field(default_factory=list)
     delivered: int = 0
     doubtful: list[Payload] = field(default_factory=list)  # reported as undelivered, no more among those posted
-    served: int = 0  # the last call whose request was handed over
+    served: int = 0  # number of the last call handed over as a request
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class _Call:
 
 
 class Letters:
-    """LETTER: of one sender in the order posted, each once, none left out, or reported. CALL: one true result each."""
+    """LETTER: per pair in the order posted, each once, none left out, or reported. CALL: one true result per member."""
 
     def __init__(self, record: InstanceHistory) -> None:
         self._record = record
@@ -45,7 +45,7 @@ class Letters:
     def _pair(self, sender: Process, receiver: Process) -> _Pair:
         return self._pairs.setdefault((sender, receiver), _Pair())
 
-    # what applications do
+    # from applications
 
     def post(self, who: Process, target: Process, payload: Payload) -> None:
         self._pair(who, target).posted.append(payload)
@@ -58,13 +58,13 @@ class Letters:
         self._answers[caller, call, who] = (Outcome.ERROR if failed else Outcome.VALUE, payload)
 
     def end(self, who: Process) -> None:
-        """Its session is over, and its calls with it."""
+        """End a session, and its calls with it."""
         self._calls = {key: call for key, call in self._calls.items() if key[0] != who}
 
-    # what becomes of it
+    # to applications
 
     def see(self, who: Process, effect: OfMail, now_ms: int) -> None:
-        """Something is handed to an application, whose clock shows so much; raises Violation."""
+        """Check one effect at the local time of its application; raises Violation."""
         match effect:
             case DeliverUnicast(sender, payload):
                 self._deliver(who, sender, payload)
@@ -122,10 +122,10 @@ class Letters:
     def _is_in_view_of(self, who: Process, other: Process) -> bool:
         return other in self._record.witness(who).section.view.members
 
-    # what must still come
+    # outstanding
 
     def waiting(self, members: set[Process]) -> Iterator[str]:
-        """What has not come yet between members that are all in one view."""
+        """Return the unicasts and results that have not come, between members that are all in one view."""
         for (sender, receiver), pair in self._pairs.items():
             if {sender, receiver} <= members and pair.delivered < len(pair.posted):
                 yield f"{receiver} has {pair.delivered} of {len(pair.posted)} letters of {sender}"

@@ -1,4 +1,4 @@
-"""FIFO, causal order, and the clocks that say what a sender knew (Birman, Schiper, Stephenson 1991)."""
+"""FIFO, causal order, and the clocks that state a sender's past (Birman, Schiper, Stephenson 1991)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class FifoOrder(Rule):
 class CausalOrder(Rule):
     """CAUSAL: when m is delivered, all that its sender had delivered before sending it is settled.
 
-    Of each other member of the view the highest number counts, rebuilt from what its sender delivered, not from what
-    the message says; what came before that highest is FIFO's, and in that message's own past.
+    Of each other member of the view the highest number counts, rebuilt from the sender's deliveries, not from the
+    message's clock; lower numbers are FIFO's, and in the past of that highest message.
     """
 
     def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
@@ -37,7 +37,7 @@ class CausalOrder(Rule):
 
 
 class WholePast(Rule):
-    """CAUSAL, over RELIABLE: what its sender had delivered last of another was not given up here either.
+    """CAUSAL, over RELIABLE: a message's past has not been given up here either.
 
     A message whose past nobody holds is given up with it, the same everywhere. A sender's base says nothing of that: it
     covers what those before it have given up.

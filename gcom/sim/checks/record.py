@@ -1,4 +1,4 @@
-"""What every process of an instance did and saw, as its application could tell: the ground that all rules stand on.
+"""The history of every process of an instance, as its application could tell it: all rules read it.
 
 Nothing of the protocol is read here. Spans of messages are kept whole, so that a run costs about what a message costs.
 """
@@ -18,7 +18,7 @@ Span = tuple[Process, int, int]  # sender, first and last number
 
 
 class Violation(Exception):
-    """A promise was broken; the text names the rule, the processes and the messages."""
+    """A broken promise; the text names the rule, the processes and the messages."""
 
 
 class Numbers:
@@ -38,13 +38,13 @@ class Numbers:
         return max(self.beyond, default=self.prefix)
 
     def first_known(self, first: int, last: int) -> int:
-        """The first number of first…last that is in; 0 if none is."""
+        """Return the first number of first…last that is in; 0 if none is."""
         if first <= self.prefix:
             return first
         return next((n for n in range(first, last + 1) if n in self.beyond), 0) if self.beyond else 0
 
     def first_missing(self, first: int, last: int) -> int:
-        """The first number of first…last that is not in; 0 if all are."""
+        """Return the first number of first…last that is not in; 0 if all are."""
         return next((n for n in range(max(first, self.prefix + 1), last + 1) if n not in self.beyond), 0)
 
     def add(self, first: int, last: int) -> None:
@@ -59,7 +59,7 @@ class Numbers:
 
 @dataclass(slots=True)
 class ViewHistory:
-    """What a process did in one view. `next` is the view that follows here; for a leaver, the one without it."""
+    """The history of a process in one view. `next` is the view that follows here; for a leaver, the one without it."""
 
     view: View
     next: int | None = None
@@ -69,7 +69,7 @@ class ViewHistory:
 
 @dataclass(slots=True)
 class ProcessHistory:
-    """One process. `settled`: delivered, skipped, or in its base; `heard`: the highest delivered or in its base."""
+    """The history of a process. `settled`: delivered, skipped or in its base; `heard`: highest delivered or in base."""
 
     process: Process
     sections: list[ViewHistory] = field(default_factory=list)
@@ -80,7 +80,7 @@ class ProcessHistory:
 
     @property
     def section(self) -> ViewHistory:
-        """The present one; a process without a view does nothing that comes here."""
+        """Return the history in the present view; raises Violation for a process that has none."""
         if not self.sections:
             raise Violation(f"LIFE: {self.process} acts before its first view")
         return self.sections[-1]
@@ -90,7 +90,7 @@ class ProcessHistory:
         return known is not None and number in known
 
     def first_unsettled(self, sender: Process, first: int, last: int) -> int:
-        """The first number of first…last that is not settled; 0 if all are."""
+        """Return the first number of first…last that is not settled; 0 if all are."""
         known = self.settled.get(sender)
         return known.first_missing(first, last) if known else first
 
@@ -107,7 +107,7 @@ class ProcessHistory:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Messages first…last, sent at one place of their sender's history; `needs` is what that had delivered before."""
+    """A run first…last, sent at one place of its sender's history; `needs` is what that had delivered before."""
 
     first: int
     last: int
@@ -117,14 +117,14 @@ class Send:
 
 @dataclass(slots=True)
 class SentStream:
-    """All that one process sent."""
+    """The sends of one process."""
 
     payloads: list[Payload] = field(default_factory=list)
     sends: list[Send] = field(default_factory=list)
     lasts: list[int] = field(default_factory=list)  # of `sends`, for bisection
 
     def of(self, first: int, last: int) -> Iterator[Send]:
-        """The sends that first…last are from."""
+        """Return the sends that first…last are from."""
         for index in range(bisect_left(self.lasts, first), len(self.sends)):
             if self.sends[index].first > last:
                 return
@@ -132,7 +132,7 @@ class SentStream:
 
 
 class InstanceHistory:
-    """Every process of one instance. Rules look at it before an effect is put down."""
+    """The histories of one instance. Rules look at it before an effect is recorded."""
 
     def __init__(self, static: tuple[str, ...] = (), partitionable: bool = False) -> None:
         self.static = static
@@ -198,25 +198,25 @@ class InstanceHistory:
 
 
 class Rule:
-    """One family of rules. Each method is told what is about to be put down, and raises Violation."""
+    """One family of rules. Each method is called before an effect is recorded, and raises Violation."""
 
     def __init__(self, record: InstanceHistory) -> None:
         self.record = record
 
     def installed(self, witness: ProcessHistory, installed: Installed) -> None:
-        """A view is installed."""
+        """Check a view that is installed."""
 
     def sent(self, witness: ProcessHistory, run: Run) -> None:
-        """A run got its numbers."""
+        """Check a run that got its numbers."""
 
     def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
-        """A run is delivered."""
+        """Check a run that is delivered."""
 
     def skipped(self, witness: ProcessHistory, skip: Skip) -> None:
-        """Messages are given up."""
+        """Check messages that are given up."""
 
     def suspected(self, witness: ProcessHistory, process: Process) -> None:
-        """The process begins to suspect another."""
+        """Check a suspicion."""
 
     def ended(self, witness: ProcessHistory, ended: Ended) -> None:
-        """The process's stay ends."""
+        """Check the end of a session."""

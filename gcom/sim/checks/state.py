@@ -1,4 +1,4 @@
-"""That whoever has the application's state has a donor's history (docs/protocols/state.md).
+"""Rules on the application's state: each member that has it has a donor's history (docs/protocols/state.md).
 
 The state of a simulated application is a digest of all that it was handed. Where members deliver alike, those whose
 states have one origin, the creator's or a loss, have the same at the barrier of a view.
@@ -22,7 +22,7 @@ BEFORE = -1  # the view, so to speak, in which a member of a predecessor got the
 
 @dataclass(slots=True)
 class State:
-    """`origin`: the view at which the state was lost last, 0 if never. Of each sender how many messages, and a sum."""
+    """A digest: the view of the last loss (`origin`, 0 if none), and of each sender a count and a sum."""
 
     origin: int = 0
     streams: dict[Process, tuple[int, int]] = field(default_factory=dict)
@@ -38,14 +38,14 @@ class State:
         self.sequence = crc32(f"{run.sender} {total}".encode(), self.sequence)
 
     def merged(self, other: State) -> State:
-        """One state of two: of each sender what goes further."""
+        """Return one state of two: of each sender the longer history."""
         streams = dict(self.streams)
         for sender, seen in other.streams.items():
             streams[sender] = max(seen, streams.get(sender, (0, 0)))
         return State(self.origin, streams, crc32(f"{other.sequence}".encode(), self.sequence))
 
     def dump(self) -> bytes:
-        """With a sum before it, so that what is mixed of two states, or cut, is known for that."""
+        """Return the state as bytes behind their checksum, so that a mixed or cut one is noticed."""
         body = json.dumps([self.origin, self.streams, self.sequence]).encode()
         return b"%d %s" % (crc32(body), body)
 
@@ -60,7 +60,8 @@ class State:
 
 class States:
     """STATE: one origin, one state at a barrier. STATE_LOST: none is lost while a member has it that has not failed.
-    MERGE: what one brings that stays is in its own state at last, and in that of each that has not lost it since.
+
+    MERGE: the state that a member brought is at last part of its own, and of each that was never lost.
     """
 
     def __init__(self, definition: Definition) -> None:
@@ -72,13 +73,13 @@ class States:
         self._lost: list[tuple[Process, View, str]] = []
 
     def on_given(self, who: Process, view: int) -> None:
-        """The state has come, when the process was in that view, or is its own as the first of the group."""
+        """Record a state that came to a process in that view, or that is its own as the first of the group."""
         self._since[who] = view
         for loss in self._lost:  # it may have come into the view after that
             self._must_not_have(who, *loss)
 
     def on_barrier(self, who: Process, view: int, state: State) -> None:
-        """An application that has its state begins a view."""
+        """Check the state of an application that begins a view."""
         if not self._agree:
             return
         mine = (state.streams, state.sequence if self._total else 0)
@@ -87,12 +88,12 @@ class States:
             raise Violation(f"STATE: at the barrier of view {view} {who} has {mine}, and {other} {theirs}")
 
     def on_bringing(self, who: Process, state: State) -> None:
-        """What it has of another instance, as it enters this one, or when nobody has given it this one's state."""
+        """Record a state of another instance that a process brings as it enters, or when it is given no state here."""
         before = self._brought.get(who)
         self._brought[who] = before.merged(state) if before else state
 
     def on_rest(self, states: Mapping[Process, State]) -> None:
-        """All that was sent has been dealt with: who is in, and keeps a state, has this one."""
+        """Check, after all that was sent is dealt with, that each member that keeps a state has this one."""
         if not self._agree:
             return
         for bringer in [who for who in self._brought if who in states]:
@@ -107,7 +108,7 @@ class States:
                 raise Violation(f"MERGE: {bringer} brought {count} of {sender}, and {who} has {found} of them")
 
     def on_lost(self, who: Process, view: View, reason: str) -> None:
-        """An application is told, at the barrier of a view, that nobody gives it the state."""
+        """Check a loss that an application is told of at the barrier of a view."""
         self._lost.append((who, view, reason))
         for member in view.members:
             self._must_not_have(member, who, view, reason)

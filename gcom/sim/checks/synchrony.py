@@ -1,4 +1,4 @@
-"""Virtual synchrony: who go together from view to view have delivered the same (Chockler, Keidar, Vitenberg 2001).
+"""Virtual synchrony: processes that go together from view to view delivered the same (Chockler et al. 2001).
 
 A *class* is those who left a view the same way: into the same next view, or by a leave that the next view settles.
 Each member of a class is compared with the first that was closed, so a rule costs the same for two members and nine.
@@ -17,7 +17,7 @@ Ranges = dict[Process, list[tuple[int, int]]]
 
 
 def ranges(spans: list[Span]) -> Ranges:
-    """The set of messages in some spans, in one form: two equal sets are equal here."""
+    """Return the messages of some spans in a canonical form: equal sets are equal here."""
     found: Ranges = {}
     for sender, first, last in sorted(spans):
         mine = found.setdefault(sender, [])
@@ -29,7 +29,7 @@ def ranges(spans: list[Span]) -> Ranges:
 
 
 def joined(spans: list[Span]) -> list[Span]:
-    """A sequence of deliveries in one form, however it was cut into runs."""
+    """Return a sequence of deliveries in a canonical form, however it was cut into runs."""
     found: list[Span] = []
     for sender, first, last in spans:
         if found and found[-1][0] == sender and found[-1][2] + 1 == first:
@@ -40,7 +40,7 @@ def joined(spans: list[Span]) -> list[Span]:
 
 
 class Passage(Rule):
-    """What is checked when a process goes over from one view to the next; subclasses say what."""
+    """A rule on the passage of a process from one view to the next."""
 
     def installed(self, witness: ProcessHistory, installed: Installed) -> None:
         if witness.sections:
@@ -51,12 +51,12 @@ class Passage(Rule):
             self.closed(witness, witness.section, (witness.section.view.number, ended.settled))
 
     def closed(self, witness: ProcessHistory, section: ViewHistory, way: Way) -> None:
-        """The process has done all that it ever does in a view, and is in a class."""
+        """Check a process that has ended a view, and is in a class."""
         raise AssertionError("a subclass says what is checked")
 
 
 class SelfDelivery(Passage):
-    """SELF_DELIVERY: what a process sent in a view is settled at it when the next begins."""
+    """SELF_DELIVERY: a process has settled its own messages of a view when the next begins."""
 
     def closed(self, witness: ProcessHistory, section: ViewHistory, way: Way) -> None:
         for sender, first, last in section.sent:
@@ -117,18 +117,20 @@ class SameSequence(Passage):
 
 @dataclass(slots=True)
 class _Claim:
-    """What some process says of messages of a view: each class has settled them."""
+    """A process's claim that every class of a view has settled some messages."""
 
     by: Process
     spans: list[Span] = field(default_factory=list)
 
 
 class _Owed(Passage):
-    """What every class of a view must have settled, whenever it is claimed and whenever a class is closed.
+    """The messages that every class of a view must have settled, whichever comes first, the claim or the class.
 
-    1. A is put out of view 3, and the others, in view 4, all die. 2. A goes on alone, in a successor, and delivers as
-    that begins what it had sent last. 3. Nobody of view 4 had that, and nobody has lost it. So what a successor begins
-    with is not held against those who had gone on before.
+    Messages with which a successor begins are claimed only against classes that are closed later:
+
+    1. A is put out of view 3, and the others, in view 4, all die.
+    2. A goes on alone, in a successor, and delivers its own last message as that begins.
+    3. No member of view 4 had this message, and none has broken a promise by that.
     """
 
     name = ""
@@ -163,13 +165,13 @@ class _Owed(Passage):
 
 
 class Safety(_Owed):
-    """SAFE: what any process delivered in a view, be it dead since, each class has settled."""
+    """SAFE: a message that any process delivered in a view, even one dead since, is settled by each class."""
 
     name = "SAFE"
 
     def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
-        self._suspended: dict[Process, Violation] = {}  # by who claims; raised unless a successor begins there
+        self._suspended: dict[Process, Violation] = {}  # by claimant; raised unless a successor begins there
 
     def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
@@ -188,15 +190,15 @@ class Safety(_Owed):
         super().ended(witness, ended)
 
     def _resume(self, process: Process) -> None:
-        """Raise what was held back of a process that goes on, or ends, in this instance."""
+        """Raise the violation held back for a process, if any: no successor begins with its claim."""
         if process in self._suspended:
             raise self._suspended[process]
 
 
 class Confirmation(_Owed):
-    """UNCONFIRMED: what a process that lost its group does not name as unconfirmed, each class has settled.
+    """UNCONFIRMED: messages that a process which lost its group does not name as unconfirmed, each class has settled.
 
-    SETTLED: where it is told up to where its messages arrived, who goes on has all of these, and none after them.
+    SETTLED: where the process is told how far its messages arrived, the survivors have all of these, and no later one.
     """
 
     name = "UNCONFIRMED"
@@ -218,7 +220,7 @@ class Confirmation(_Owed):
                     self._must_not_have(other, section)
         section = witness.section
         sent = section.sent
-        if ended.reason == "succession":  # what it has given up by then it confirms to nobody
+        if ended.reason == "succession":  # messages given up by then are confirmed to nobody
             sent = [span for span in section.delivered if span[0] == witness.process]
         for sender, first, last in sent:
             sure = last if first_doubtful is None else min(last, first_doubtful - 1)

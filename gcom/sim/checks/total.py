@@ -1,4 +1,4 @@
-"""One order for all: the union of everybody's deliveries has no cycle, and serials say the same.
+"""One order for all: the union of all processes' deliveries has no cycle, and serials agree with it.
 
 The cycle is looked for as deliveries come, by keeping one line of all messages in which every known "before" points
 forward (Pearce and Kelly 2006, §2: dynamic topological sort). A delivery that agrees with the line costs one look.
@@ -22,7 +22,7 @@ class Precedence:
         self._before: dict[Message, list[Message]] = {}
 
     def put(self, one: Message, other: Message) -> list[Message]:
-        """Say that `one` is before `other`; returns the way back from `other` to `one` if there is one already."""
+        """Add `one` before `other`; return the path from `other` back to `one` if there is one already."""
         for message in (one, other):
             if message not in self._place:
                 self._place[message] = len(self._place)
@@ -38,7 +38,7 @@ class Precedence:
         return []
 
     def _reorder(self, one: Message, other: Message) -> list[Message]:
-        """Move what follows `other` behind what precedes `one`, within the places between them."""
+        """Move the successors of `other` behind the predecessors of `one`, within the places between them."""
         lowest, highest = self._place[other], self._place[one]
         came_from: dict[Message, Message | None] = {other: None}
         todo = [other]
@@ -76,7 +76,7 @@ class Precedence:
 
 
 class TotalOrder(Rule):
-    """TOTAL: the orders in which processes deliver do not contradict each other, three that rotate included."""
+    """TOTAL: the orders in which processes deliver have no cycle together, not only in pairs."""
 
     def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
@@ -103,10 +103,10 @@ class Serials(Rule):
         self._message: dict[int, Message | None] = {}  # by serial; None: a no-op
         self._serial: dict[Message, int] = {}
         self._at: dict[Process, int] = {}
-        self._starts: dict[int, tuple[Process, int]] = {}  # where a view begins, and who says so
+        self._starts: dict[int, tuple[Process, int]] = {}  # by view, a process that began it, and its serial
 
     def installed(self, witness: ProcessHistory, installed: Installed) -> None:
-        """Who enters goes on where those stand who were in before."""
+        """Set a process that enters to the serial at which the earlier members stand."""
         who, number = witness.process, installed.view.number
         if not witness.sections:
             self._at[who] = installed.base_serial

@@ -1,4 +1,4 @@
-"""Who is in which view, who leads it, and why somebody is in it no more."""
+"""Rules on views: their members, their leader, and the reasons why members depart."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ViewAgreement(Rule):
 
 
 class SuccessionRule(Rule):
-    """SUCCESSION: a view is those of the last one who stay, in their order, then those who join; and it says who.
+    """SUCCESSION: a view is the last one's remaining members in their order, then the joiners, as it says itself.
 
     So rank is age. No name is in a view twice.
     """
@@ -63,12 +63,12 @@ class StaticStart(Rule):
     def _has_started(self, number: int) -> bool:
         views = [installed.view for installed in self.record.views.values() if installed.view.number <= number]
         if self.record.partitionable and any(view.number == 1 and view.started for view in views):
-            return True  # a side goes on with what had started
+            return True  # a side goes on with a group that had started
         return any(set(view.names) == set(self.record.static) for view in reversed(views))
 
 
 class OneLeader(Rule):
-    """ONE_LEADER: whoever installs a view names the same leader for it."""
+    """ONE_LEADER: all processes that install a view name the same leader for it."""
 
     def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
@@ -84,10 +84,9 @@ class OneLeader(Rule):
 
 
 class Expulsion(Rule):
-    """EXPULSION: nobody is put out of a view, or finds itself put out, that nobody ever suspected.
+    """EXPULSION: a member that a view leaves out was suspected; a member told that it is put out is in no later view.
 
-    Of two between whom one direction of a link is broken it may be the one that suspects the other. And
-    who finds itself put out is: a later view does without it.
+    Of two members between which a link is broken one way, the one put out may be the one that suspects the other.
     """
 
     def __init__(self, record: InstanceHistory) -> None:

@@ -1,4 +1,4 @@
-"""Faults: what carries out the events of a plan, and the phase in which all of it heals.
+"""Faults: the driver of a plan's events, and the phase in which all of it heals.
 
 `driver` carries out events when their time comes, each on the first process that it can happen to. `failpoints` crash
 or pause a process between two effects of a step, or with some peers told and others not: the places where a protocol

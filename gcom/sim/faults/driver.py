@@ -1,4 +1,4 @@
-"""What goes wrong, when its time comes: carries out the events of a plan."""
+"""The driver of a plan's events: it carries out each when its time comes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gcom.sim.plan.events import DISSOLVES, LISTENS, Fault, Move, TroubleEvent
 from gcom.sim.registry import Registry
 from gcom.sim.simulation import Simulation
 
-AGAIN_MS = 150  # an event that finds nobody it can happen to is tried again
+AGAIN_MS = 150  # until an event that found no node is tried again
 
 
 class FaultDriver:
-    """Looks for somebody whom an event can happen to, until the faulty phase is over."""
+    """The timed faults and moves of a plan: each event happens to the first node in its order that it can happen to."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class FaultDriver:
     def _actions(
         self, event: TroubleEvent
     ) -> dict[Fault | Move, tuple[Callable[[SimNode], bool], Callable[[SimNode, TroubleEvent], None]]]:
-        """Of each kind: whom it can happen to, and what it does."""
+        """Return for each kind the condition on a node and the action."""
         return {
             Fault.CRASH: (lambda node: self._population.may_crash and node.is_member, self._crash),
             Fault.PAUSE: (lambda node: node.is_member, self._pause),
@@ -84,7 +84,7 @@ class FaultDriver:
         }
 
     def _cut(self, event: TroubleEvent) -> None:
-        """Between two members, so that there is something to lose."""
+        """Cut a link between two members, so that there is something to lose."""
         nodes = [node for name in event.order if (node := self._population.node(name)) is not None and node.is_member]
         if len(nodes) < 2:
             self._simulation.at(AGAIN_MS, lambda: self._happen(event))

@@ -1,7 +1,7 @@
 """Crashes and pauses at a chosen place: between two effects of a step, or with some peers told and others not.
 
-A failpoint waits for the first process that comes by: whoever is leader then, or proposes, or is being admitted. So
-does an echo: a call of one view change comes again in the middle of the next.
+A failpoint hits the first process that reaches it, be it leader, proposer or joiner. An echo is armed likewise: a call
+of one view change comes again in the middle of the next.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Armed:
 
 @dataclass(slots=True)
 class _Stalled:
-    """A process that is paused over a call. One that proposed waits until a rival does."""
+    """A process that is paused over a call. A proposer stays paused until a rival proposes."""
 
     event: TroubleEvent
     node: SessionNode
@@ -42,7 +42,7 @@ class _Stalled:
 
 @dataclass(slots=True)
 class _Echo:
-    """The last call with what the event says, made in a view at a time."""
+    """The last call of the event's kind, with its view, its time and its caller."""
 
     event: TroubleEvent
     view: int = 0
@@ -52,7 +52,7 @@ class _Echo:
 
 
 class Failpoints:
-    """Those that are armed; each fires once."""
+    """The failpoints that are armed; each fires once."""
 
     def __init__(self, simulation: Simulation, network: Network, population: Population) -> None:
         self._simulation, self._network, self._population = simulation, network, population
@@ -60,9 +60,9 @@ class Failpoints:
         self._calls: list[_Armed] = []
         self._stalled: list[_Stalled] = []
         self._echoes: list[_Echo] = []
-        self._accepts: list[TroubleEvent] = []  # of who proposes a succession, once the registry has accepted it
-        self._heirs: dict[Process, tuple[TroubleEvent, set[Process]]] = {}  # by who died, who is to die after it
-        self._told: dict[tuple[str, int], Process] = {}  # of each view, who first told of it
+        self._accepts: list[TroubleEvent] = []  # hit the proposer of a succession when the registry has accepted it
+        self._heirs: dict[Process, tuple[TroubleEvent, set[Process]]] = {}  # by dead process: event and heirs
+        self._told: dict[tuple[str, int], Process] = {}  # by instance and view number, the first to tell
 
     def arm(self, event: TroubleEvent) -> None:
         if event.kind is Fault.ECHO:
@@ -77,7 +77,7 @@ class Failpoints:
             armed.clear()
 
     def accepted(self, node: SimNode) -> None:
-        """The registry has accepted a succession; who proposed it does not know yet."""
+        """Pause or crash a proposer whose succession the registry has accepted, before it knows."""
         if self._accepts and self._accepts[0].kind is Fault.STALL and node.is_running:
             self._simulation.count(Fault.STALL)
             node.pause_for(self._accepts.pop(0).for_ms)
@@ -86,7 +86,7 @@ class Failpoints:
             node.crash()
 
     def last_effect(self, session: SimSession, effects: list[Effect]) -> int | None:
-        """Before which effect of a step its process crashes, counted from 0; None: it does not."""
+        """Return how many effects of a step are carried out before its process crashes; None if it does not."""
         for armed in self._effects:
             if self._population.may_crash and any(type(effect).__name__ == armed.event.detail for effect in effects):
                 self._effects.remove(armed)
@@ -95,10 +95,11 @@ class Failpoints:
         return None
 
     def at_call(self, session: SimSession, frame: Frame) -> TroubleEvent | None:
-        """Whether its process crashes, or pauses, over a call that it is about to put, or a reply with answers."""
+        """Return the event by which a process crashes or pauses over the frame that it is about to send, or None."""
         self._wake(session, frame)
         first = self._tells_first(session, frame)
         for armed in self._calls:
+            # Only the first teller of a decision counts: once another has told it too, a crash leaves nothing in doubt.
             if not _carries(frame, armed.event.detail) or (armed.event.detail == "Install" and not first):
                 continue
             if armed.event.whom == LEAVER and not frame.status.leaving:
@@ -116,27 +117,28 @@ class Failpoints:
                 if armed.event.kind is Fault.STALL:
                     self._calls.remove(armed)
                     self._simulation.count(Fault.STALL)
+                    # The answers to a proposer's own calls must not wake it: it sleeps until a rival has proposed.
                     rival = not any(_carries(frame, item) for item in ("Prepare", "Cut", "Install"))
                     self._stalled.append(_Stalled(armed.event, session.node, rival))
                     return armed.event
                 if self._population.may_crash:
                     self._calls.remove(armed)
                     self._fire(session.node, armed.event)
-                    if armed.event.whom == HEIR:  # its machine says nothing, so that there is time for the rest
+                    if armed.event.whom == HEIR:  # its machine stays silent, so that its heirs have time to act
                         session.node.refuses = False
                         self._heirs[session.process] = (armed.event, armed.told)
                     return armed.event
         return None
 
     def arrived(self, session: SimSession, frame: Frame) -> None:
-        """A process takes a call: of one who died over telling it, it is the heir, and tells one in its turn."""
+        """Move the failpoint to the first process that was informed."""
         event, heirs = self._heirs.get(frame.source, (None, set[Process]()))
         if event and frame.runs and session.process in heirs:
             heirs.remove(session.process)
             self._calls.append(_Armed(replace(event, whom=""), session.process, frame.source))
 
     def _wake(self, session: SimSession, frame: Frame) -> None:
-        """Let those run again who were to pause until now."""
+        """Resume the processes that were to pause until this frame."""
         for stalled in [stalled for stalled in self._stalled if stalled.node is not session.node]:
             stalled.rival = stalled.rival or _carries(frame, "Prepare")
             if stalled.rival and _carries(frame, stalled.event.until):
@@ -144,27 +146,28 @@ class Failpoints:
                 self._simulation.at(0, stalled.node.resume)
 
     def echo(self, session: SimSession, frame: Frame, again: Callable[[], None]) -> None:
-        """A frame was put to a peer; `again` puts it there once more. Calls of an earlier view come again now."""
+        """Note a call to echo later, or put again one noted in an earlier view: `again` puts the frame once more."""
         now_ms, view = self._simulation.now_ms, frame.status.view
         for echo in list(self._echoes):
             in_time = now_ms - echo.made_ms < LATE_MS_MAX // 2
             if echo.again and in_time and view > echo.view and _carries(frame, echo.event.until):
                 self._echoes.remove(echo)
                 self._simulation.count(Fault.ECHO)
-                self._network.slow(echo.caller, ECHOED)  # what it says now comes after what it said then
+                self._network.slow(echo.caller, ECHOED)  # so that its calls of now come after the echo
                 echo.again()
             elif _carries(frame, echo.event.detail):
                 echo.view, echo.made_ms, echo.again, echo.caller = view, now_ms, again, session.node.name
 
     def _tells_first(self, session: SimSession, frame: Frame) -> bool:
-        """Whether a frame tells of a decision that nobody else has told of: its sender has made it."""
+        """Tell whether the sender of a frame made the decision that it tells: nobody has told of it before."""
         numbers = [item.decision.view.number for item in frame.control if isinstance(item, Install)]
         return any(self._told.setdefault((frame.instance, n), session.process) == session.process for n in numbers)
 
     def _count(self, armed: _Armed, session: SimSession) -> int:
-        """How many are told; fewer than there are to tell."""
+        """Return how many peers are told before the failpoint fires; at least one peer is not."""
         if armed.event.detail in ("Promise", "CutOk", CHUNK):
-            return 0
+            return 0  # each of these goes to one peer: there are no others to tell first
+        # At least one peer gets the late runs, or is the heir: with none the fault would leave no trace.
         least = 1 if armed.event.detail == LATE_RUNS or armed.event.whom == HEIR else 0
         return min(max(least, armed.event.count), len(session.machine.peers) - 1)
 
@@ -175,7 +178,7 @@ class Failpoints:
 
 
 def _carries(frame: Frame, what: str) -> bool:
-    """Whether a frame has runs, or an item of a kind; of a state, not its first chunks."""
+    """Tell whether a frame has runs, or an item of a kind; of a state, not its first chunks."""
     if what in (RUNS, LATE_RUNS):
         return bool(frame.runs)
     if what == CHUNK:

@@ -1,7 +1,8 @@
 """The healed phase: all faults are off, and now the group must become live, or it never will.
 
-All who run must come into one view within a bound, and what each sends then must reach all. What happened before may
-still put somebody out, a suspicion that is being acted upon, say; then all of this is asked again, within the bound.
+All running processes must come into one view within a bound, and all that each sends then must reach all. An earlier
+fault may still put a member out, by a suspicion that is being acted upon, say; then all of this is checked again,
+within the same bound.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from gcom.sim.simulation import Simulation
 from gcom.values.definition import Multicast
 from gcom.values.names import Process
 
-LIVE_MS = 60_000  # all is well again by then
+LIVE_MS = 60_000  # the bound for all progress after the heal
 STORM_MS = 300
-SILENT_MS = 15_000  # who is gone and answers nothing is in no quorum's view any more
+SILENT_MS = 15_000  # by then silence has put a dead member out of every quorum's view
 
 
 class Healing:
-    """Ends every fault, then waits for what must come."""
+    """The end of every fault, and the wait for progress."""
 
     def __init__(
         self, simulation: Simulation, network: Network, registry: Registry, population: Population, rng: Random
@@ -40,7 +41,7 @@ class Healing:
         self._stormed = False
 
     def run(self) -> None:
-        """Raises Violation if the group does not come to life."""
+        """End the faults, then raise Violation if the group does not come to life."""
         self._end_faults()
         self._healed_ms = self._simulation.now_ms
         end_ms = self._healed_ms + LIVE_MS
@@ -49,7 +50,7 @@ class Healing:
             pass
 
     def _goes_on(self, end_ms: int) -> bool:
-        """Whether all are in and hear from each other; False: somebody was put out meanwhile."""
+        """Return True when all are in one view and their marks arrived; False if a member was put out meanwhile."""
         simulation = self._simulation
         if not simulation.until(end_ms, self._is_united):
             raise self._stuck("those who run are not in one view")
@@ -74,7 +75,7 @@ class Healing:
         return Violation(f"STUCK: {what}: {self._population.describe()}")
 
     def _rests(self, end_ms: int) -> bool:
-        """Whether all have read all, and nobody was put out meanwhile; then their states have what was brought."""
+        """Return True when all have read all, after checking their states; False if a member was put out meanwhile."""
         simulation = self._simulation
         simulation.until(end_ms, lambda: self._have_read() or not self._is_united())
         if not self._is_united():
@@ -112,7 +113,7 @@ class Healing:
                 self._population.restart(node, same_port=self._rng.random() < 0.3)
 
     def _bury(self) -> None:
-        """Machines that were gone start again. Before, only their silence told of it: to a quorum that was enough."""
+        """Have lost machines refuse calls. Until now only silence told of their death, which suffices for a quorum."""
         silent = [node for node in self._population.everybody if node.crashed and not node.refuses]
         gone = {process for node in silent for process in node.sessions}
         members = [node.session for node in self._running if node.is_member]
@@ -138,7 +139,7 @@ class Healing:
         return len(views) == 1 and view is not None and set(view.members) == {session.process for session in sessions}
 
     def _storm(self) -> None:
-        """Once more many calls break, then nobody sends: what was lost last comes out, though nothing tells of it."""
+        """Break many calls once more, then fall silent: the last losses are repaired though nothing follows them."""
         simulation = self._simulation
         if not self._stormed:
             self._stormed = True
@@ -149,7 +150,7 @@ class Healing:
             self._network.stormy = False
 
     def _merges(self, end_ms: int) -> bool:
-        """Whether all that the sides of a split had is one state; STATE says that it is the same everywhere."""
+        """Return whether the states of all sides of a split are merged; STATE checks that all members have the same."""
         simulation = self._simulation
         if simulation.plan.definition.multicast is not Multicast.RELIABLE:
             return True
@@ -162,7 +163,7 @@ class Healing:
         return self._is_united() and all(node.session.application.has_brought_all for node in self._running)
 
     def _settles(self, end_ms: int) -> bool:
-        """Whether what was sent before all fell silent is dealt with everywhere, with nothing sent after it."""
+        """Return whether all that was sent before the silence is settled everywhere, with nothing sent after it."""
         simulation = self._simulation
         simulation.until(end_ms, lambda: self._is_settled() or not self._is_united())
         simulation.silent = not self._is_settled()
@@ -171,7 +172,7 @@ class Healing:
         return not simulation.silent
 
     def _is_settled(self) -> bool:
-        """Whether each member of the view has dealt with all that each of them has numbered."""
+        """Tell whether each member of the view has settled all numbered messages of each."""
         if not self._is_united():
             return False
         sessions = [node.session for node in self._running]
@@ -181,7 +182,7 @@ class Healing:
         return all(session.checker.settled_by(session.process, *last) for session in sessions for last in sent)
 
     def _mark(self) -> None:
-        """Everybody sends one message more, and falls silent: it must arrive everywhere, and all that was sent before
+        """Have each member send one message more, and fall silent: it must arrive everywhere, and so must all before
         it, though nothing follows.
         """
         self._marks.clear()
@@ -194,11 +195,11 @@ class Healing:
 
     @property
     def _view_number(self) -> int:
-        """Of the latest view that anybody is in."""
+        """Return the number of the latest view of any member."""
         return max((node.session.machine.view.number for node in self._running if node.session.machine.view), default=0)
 
     def _is_a_mark_lost(self) -> bool:
-        """Over BASIC what waits behind a call of before the heal may be given up by a view change: then mark anew."""
+        """Tell whether a view change gave up a mark, as BASIC may behind a call of before the heal: then mark anew."""
         if self._simulation.plan.definition.multicast is not Multicast.BASIC or self._view_number == self._marked_in:
             return False
         if self._marked_ms >= self._healed_ms + LATE_MS_MAX:  # no call of before is under way
@@ -211,7 +212,7 @@ class Healing:
         )
 
     def _are_in(self) -> bool:
-        """Whether all whose messages are awaited are still members."""
+        """Tell whether all senders of marks are still members."""
         members = {node.session.process for node in self._running if node.is_member}
         return members == {sender for sender, _ in self._marks}
 
@@ -221,12 +222,12 @@ class Healing:
         return next(self._missing(), None) is None and next(self._unanswered(), None) is None
 
     def _unanswered(self) -> Iterator[str]:
-        """Letters and calls that have not come to their end."""
+        """Yield the unicasts and calls that have not come to their end."""
         sessions = [node.session for node in self._running]
         return sessions[0].checker.letters.waiting({session.process for session in sessions})
 
     def _missing(self) -> Iterator[tuple[Process, Process, int]]:
-        """Whoever has not yet what somebody's application sent, up to its last message."""
+        """Yield receiver, sender and number of each mark that has not been delivered."""
         for session in [node.session for node in self._running]:
             checker, process = session.checker, session.process
             for sender, number in self._marks:

@@ -10,7 +10,7 @@ from gcom.sim.plan.events import TroubleEvent
 
 
 class Population(Protocol):
-    """Who there is, and what may be done to them."""
+    """The processes that there are, and what faults may do to them."""
 
     @property
     def everybody(self) -> list[SimNode]: ...

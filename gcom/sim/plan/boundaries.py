@@ -1,7 +1,7 @@
 """Ambushes at the boundary between two instances of a name: long trouble at the end of a plan, after all else.
 
-What a group of members has may get lost there (ARCHITECTURE 10), and what a plan draws otherwise hardly ever leads
-there: it takes outages longer than every time-out. Their chance is their own, so that no other seed's plan changes.
+A group's state may get lost there (ARCHITECTURE 10), and the other events of a plan hardly ever lead there: it takes
+outages longer than every timeout. They have a random stream of their own, so that no other seed's plan changes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from gcom.sim.plan.events import ACCEPTED, DISSOLVES, LISTENS, NOTED, STOPPED, F
 
 SHARE = 0.2  # of the seeds
 LONG_MS = (15_000, 20_000)  # longer than every time-out
-REACTION_MS = (3_000, 5_000)  # so long a view takes to go on without somebody
+REACTION_MS = (3_000, 5_000)  # until a view goes on without a silent member
 MEMBERS_MIN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Ambush:
-    """What happens after `fault_ms` of a plan, and how much longer its faulty phase lasts. `late` are the names that
-    come in it.
+    """The events after `fault_ms` of a plan, and the extra time of its faulty phase. `late` are the names that come in
+    it.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class Ambush:
 
 
 def ambush(seed: int, names: tuple[str, ...], at_ms: int, static: bool) -> Ambush | None:
-    """The ambush of a seed, if it has one; it begins at a time. Nobody comes late into a static group."""
+    """Return the ambush of a seed, or None; it begins at `at_ms`. Nobody comes late into a static group."""
     rng = Random(f"boundary {seed}")
     if rng.random() >= SHARE or len(names) < MEMBERS_MIN:
         return None
@@ -41,13 +41,13 @@ def ambush(seed: int, names: tuple[str, ...], at_ms: int, static: bool) -> Ambus
 
 
 def _all_are_cut_off(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
-    """No two reach each other, and all reach the registry."""
+    """Cut off all members from each other, but not from the registry."""
     for_ms = rng.randint(*LONG_MS)
     return Ambush("all are cut off", (_apart(names, at_ms, for_ms),), for_ms)
 
 
 def _a_newcomer_meets_an_outage(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
-    """As before, and somebody comes meanwhile who reaches all."""
+    """Cut off all members from each other while a newcomer arrives that reaches all."""
     for_ms = rng.randint(*LONG_MS)
     comes = TroubleEvent(Move.JOIN, at_ms + rng.randint(1_000, 12_000), order=names[-1:])
     events = (_apart(names[:-1], at_ms, for_ms), comes)
@@ -55,7 +55,7 @@ def _a_newcomer_meets_an_outage(rng: Random, names: tuple[str, ...], at_ms: int)
 
 
 def _one_sleeps_and_another_dies(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
-    """As many sleep as a view can do without, then one more dies; when they wake there is a quorum again."""
+    """Pause as many as a view can do without, then kill one more; when they wake there is a quorum again."""
     order = rng.sample(names, len(names))
     count = (len(order) - 1) // 2
     for_ms = rng.randint(*REACTION_MS) + rng.choice((3_000, LONG_MS[0]))
@@ -65,7 +65,7 @@ def _one_sleeps_and_another_dies(rng: Random, names: tuple[str, ...], at_ms: int
 
 
 def _the_registry_stops(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
-    """More newcomers than members wait for a registry that stops with what it was asked, or starts again empty."""
+    """Stop a registry that keeps its requests or loses its memory, while more newcomers than members wait for it."""
     late = names[min(2, len(names) - 1) :]
     for_ms = rng.randint(1_500, 6_000)
     comes = [TroubleEvent(Move.JOIN, at_ms + rng.randint(50, for_ms), order=(name,)) for name in late]
@@ -75,7 +75,7 @@ def _the_registry_stops(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambu
 
 
 def _all_leave_but_one(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
-    """One is cut off, all others leave, somebody comes, and the cut heals."""
+    """Cut one off, have all others leave and a newcomer come, then heal the cut."""
     *others, lonely = rng.sample(names[:-1], len(names) - 1)
     leave_ms = at_ms + rng.randint(*REACTION_MS)
     come_ms = leave_ms + rng.randint(1_000, 6_000)
@@ -87,7 +87,7 @@ def _all_leave_but_one(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambus
 
 
 def _all_are_replaced(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
-    """One is cut off; newcomers come, and when they are in, all whom it knew leave."""
+    """Cut one off; have newcomers replace all members that it knows."""
     count = len(names) // 2
     old, late = names[: len(names) - count], names[len(names) - count :]
     *others, lonely = rng.sample(old, len(old))
@@ -101,7 +101,7 @@ def _all_are_replaced(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush
 
 
 def _a_joiner_is_let_in_and_nobody_says_so(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
-    """One sleeps; the registry notes somebody, and is out of reach; who lets that one in dies over saying so."""
+    """Pause one, take the registry away when it noted a joiner, and kill the leader that admits it before it tells."""
     order = tuple(rng.sample(names[:-1], len(names) - 1))
     sleeps = TroubleEvent(Fault.PAUSE, at_ms, rng.randint(6_000, 9_000), order[-1:])
     stops = TroubleEvent(Fault.OUTAGE, at_ms, rng.randint(3_000, 8_000), (), "unreachable", until=NOTED)
@@ -111,7 +111,7 @@ def _a_joiner_is_let_in_and_nobody_says_so(rng: Random, names: tuple[str, ...], 
 
 
 def _a_proposer_stops_with_its_succession(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
-    """So many die that no quorum can be again; who proposes the successor dies, or pauses, as the registry accepts."""
+    """Kill so many that no quorum can be again; the successor's proposer dies or pauses as the registry accepts."""
     order = rng.sample(names, len(names))
     left = max(1, (len(order) - 1) // 2)
     stall = TroubleEvent(Fault.STALL, at_ms, rng.randint(1_000, 8_000), names, ACCEPTED)
@@ -121,7 +121,7 @@ def _a_proposer_stops_with_its_succession(rng: Random, names: tuple[str, ...], a
 
 
 def _another_listens_at_a_dead_port(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
-    """One sleeps, another dies, and somebody comes at the port of who is dead."""
+    """Pause one, kill another, and start a newcomer at the port of the dead one."""
     dead, sleeper, *_ = rng.sample(names[:-1], len(names) - 1)
     sleeps = TroubleEvent(Fault.PAUSE, at_ms, rng.randint(*REACTION_MS) + 2_000, (sleeper,))
     dies = TroubleEvent(Fault.CRASH, at_ms + rng.randint(100, 1_500), 0, (dead,), "refuses")
@@ -130,7 +130,7 @@ def _another_listens_at_a_dead_port(rng: Random, names: tuple[str, ...], at_ms: 
 
 
 def _a_namesake_comes(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
-    """One is cut off, and a second process comes under its name, which reaches nobody else either."""
+    """Cut one off, and start a second process under its name, which reaches nobody else either."""
     lonely, *others = rng.sample(names, len(names))
     for_ms = rng.randint(*LONG_MS)
     cut = TroubleEvent(Fault.PARTITION, at_ms, for_ms, (), "silent", sides=((lonely,), tuple(others)))
@@ -139,7 +139,7 @@ def _a_namesake_comes(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush
 
 
 def _donors_die(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
-    """Newcomers have got a part of the state, or all, when everybody dies who was in before."""
+    """Kill all earlier members when newcomers have got a part of the state, or all of it."""
     late = names[min(2, len(names) - 1) :][-2:]
     old = names[: len(names) - len(late)]
     die_ms = at_ms + rng.randint(100, 2_500)

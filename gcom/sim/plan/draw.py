@@ -72,7 +72,7 @@ def draw(seed: int) -> Plan:
 
 
 def _lengthened(plan: Plan, ambush: Ambush) -> Plan:
-    """A plan with an ambush at its end: on a PRIMARY group, all of which keeps a state, and some come in it at last."""
+    """Add an ambush to a plan: on a PRIMARY group, whose members all keep a state, and some of which come late."""
     before = [event for event in plan.events if event.kind is not Move.JOIN or event.order[0] not in ambush.late]
     gather = TroubleEvent(Move.GATHER, plan.fault_ms)
     return replace(
@@ -89,7 +89,6 @@ def _lengthened(plan: Plan, ambush: Ambush) -> Plan:
 
 
 def _drawn(seed: int) -> Plan:
-    """All but the ambush at its end."""
     rng = Random(seed)
     members = rng.choice((2, 3, 3, 4, 4, 5, 5, 5, 6, 7, 8, 9))
     definition = _definition(rng, seed, members)
@@ -141,7 +140,7 @@ _RATES: dict[Fault, tuple[float, ...]] = {
 
 
 def _definition(rng: Random, seed: int, members: int) -> Definition:
-    """What the group promises: every ordering and multicast in turn, and one of everything else."""
+    """Draw the group's definition: every ordering and multicast in turn, and one of everything else."""
     ordering, multicast, safe = SCHEMES[seed % len(SCHEMES)]
     static = tuple(f"m{index}" for index in range(members)) if rng.random() < 0.2 else ()
     netsplit = rng.choice(list(Netsplit)) if rng.random() < 0.4 else Netsplit.PRIMARY
@@ -150,7 +149,7 @@ def _definition(rng: Random, seed: int, members: int) -> Definition:
 
 
 def _events(rng: Random, names: list[str], late: int, fault_ms: int) -> list[TroubleEvent]:
-    """What happens when: one thing after the other in some seeds, in others all together."""
+    """Draw the events: one after the other in some seeds, all together in others."""
     last_ms = fault_ms - 1_500  # so that each still has time to do harm
     style = rng.random() if len(names) > 2 else 1.0
     draw_events = _episodes if style < 0.3 else _ambushes if style < 0.6 else _turmoil
@@ -166,7 +165,7 @@ def _order(rng: Random, names: list[str]) -> tuple[str, ...]:
 
 
 def _episodes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]:
-    """Again and again a change of the view that somebody does not survive, with time to recover in between."""
+    """Repeat view changes that a member does not survive, with time to recover in between."""
     found: list[TroubleEvent] = []
     at_ms = 200
     surely = rng.sample((Fault.FRAME, Fault.EFFECT, Fault.CRASH, Fault.PAUSE), KINDS_MIN)
@@ -180,7 +179,7 @@ def _episodes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]
         )
         trouble = _EVENTS[kind](rng, at_ms, _order(rng, names))
         found.append(replace(trouble, for_ms=rng.randint(5, 500)))
-        if kind is not Fault.CRASH and rng.random() < 0.8:  # what waits for a change has one
+        if kind is not Fault.CRASH and rng.random() < 0.8:  # an event that waits for a view change gets one
             leave_ms = at_ms + rng.randint(10, 100)
             found.append(TroubleEvent(Move.LEAVE, leave_ms, rng.randint(50, 800), _order(rng, names)))
         at_ms += rng.randint(500, 1_200)
@@ -188,7 +187,7 @@ def _episodes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]
 
 
 def _ambushes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]:
-    """Trouble that broke sketches of the protocols (docs/protocols, the traces), and somebody who leaves in it."""
+    """Return the ambushes of the recorded traces (docs/protocols), and a member that leaves during them."""
     found = [_EVENTS[rng.choice((Fault.PAUSE, Fault.SLOW_MEMBER, Fault.AMNESIA))](rng, last_ms, _order(rng, names))]
     at_ms = 200
     while at_ms < last_ms:
@@ -200,40 +199,40 @@ def _ambushes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]
 
 
 def _over_a_call(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
-    """Traces 2 and 3: who proposes, or promises, pauses, and goes on in the middle of another's change."""
+    """Traces 2 and 3: a proposer, or a member that promised, pauses and goes on in the middle of another's change."""
     return [_stall(rng, at_ms, order)]
 
 
 def _leaver_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
-    """One that leaves pauses before its promise is out, and wakes when the view goes on without it."""
+    """A leaver pauses before its promise is out, and wakes when the view goes on without it."""
     return [
         TroubleEvent(Fault.STALL, at_ms, 4_000, order, "Promise", until="Install", whom=LEAVER, last=rng.random() < 0.2)
     ]
 
 
 def _without_a_past(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
-    """Trace 9: a message reaches one, who answers it and tells one; both die."""
+    """Trace 9: a message reaches one member alone, its answer one more; its sender and the answerer die."""
     return [replace(_frame(rng, at_ms, order), detail=RUNS, count=1, whom=HEIR)]
 
 
 def _supplier_dies(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
-    """Somebody promises what only it holds, and dies."""
+    """A member promises messages that only it holds, and dies."""
     return [replace(_frame(rng, at_ms, order), detail="Promise", last=True)]
 
 
 def _lags_behind(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
-    """Somebody promises and pauses; who installs without it dies as soon as it has said so."""
+    """A member promises and pauses; the one that installs without it dies as soon as it has said so."""
     stall = TroubleEvent(Fault.STALL, at_ms, 6_000, order, "Promise", until="Install", last=True)
     return [stall, replace(_frame(rng, at_ms + 1_500, order), detail="Install", count=9, last=True)]
 
 
 def _told_one(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
-    """Trace 3: of a decision only one has heard when the proposer dies."""
+    """Trace 3: one member alone has heard of a decision when its proposer dies."""
     return [replace(_frame(rng, at_ms, order), detail="Install", count=1, last=False)]
 
 
 def _one_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
-    """Trace 10: one is paused, is put out, and wakes when those who did so are dead."""
+    """Trace 10: a paused member is put out, and wakes when those that did so are dead."""
     others = [TroubleEvent(Fault.CRASH, at_ms + rng.randint(3_000, 5_000), 0, (name,), "refuses") for name in order[1:]]
     return [TroubleEvent(Fault.PAUSE, at_ms, rng.randint(5_000, 6_000), order[:1]), *others]
 
@@ -246,13 +245,13 @@ def _halves(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEven
 
 
 def _new_sequencer(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
-    """Trace 5: the registry starts again when it has given serials that one, perhaps the leader, knows nothing of."""
+    """Trace 5: the registry restarts after giving serials that some member, perhaps the leader, knows nothing of."""
     split = TroubleEvent(Fault.PARTITION, at_ms, rng.randint(600, 1_500), order, "silent", sides=(order[:1], order[1:]))
     return [split, TroubleEvent(Fault.AMNESIA, at_ms + rng.randint(20, 200), detail=ORDER)]
 
 
 def _echoes(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
-    """Something of one change comes again in the next: a cut, say, of a view that is over."""
+    """A call of one change comes again in the next: a cut, say, of a view that is over."""
     echo = _echo(rng, at_ms, order)
     if rng.random() < 0.5:
         echo = replace(echo, detail="Cut", until="Cut")
@@ -274,7 +273,7 @@ _AMBUSHES = (
 
 
 def _turmoil(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]:
-    """Several kinds of trouble; most gather at a few moments, so that one meets another's handling."""
+    """Draw several kinds of trouble; most gather at a few moments, so that they meet each other's handling."""
     moments = [rng.randint(200, last_ms) for _ in range(rng.randint(1, 3))]
 
     def at_ms() -> int:
@@ -293,7 +292,7 @@ def _turmoil(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]:
 
 
 def _with_state(rng: Random, events: list[TroubleEvent]) -> tuple[TroubleEvent, ...]:
-    """In order of time; some processes crash while they give their state."""
+    """Sort by time, after turning some crashes over calls into crashes over a state's chunks."""
     found = [
         replace(event, detail=CHUNK) if event.kind is Fault.FRAME and rng.random() < 0.4 else event for event in events
     ]
@@ -327,7 +326,7 @@ def _crash(rng: Random, at_ms: int, order: tuple[str, ...]) -> TroubleEvent:
 
 
 def _down_ms(rng: Random) -> int:
-    """How long a crashed process stays down; 0: until all is healed."""
+    """Draw how long a crashed process stays down; 0: until all is healed."""
     return rng.choice((0, rng.randint(5, 300), rng.randint(5, 300), rng.randint(300, 4_000)))
 
 

@@ -8,14 +8,14 @@ from enum import StrEnum
 REGISTRY = "registry"  # where it stands in a partition; no member has this name
 STOPPED = "stopped"  # how a registry is out of reach that answers when it runs again
 DISSOLVES = "dissolves"  # a leave that may be the last
-REFUSED = "refused"  # how a network is broken that answers in the place of who is called, as if nobody listened
-FORGETS = "forgets"  # a restart of the registry without what it had kept
+REFUSED = "refused"  # a break at which the network itself answers that nobody listens
+FORGETS = "forgets"  # a restart of the registry with an empty disk
 ACCEPTED = "accepted"  # when the registry has accepted its succession, a proposer crashes or pauses
-NOTED = "noted"  # what has the registry out of reach: it has noted somebody for the next view
-LISTENS = "listens"  # who comes does so at the port of one that is dead
-NEVER = "never"  # what ends a pause over a call that only time ends
+NOTED = "noted"  # the registry goes out of reach once it has noted a joiner for the next view
+LISTENS = "listens"  # the joiner comes at the port of a dead process
+NEVER = "never"  # no call ends the pause, only time
 RUNS = "runs"
-LATE_RUNS = "late runs"  # those who are told hear of it when the sender's end is long known
+LATE_RUNS = "late runs"  # runs that arrive when the sender's end is long known
 CHUNK = "StateChunk"  # one in the middle of a state
 LEAVER, HEIR = "leaver", "heir"
 ORDER, VOTE = "order", "vote"
@@ -45,12 +45,12 @@ class Fault(StrEnum):
 
 
 class Move(StrEnum):
-    """Kind of thing that members do of their own will."""
+    """Kind of move that members make of their own will."""
 
     JOIN = "join"
     LEAVE = "leave"
     INTRUDE = "intrusion"  # a second process comes under a member's name
-    GATHER = "gathering"  # all who crashed, or left, come back
+    GATHER = "gathering"  # all crashed processes and all leavers come back
 
 
 OCCASIONAL = {Fault.EFFECT, Fault.FRAME, Fault.STALL, Fault.ECHO}  # may find no occasion
@@ -58,12 +58,12 @@ OCCASIONAL = {Fault.EFFECT, Fault.FRAME, Fault.STALL, Fault.ECHO}  # may find no
 
 @dataclass(frozen=True, slots=True)
 class TroubleEvent:
-    """Something that happens at `at_ms` of the faulty phase. What a field means is the kind's to say.
+    """An event at `at_ms` of the faulty phase; its kind decides the meaning of the other fields.
 
-    `order`: all names, the first that it can happen to is the one it happens to. `sides` of a partition: the registry
-    may be on one, or on none, and then all reach it. A stall ends when another puts an item of the kind `until`; an
-    echo comes beside one. `last`: the call goes out, and then its process crashes or pauses. `whom`: LEAVER, only one
-    that leaves; HEIR, after it those whom it told, when they have told one more.
+    `order`: all names; the event hits the first that it can happen to. `sides` of a partition: the registry may be on
+    one, or on none, and then all reach it. A stall ends when another process sends an item of the kind `until`; an echo
+    comes beside one. `last`: the call goes out, and then its process crashes or pauses. `whom`: LEAVER hits only a
+    leaver; HEIR also crashes the processes that it had told, once each has told one more.
     """
 
     kind: Fault | Move

@@ -29,11 +29,11 @@ class Plan:
     crashed_max: int  # at a time
     answering: float  # how often a delivery is answered from inside its callback
     size: int  # the largest message, in words
-    keepers: tuple[str, ...]  # whose applications keep a state, give it and take it
+    keepers: tuple[str, ...]  # names of applications with a state
     refusing: float  # how often a get_state fails
     silent: bool  # applications fall silent before the heal: what was lost last must come out without a later message
     posting: float  # how often an application writes a letter, or calls, when it may write
-    load_bytes: int  # most of what a frame carries
+    load_bytes: int  # bound on a frame's runs
     forgets: bool  # the registry starts again at the heal
     events: tuple[TroubleEvent, ...]
     boundary: str = ""  # the ambush at its end, between two instances, if it has one
