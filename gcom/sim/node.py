@@ -142,19 +142,19 @@ class SimNode:
     # services for its sessions
 
     def on_failed(self) -> None:
-        """Try again soon after a failed join, unless the name belongs to another process."""
+        """Try again soon after a failed join; a second process under a name gives up."""
         if self.intrudes:
             return
         self._enter_again(self._rng.randint(100, 800))
 
     def on_entered(self) -> None:
-        """Replace the process that had the name before, which the machine knows even if the group does not."""
+        """Replace the process that had the name before, if this is a second one under it."""
         if self.intrudes:
             self.intrudes = False
             self.world.replace(self)
 
     def on_ended(self, reason: str) -> None:
-        """Begin another session after one that ended, unless the application wants it so."""
+        """Begin another session after one that ended, unless the process left."""
         if reason == "succession":
             self._go_on()
         elif reason != "exit":
