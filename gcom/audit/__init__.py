@@ -1,1 +1,1 @@
-"""The audit: reads delivery logs (docs/DELIVERY_LOG.md) with Spark and says, with evidence, which promises held."""
+"""The audit: reads delivery logs (docs/DELIVERY_LOG.md) and says, with evidence, which promises held."""
