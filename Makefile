@@ -11,6 +11,8 @@ MUTANTS := $(BIN)/python -m pytest -q -rP -m soak $(PARALLEL) tests/sim/test_mut
 INPUT ?=
 PYTHON ?=
 export PYTHON
+# Each worker and each process that a test starts would compile all sources again: a third of `make check`.
+export PYTHONDONTWRITEBYTECODE :=
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16

@@ -121,12 +121,17 @@ def _sweep(tmp_path: Path, seeds: range, *, damaged: bool) -> Counter[str]:
 
 
 def test_right_histories_pass(tmp_path: Path) -> None:
-    assert _sweep(tmp_path, range(60), damaged=False) == {"PASS": 60}
+    assert _sweep(tmp_path, range(15), damaged=False) == {"PASS": 15}
 
 
 def test_the_quick_plan_says_what_the_oracle_says(tmp_path: Path) -> None:
-    seen = _sweep(tmp_path, range(1000, 1060), damaged=True)
-    assert min(seen["FAIL"], seen["UNKNOWN"], seen["PASS"]) >= 5
+    seen = _sweep(tmp_path, range(1000, 1020), damaged=True)
+    assert min(seen["FAIL"], seen["UNKNOWN"], seen["PASS"]) >= 1
+
+
+@pytest.mark.slow
+def test_many_right_histories_pass(tmp_path: Path) -> None:
+    assert _sweep(tmp_path, range(15, 60), damaged=False) == {"PASS": 45}
 
 
 @pytest.mark.slow

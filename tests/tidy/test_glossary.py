@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -26,7 +27,9 @@ def _defined(source: Source) -> Iterator[str]:
                 yield name
 
 
-NAMES = {name for source in sources(*PACKAGES) for name in _defined(source)}
+@cache
+def _names() -> set[str]:
+    return {name for source in sources(*PACKAGES) for name in _defined(source)}
 
 
 def test_it_is_read() -> None:
@@ -36,7 +39,7 @@ def test_it_is_read() -> None:
 
 @pytest.mark.parametrize(("term", "names"), TERMS, ids=[term for term, _ in TERMS])
 def test_a_term_is_in_the_code(term: str, names: list[str]) -> None:
-    missing = [name for name in names if name not in NAMES]
+    missing = [name for name in names if name not in _names()]
     assert not missing, f"{term}: nothing is called {', '.join(missing)}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,16 +16,21 @@ NUMBERED = re.compile(r"test_scenario_(\d\d)_\w+")
 ROW = re.compile(r"^\| (\d+) \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
 NAMED = re.compile(r"([\w/]+\.py)?(?:::(test_\w+)(…?))?")  # a file, a test in it; or one more test of the file before
 NOTES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TESTS = {
-    str(source.path.relative_to("tests")): {function.name for function in source.functions()}
-    for source in sources("tests")
-}
+
+
+@cache
+def written() -> dict[str, set[str]]:
+    """The functions of each file of the tests."""
+    return {
+        str(source.path.relative_to("tests")): {function.name for function in source.functions()}
+        for source in sources("tests")
+    }
 
 
 def rows() -> dict[int, str]:
     """By scenario: the tests that its row of the table names."""
     text = (ROOT / "docs" / "TESTING.md").read_text("utf-8").partition("## What a rival should survive")[2]
-    return {int(number): tests for number, tests in ROW.findall(text.partition("\n## ")[0])}
+    return {int(number): names for number, names in ROW.findall(text.partition("\n## ")[0])}
 
 
 def named(text: str) -> Iterator[tuple[str, set[str]]]:
@@ -33,29 +39,29 @@ def named(text: str) -> Iterator[tuple[str, set[str]]]:
     for match in NAMED.finditer(text):
         path, name, is_start = match.groups()
         if path and name:
-            functions = {function for file, found in TESTS.items() if file.endswith(path) for function in found}
+            functions = {function for file, found in written().items() if file.endswith(path) for function in found}
         if name:
             fits = {function for function in functions if function.startswith(name)}
             yield match.group(), fits if is_start else fits & {name}
 
 
 def test_each_scenario_has_a_test_that_says_its_number() -> None:
-    found = {int(match[1]) for names in TESTS.values() for name in names if (match := NUMBERED.fullmatch(name))}
+    found = {int(match[1]) for names in written().values() for name in names if (match := NUMBERED.fullmatch(name))}
     assert found == {*SCENARIOS}
 
 
 def test_the_table_has_each_scenario_once_with_a_test_of_its_number() -> None:
     assert [*rows()] == [*SCENARIOS]
     numbers = {
-        number: {int(match[1]) for _, fits in named(tests) for name in fits if (match := NUMBERED.fullmatch(name))}
-        for number, tests in rows().items()
+        number: {int(match[1]) for _, fits in named(names) for name in fits if (match := NUMBERED.fullmatch(name))}
+        for number, names in rows().items()
     }
     assert [number for number in SCENARIOS if number not in numbers[number]] == []
 
 
 def test_files_that_the_table_names_exist() -> None:
-    paths = {path for tests in rows().values() for path in re.findall(r"[\w/]+\.py", tests)}
-    assert paths - TESTS.keys() == set()
+    paths = {path for names in rows().values() for path in re.findall(r"[\w/]+\.py", names)}
+    assert paths - written().keys() == set()
 
 
 @pytest.mark.parametrize("note", NOTES, ids=lambda note: note.name)
