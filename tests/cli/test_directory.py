@@ -248,7 +248,7 @@ def test_a_group_whose_members_are_doubted_is_not_removed(registry: str, capfd: 
     client.ask(Register(definition, "k1", view, "alice#1", detached=True))
     assert run(registry, "remove news") == 1
     shown = capfd.readouterr().err
-    assert "'news' has 2 members (alice, bob), which nothing proves to be dead" in shown
+    assert "'news' has 2 members (alice, bob): a group can be removed when all have left it" in shown
     assert [it.definition.group for it in client.groups()] == ["news"]
     client.close()
 

@@ -329,7 +329,7 @@ def test_only_a_group_without_members_is_removed() -> None:
     it.run(limits.LEASE_MS)
     answer = it.ask(Remove("news"))
     assert code(answer) == "GroupInUse"  # doubted is not dead
-    assert "2 members (alice, bob), which nothing proves to be dead" in text(answer)
+    assert "2 members (alice, bob): a group can be removed when all have left it" in text(answer)
 
 
 def test_a_group_is_buried_when_all_that_are_known_are_dead() -> None:

@@ -17,7 +17,8 @@ from gcom.values.names import Process, name_of, place_of
 STARTING = "the registry is starting: it gives no name away until the groups that are there had time to register"
 _LEASE_S = limits.LEASE_MS // 1000
 _MEANINGS = {
-    "detached": "its members register, but none of them hears a quorum: it goes on when one does",
+    "detached": "its members register, but none of them hears a quorum: it goes on when one does, or when all others "
+    "are proven dead",
     "in doubt": f"nobody of it has registered for {_LEASE_S} s",
     "to fork": f"an operator lets what is left of it go on; the order is good for {limits.FORK_MS // 1000} s",
 }
@@ -67,6 +68,8 @@ def _tell_state(entry: GroupInfo, dead: Sequence[Process]) -> None:
         notice(f"group {group!r} is {state}: {_MEANINGS[state]}")
     if dead:
         notice(f"proven dead: {_names(dead)}")
+    if entry.members and state in ("detached", "in doubt"):
+        notice(f"if those who are missing never come back, what is left goes on after: gcom fork {group}")
     if entry.others:
         notice(f"not in this view, but known to the registry: {_names(process for process, _ in entry.others)}")
 

@@ -313,10 +313,10 @@ class Directory:
         if row is None:
             return unknown(request.group)
         if row.view:
-            doubt = "" if row.alive(self._running_ms) else ", which nothing proves to be dead"
             return Refusal(
                 "GroupInUse",
-                f"group {request.group!r} has {members(row)}{doubt}: a group can be removed when all have left it",
+                f"group {request.group!r} has {members(row)}: a group can be removed when all have left it; "
+                "one whose members are all proven dead is removed by the registry itself",
             )
         self._drop(request.group)
         return Done()

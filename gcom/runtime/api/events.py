@@ -99,7 +99,8 @@ class QuorumLost:
     """A loss of contact: this process hears no quorum of its view, and until it does `send` raises Detached.
 
     It stays in its view, and nothing is lost by that. `in_doubt` are the first and last of its own messages that some
-    member may not hold; a Settled event says of each what became of it.
+    member may not hold. A Settled event says of each what became of it; where this process ends before that, its last
+    Departure has it in `unconfirmed`.
     """
 
     in_doubt: tuple[int, int] | None
