@@ -69,7 +69,10 @@ LAYERS = (
         (*BELOW_RUNTIME, "gcom", "gcom.runtime", "registry"),
         STDLIB | {"Pyro5", "loguru", "rich", "typer", "platformdirs"},
     ),
-    Layer("chat_gui", ("gcom", "gcom.errors", "chat_gui"), STDLIB | {"PySide6", "loguru"}),
+    Layer("chat_gui.model", ("gcom", "chat_gui.model"), PURE | {"datetime", "json"}),
+    Layer("chat_gui.storage", ("gcom", "chat_gui.model", "chat_gui.storage"), STDLIB | {"platformdirs"}),
+    Layer("chat_gui.client", ("gcom", "chat_gui.model", "chat_gui.client"), STDLIB),
+    Layer("chat_gui", ("gcom", "chat_gui"), STDLIB | {"PySide6", "typer"}),
 )
 MODULES = sources(*PACKAGES)
 NAMES = {source.module for source in MODULES}
@@ -139,8 +142,8 @@ def test_the_table_keeps_the_core_pure(module: str) -> None:
         ("gcom/cli/app.py", "import Pyro5.api", False),
         ("gcom/cli/app.py", "from gcom import connect", True),
         ("gcom/bench/run.py", "import sqlite3", False),
-        ("chat_gui/window.py", "from gcom.runtime import node", False),
-        ("chat_gui/window.py", "from PySide6 import QtWidgets", True),
+        ("chat_gui/view/window.py", "from gcom.runtime import node", False),
+        ("chat_gui/view/window.py", "from PySide6 import QtWidgets", True),
     ],
 )
 def test_the_check_itself(module: str, statement: str, verdict: bool) -> None:

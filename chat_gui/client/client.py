@@ -1,0 +1,159 @@
+"""`ChatClient`: one node and its groups. Every method returns at once; what comes of it is told to the sink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+
+import gcom
+from chat_gui.client.membership import ChatMembership
+from chat_gui.model.backlog import Backlog
+from chat_gui.model.updates import (
+    Connected,
+    JoinBegan,
+    Joined,
+    Left,
+    Listed,
+    RegistryAway,
+    Update,
+    WishFailed,
+)
+from chat_gui.model.wire import ChatMessage
+
+JOBS = 4  # that may wait at a time
+JOIN_S = 30.0
+LEAVE_S = 5.0
+
+
+class ChatClient:
+    """The node of a chat. `sink` takes each update, from any thread."""
+
+    def __init__(self, sink: Callable[[Update], None]) -> None:
+        self._sink = sink
+        self._jobs = ThreadPoolExecutor(JOBS, "chat job")
+        self._lock = Lock()
+        self._node: gcom.Node | None = None
+        self._groups: dict[str, ChatMembership] = {}
+        self._closed = False
+
+    @property
+    def node(self) -> gcom.Node | None:
+        """The node, once there is one: for faults that are put in on purpose."""
+        return self._node
+
+    def group(self, name: str) -> gcom.Group | None:
+        """Return a group that this chat is in, for its snapshot."""
+        with self._lock:
+            found = self._groups.get(name)
+        return found.group if found and not found.over else None
+
+    # wishes
+
+    def connect(self, nick: str, registry: str, log_dir: str | None = None) -> None:
+        """Take a name, and find the registry; groups of another name are left first."""
+        self._put("connect", "", lambda: self._connect(nick, registry, log_dir))
+
+    def list_groups(self) -> None:
+        """Ask the registry which groups there are."""
+        self._put("list the groups", "", self._list)
+
+    def create(self, definition: gcom.Definition) -> None:
+        """Make a group, and join it."""
+        self._put(f"create the group {definition.group}", definition.group, lambda: self._join(definition))
+
+    def join(self, group: str) -> None:
+        """Join a group that is there."""
+        self._put(f"join the group {group}", group, lambda: self._join(None, group))
+
+    def leave(self, group: str) -> None:
+        """Leave a group."""
+        self._put(f"leave the group {group}", group, lambda: self._leave(group))
+
+    def send(self, group: str, message: ChatMessage, to: str = "") -> bool:
+        """Send to a group, or to one member of it; False: this chat is not in it."""
+        with self._lock:
+            found = self._groups.get(group)
+        if found:
+            found.send(message, to)
+        return found is not None
+
+    def close(self, timeout_s: float = LEAVE_S) -> None:
+        """Leave all groups, as far as the time allows."""
+        self._closed = True
+        self._jobs.shutdown(wait=False, cancel_futures=True)
+        if self._node:
+            self._node.close(timeout_s)
+
+    # jobs
+
+    def _put(self, what: str, group: str, job: Callable[[], None]) -> None:
+        if not self._closed:
+            self._jobs.submit(self._run, what, group, job)
+
+    def _run(self, what: str, group: str, job: Callable[[], None]) -> None:
+        try:
+            job()
+        except gcom.RegistryUnavailable as error:
+            self._sink(RegistryAway(str(error)))
+            self._sink(WishFailed(what, str(error), group))
+        except gcom.GComError as error:
+            self._sink(WishFailed(what, str(error), group))
+
+    def _connect(self, nick: str, registry: str, log_dir: str | None) -> None:
+        node = gcom.connect(nick, registry, log_dir=log_dir)
+        try:
+            groups = node.groups()
+        except gcom.GComError:
+            node.close(0)
+            raise
+        with self._lock:
+            before, self._node, self._groups = self._node, node, {}
+        if before:
+            before.close(LEAVE_S)
+        self._sink(Connected(registry, nick))
+        self._sink(Listed(groups))
+
+    def _list(self) -> None:
+        self._sink(Listed(self._need_node().groups()))
+
+    def _join(self, create: gcom.Definition | None, name: str = "") -> None:
+        name = create.group if create else name
+        if self.group(name):
+            raise gcom.LocalError(f"this chat is in group {name!r} already")
+        backlog = Backlog()
+        self._sink(JoinBegan(name))
+        told: list[ChatMembership] = []
+
+        def set_state(data: bytes) -> None:
+            backlog.set_state(data)
+            for membership in told:
+                membership.tell_backlog()
+
+        group = self._need_node().join(
+            name,
+            create=create,
+            get_state=backlog.get_state,
+            set_state=set_state,
+            merge_states=backlog.merge_states,
+            timeout_s=JOIN_S,
+        )
+        membership = ChatMembership(group, backlog, self._sink)
+        told.append(membership)
+        with self._lock:
+            self._groups[name] = membership
+        self._sink(Joined(name, group.process, group.definition, group.view))
+        membership.start()
+
+    def _leave(self, name: str) -> None:
+        with self._lock:
+            found = self._groups.pop(name, None)
+        if found is None:
+            self._sink(Left(name, "request"))
+        else:
+            found.leave(LEAVE_S)
+
+    def _need_node(self) -> gcom.Node:
+        if self._node is None:
+            raise gcom.LocalError("this chat is not connected: connect to a registry first")
+        return self._node

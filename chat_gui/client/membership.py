@@ -1,0 +1,135 @@
+"""One group of the chat: a thread that receives, a thread that sends, and the backlog that newcomers are given."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import Empty, Full, Queue
+from threading import Event, Thread
+
+import gcom
+from chat_gui.model.backlog import Backlog
+from chat_gui.model.updates import Arrived, BacklogCame, Left, Unsent, Update, Whispered
+from chat_gui.model.wire import ChatMessage, decode, encode
+
+BATCH_MAX = 500  # events per update: more would hold the screen for longer than a frame
+UNSENT_MAX = 1_000  # own messages that wait for the group
+POLL_S = 0.25  # how soon a thread sees that it is to stop
+
+
+def wall_ms() -> int:
+    """Return the wall clock, in ms since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """A message to send; `to` names a member, or is empty for all."""
+
+    message: ChatMessage
+    to: str = ""
+
+
+class ChatMembership:
+    """A group that the chat is in. `send` never waits; what becomes of a message is told to the sink."""
+
+    def __init__(self, group: gcom.Group, backlog: Backlog, sink: Callable[[Update], None]) -> None:
+        self.group = group
+        self._backlog = backlog
+        self._sink = sink
+        self._wishes: Queue[_Wish] = Queue(UNSENT_MAX)
+        self._stopped = Event()
+        threads = (self._receive, f"chat receives {group.name}"), (self._send_all, f"chat sends {group.name}")
+        self._threads = [Thread(target=run, name=name, daemon=True) for run, name in threads]
+
+    def start(self) -> None:
+        """Begin to receive and to send."""
+        for thread in self._threads:
+            thread.start()
+
+    def send(self, message: ChatMessage, to: str = "") -> None:
+        """Send a message to all, or to one member."""
+        try:
+            self._wishes.put_nowait(_Wish(message, to))
+        except Full:
+            self._sink(Unsent(self.group.name, message.id, f"{UNSENT_MAX:,} messages wait for the group already"))
+
+    def leave(self, timeout_s: float) -> None:
+        """Leave the group, and wait until its last event was told."""
+        self.group.leave(timeout_s)
+        self._threads[0].join(timeout_s)
+        self._stopped.set()
+
+    @property
+    def over(self) -> bool:
+        """Tell whether nothing more comes of this membership."""
+        return self._stopped.is_set()
+
+    # the receiving thread
+
+    def tell_backlog(self) -> None:
+        """Tell what the backlog holds, after a member's state has come."""
+        self._sink(BacklogCame(self.group.name, self._backlog.topic, tuple(self._backlog.said)))
+
+    def _receive(self) -> None:
+        reason = ""
+        while not reason:
+            events = self._batch()
+            for event in events:
+                if isinstance(event, gcom.Message):
+                    self._backlog.add(event.name, decode(event.payload))
+                elif isinstance(event, gcom.Departure) and not event.returning:
+                    reason = event.reason
+            if events:
+                self._sink(Arrived(self.group.name, wall_ms(), tuple(events)))
+        self._stopped.set()
+        self._sink(Left(self.group.name, reason))
+
+    def _batch(self) -> list[gcom.Event]:
+        """Return the events that are there, after waiting for a first one."""
+        events: list[gcom.Event] = []
+        try:
+            event = self.group.receive(POLL_S)
+            while event is not None:
+                events.append(event)
+                last = isinstance(event, gcom.Departure) and not event.returning
+                event = None if last or len(events) >= BATCH_MAX else self.group.receive(0)
+        except gcom.StateFailed:
+            pass  # a Departure follows
+        return events
+
+    # the sending thread
+
+    def _send_all(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                wish = self._wishes.get(timeout=POLL_S)
+            except Empty:
+                continue
+            self._send_one(wish)
+        while not self._wishes.empty():
+            self._refuse(self._wishes.get(), "this group was left")
+
+    def _send_one(self, wish: _Wish) -> None:
+        """Send one, for as long as that takes: a detached member waits for its quorum."""
+        name, payload = self.group.name, encode(wish.message)
+        while True:
+            try:
+                if wish.to:
+                    self.group.send_to(wish.to, payload, timeout_s=10)
+                    self._sink(Whispered(name, wish.to, wish.message))
+                else:
+                    self.group.send(payload, timeout_s=POLL_S)
+                return None
+            except gcom.Detached:
+                if self._stopped.wait(POLL_S):
+                    return self._refuse(wish, "this group was left")
+            except gcom.GComTimeout as error:
+                if wish.to or self._stopped.is_set():
+                    return self._refuse(wish, str(error))
+            except gcom.GComError as error:
+                return self._refuse(wish, str(error))
+
+    def _refuse(self, wish: _Wish, why: str) -> None:
+        self._sink(Unsent(self.group.name, wish.message.id, why))

@@ -1,0 +1,62 @@
+"""The backlog: the topic and the last messages of a group, which a newcomer is given as the group's state."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+
+from chat_gui.model.wire import MARK, VERSION, ChatMessage, MessageKind, decode, encode
+
+MESSAGES_MAX = 200
+BYTES_MAX = 512 * 1024  # of the texts; the oldest go first
+
+
+class Backlog:
+    """What was said last, the same at every member of a group with one order; used by its receiving thread alone."""
+
+    def __init__(self) -> None:
+        self.topic = ""
+        self.said: deque[tuple[str, ChatMessage]] = deque()
+        self._size = 0
+
+    def add(self, name: str, message: ChatMessage) -> None:
+        """Add a delivered message."""
+        if message.kind is MessageKind.TOPIC:
+            self.topic = message.text
+        elif message.kind in (MessageKind.TEXT, MessageKind.ACTION):
+            self.said.append((name, message))
+            self._size += len(message.text)
+            while len(self.said) > MESSAGES_MAX or self._size > BYTES_MAX:
+                self._size -= len(self.said.popleft()[1].text)
+
+    def get_state(self) -> bytes:
+        """Return all as one state."""
+        said = [[name, encode(message)] for name, message in self.said]
+        return json.dumps({MARK: VERSION, "topic": self.topic, "said": said}, ensure_ascii=False).encode()
+
+    def set_state(self, data: bytes) -> None:
+        """Replace all by a member's state; one that cannot be read changes nothing, since it is a peer's word."""
+        try:
+            fields = json.loads(data)
+            topic, said = str(fields["topic"]), [(str(name), decode(str(payload))) for name, payload in fields["said"]]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return
+        self.topic, self._size = topic, 0
+        self.said.clear()
+        for name, message in said:
+            self.add(name, message)
+
+    def merge_states(self, mine: bytes, theirs: bytes) -> bytes:
+        """Return one state for two instances that have met: by the senders' clocks, each message once."""
+        both = Backlog(), Backlog()
+        for backlog, data in zip(both, (mine, theirs), strict=True):
+            backlog.set_state(data)
+        merged, seen = Backlog(), set()
+        merged.topic = max(both[0].topic, both[1].topic)
+        for name, message in sorted(
+            [*both[0].said, *both[1].said], key=lambda pair: (pair[1].at_ms, pair[0], pair[1].id, pair[1].text)
+        ):
+            if (name, message) not in seen:
+                seen.add((name, message))
+                merged.add(name, message)
+        return merged.get_state()

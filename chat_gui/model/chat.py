@@ -1,0 +1,239 @@
+"""`Chat`: all that the window shows, brought up to date by the client's updates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import assert_never
+
+import gcom
+from chat_gui.model.conversation import Conversation
+from chat_gui.model.members import REASONS, Members, view_text
+from chat_gui.model.rows import MessageState
+from chat_gui.model.updates import (
+    Arrived,
+    BacklogCame,
+    Connected,
+    JoinBegan,
+    Joined,
+    Left,
+    Listed,
+    MessageNumbered,
+    RegistryAway,
+    Unsent,
+    Update,
+    Whispered,
+    WishFailed,
+)
+from chat_gui.model.wire import decode
+
+DEPARTED = {
+    "expelled": "the group went on without this chat",
+    "succession": "too few were left; it goes on in an instance that succeeds the old one",
+    "merge": "this side goes over to the other one",
+    "fork": "this side goes on alone",
+    "dissolved": "all others have left",
+    "taken": "the name was taken by another",
+    "state": "a member's state could not be used",
+    "unread": "this chat read nothing for too long",
+    "defect": "a defect in GCom ended it",
+    **REASONS,
+}
+
+
+class GroupStanding(StrEnum):
+    """The standing of this chat in a group; the banner says it in words."""
+
+    JOINING = "joining"
+    IN = "in"
+    DETACHED = "detached"  # no quorum is heard: nothing can be sent until one is
+    RETURNING = "returning"  # put out, and on its way back
+    LEFT = "left"
+
+
+@dataclass(slots=True)
+class GroupState:
+    """One tab. `doubt`: first and last of the own messages that may not have arrived."""
+
+    name: str
+    conversation: Conversation
+    members: Members = field(default_factory=Members)
+    standing: GroupStanding = GroupStanding.JOINING
+    definition: gcom.Definition | None = None
+    process: str = ""
+    doubt: tuple[int, int] | None = None
+    since_ms: int = 0  # the standing's
+    why: str = ""
+
+    @property
+    def leads(self) -> bool:
+        """Return whether this chat is the leader."""
+        return self.members.view is not None and self.members.view.leader == self.process
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A word that the window shows beside the conversations: an error, or a mention."""
+
+    text: str
+    group: str = ""
+    error: bool = False
+    returned: str = ""  # text that could not be sent, for the input of the group's tab
+
+
+class Chat:
+    """The groups of a chat, and its connection. `words`: what counts as a mention beside the own name."""
+
+    def __init__(self, rows_max: int = 10_000) -> None:
+        self.nick = ""
+        self.registry = ""
+        self.registry_away = ""  # in words; empty: it answers
+        self.listed: tuple[gcom.GroupInfo, ...] = ()
+        self.groups: dict[str, GroupState] = {}
+        self.words: frozenset[str] = frozenset()
+        self._rows_max = rows_max
+
+    def open(self, group: str, first_key: int = 1) -> GroupState:
+        """Return the state of a group's tab, a new one if there is none."""
+        if group not in self.groups:
+            self.groups[group] = GroupState(group, Conversation(group, first_key, self._rows_max))
+        return self.groups[group]
+
+    def close(self, group: str) -> None:
+        """Forget a group whose tab was closed."""
+        self.groups.pop(group, None)
+
+    def apply(self, update: Update, now_ms: int) -> list[Notice]:
+        """Take one update; return what the window says of it."""
+        match update:
+            case Connected(registry, nick):
+                self.registry, self.nick, self.registry_away = registry, nick, ""
+                self.words = frozenset({nick.casefold()})
+            case RegistryAway(text):
+                self.registry_away = text
+            case Listed(groups):
+                self.listed, self.registry_away = groups, ""
+            case WishFailed(what, why, group):
+                return self._on_failed(what, why, group, now_ms)
+            case JoinBegan(group):
+                self._become(self.open(group), GroupStanding.JOINING, now_ms)
+            case Joined():
+                self._on_joined(update, now_ms)
+            case BacklogCame(group, topic, said):
+                self.open(group).conversation.on_backlog(topic, said, now_ms)
+            case Arrived(group, at_ms, events):
+                return self._on_arrived(self.open(group), at_ms, events)
+            case MessageNumbered(group, identity, number):
+                self.open(group).conversation.on_sent(identity, number)
+            case Unsent(group, identity, why):
+                text = self.open(group).conversation.on_failed(identity)
+                return [Notice(f"not sent: {why}", group, error=True, returned=text)]
+            case Whispered(group, to, message):
+                self.open(group).conversation.on_private(self.nick, message, now_ms, own=True, peer=to)
+            case Left(group, reason):
+                self._on_left(group, reason, now_ms)
+            case _:
+                assert_never(update)
+        return []
+
+    # groups
+
+    def _become(self, state: GroupState, standing: GroupStanding, now_ms: int, why: str = "") -> None:
+        state.standing, state.since_ms, state.why = standing, now_ms, why
+
+    def _on_failed(self, what: str, why: str, group: str, now_ms: int) -> list[Notice]:
+        state = self.groups.get(group)
+        if state and state.standing is GroupStanding.JOINING:
+            self._become(state, GroupStanding.LEFT, now_ms, why)
+        return [Notice(f"could not {what}: {why}", group, error=True)]
+
+    def _on_joined(self, update: Joined, now_ms: int) -> None:
+        state = self.open(update.group)
+        state.definition, state.process = update.definition, update.process
+        state.members.on_view(update.view, {}, now_ms)
+        self._become(state, GroupStanding.IN, now_ms)
+
+    def _on_left(self, group: str, reason: str, now_ms: int) -> None:
+        state = self.groups.get(group)
+        if state is not None:
+            self._become(state, GroupStanding.LEFT, now_ms, DEPARTED.get(reason, reason))
+            state.conversation.notice(f"this chat is no longer in the group: {DEPARTED.get(reason, reason)}", now_ms)
+
+    # events
+
+    def _on_arrived(self, state: GroupState, at_ms: int, events: tuple[gcom.Event, ...]) -> list[Notice]:
+        notices = []
+        for event in events:
+            if isinstance(event, gcom.Message):
+                row = state.conversation.on_message(
+                    event.sender,
+                    event.number,
+                    event.view,
+                    decode(event.payload),
+                    at_ms,
+                    event.sender == state.process,
+                    self.words,
+                )
+                if row.mention and not state.conversation.watched:
+                    notices.append(Notice(f"{row.name}: {row.text[:200]}", state.name))
+            elif isinstance(event, gcom.Unicast):
+                message = decode(event.payload)
+                row = state.conversation.on_private(event.name, message, at_ms, own=False, peer=self.nick)
+                if not state.conversation.watched:
+                    notices.append(Notice(f"{row.name} (private): {row.text[:200]}", state.name))
+            else:
+                self._on_event(state, event, at_ms)
+        return notices
+
+    def _on_event(self, state: GroupState, event: gcom.Event, now_ms: int) -> None:
+        talk = state.conversation
+        match event:
+            case gcom.ViewChange(view, _, left):
+                state.members.on_view(view, left, now_ms)
+                talk.on_view(view_text(event), view.number, now_ms)
+                if state.standing is not GroupStanding.DETACHED:
+                    self._become(state, GroupStanding.IN, now_ms)
+            case gcom.Suspicion(process, reason):
+                state.members.on_suspicion(process, reason, now_ms)
+            case gcom.QuorumLost(doubt):
+                state.doubt = doubt
+                self._become(state, GroupStanding.DETACHED, now_ms)
+                if doubt:
+                    talk.on_doubt(*doubt, MessageState.DOUBT)
+            case gcom.QuorumRegained():
+                self._become(state, GroupStanding.IN, now_ms)
+            case gcom.Settled(first, last, arrived):
+                self._on_settled(state, first, last, arrived, now_ms)
+            case gcom.Lost(sender, _, count):
+                talk.notice(f"{count} messages of {sender.partition('#')[0]} were lost on the way here", now_ms)
+            case gcom.Departure():
+                self._on_departure(state, event, now_ms)
+            case gcom.Returned(process):
+                state.process, state.doubt = process, None
+                self._become(state, GroupStanding.IN, now_ms)
+                talk.notice("this chat is back in the group", now_ms)
+            case gcom.Undelivered(process, payloads):
+                talk.notice(
+                    f"{len(payloads)} private messages to {process.partition('#')[0]} may not have come", now_ms
+                )
+            case gcom.StateLost(_, reason):
+                talk.notice(f"nobody can give the topic and what was said before: {reason}", now_ms)
+            case gcom.StateUnmerged(_, reason):
+                talk.notice(f"what this side said meanwhile stays here alone: {reason}", now_ms)
+            case gcom.LogEnded(_, reason):
+                talk.notice(f"the delivery log ends here: {reason}", now_ms)
+
+    def _on_settled(self, state: GroupState, first: int, last: int, arrived: bool, now_ms: int) -> None:
+        count = state.conversation.on_doubt(first, last, MessageState.HELD if arrived else MessageState.LOST)
+        state.doubt = None
+        if count and not arrived:
+            text = f"{count} of your messages never arrived, and never will: they can be sent again"
+            state.conversation.notice(text, now_ms)
+
+    def _on_departure(self, state: GroupState, event: gcom.Departure, now_ms: int) -> None:
+        why = DEPARTED.get(event.reason, event.reason)
+        if event.unconfirmed:
+            state.conversation.on_doubt(*event.unconfirmed, MessageState.DOUBT)
+        if event.returning:
+            self._become(state, GroupStanding.RETURNING, now_ms, why)
+            state.conversation.notice(f"out of the group: {why}; coming back", now_ms)

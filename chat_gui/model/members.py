@@ -1,0 +1,103 @@
+"""The members of a group as its member list shows them: here, suspected, or gone, and since when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import gcom
+
+GONE_MAX = 50  # members that are gone and still listed; the oldest go first
+
+
+class Presence(StrEnum):
+    """The state of a member."""
+
+    HERE = "here"
+    SUSPECTED = "suspected"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLine:
+    """One line of the list. `why`: the reason for a suspicion or a departure, in words."""
+
+    name: str
+    process: str
+    presence: Presence
+    since_ms: int
+    leads: bool = False
+    own: bool = False
+    why: str = ""
+
+
+# The reasons of a ViewChange's `left`, for people.
+REASONS = {
+    "request": "left",
+    "exit": "left without waiting",
+    "expelled": "was put out: nothing was heard of it",
+    "crash": "crashed",
+    "merge": "went over to another instance",
+    "state": "left: its state could not be kept",
+    "unread": "left: its window read nothing",
+    "defect": "ended by a defect",
+}
+
+
+class Members:
+    """Who is in a group, who is suspected, and who went."""
+
+    def __init__(self) -> None:
+        self.view: gcom.View | None = None
+        self._since: dict[str, int] = {}
+        self._suspected: dict[str, tuple[int, str]] = {}
+        self._gone: dict[str, MemberLine] = {}
+
+    def on_view(self, view: gcom.View, left: dict[str, str], now_ms: int) -> None:
+        """Take a new view: who is in it is here, and no more suspected."""
+        for process, reason in left.items():
+            name = process.partition("#")[0]
+            self._gone.pop(name, None)
+            self._gone[name] = MemberLine(name, process, Presence.GONE, now_ms, why=REASONS.get(reason, reason))
+        for process in view.members:
+            self._since.setdefault(process, now_ms)
+            self._gone.pop(process.partition("#")[0], None)
+        for name in list(self._gone)[:-GONE_MAX]:
+            del self._gone[name]
+        self._since = {process: self._since[process] for process in view.members}
+        self._suspected.clear()
+        self.view = view
+
+    def on_suspected(self, suspected: dict[str, str], now_ms: int) -> None:
+        """Take who is suspected now, and why."""
+        before = self._suspected
+        self._suspected = {
+            process: before.get(process, (now_ms, why)) for process, why in suspected.items() if process in self._since
+        }
+
+    def on_suspicion(self, process: str, why: str, now_ms: int) -> None:
+        """Take one suspicion."""
+        if process in self._since:
+            self._suspected.setdefault(process, (now_ms, why))
+
+    def list(self, own: str) -> list[MemberLine]:
+        """Return all, in rank order, and then who is gone, latest first."""
+        here = [self._line(process, process == own) for process in (self.view.members if self.view else ())]
+        return here + list(reversed(self._gone.values()))
+
+    def _line(self, process: str, own: bool) -> MemberLine:
+        assert self.view is not None, "a line is of a view"
+        name, leads = process.partition("#")[0], process == self.view.leader
+        if found := self._suspected.get(process):
+            return MemberLine(name, process, Presence.SUSPECTED, found[0], leads, own, found[1])
+        return MemberLine(name, process, Presence.HERE, self._since[process], leads, own)
+
+
+def view_text(change: gcom.ViewChange) -> str:
+    """Return a view change for people: "view 7: +carol −bob (crashed), leader alice"."""
+    joined = [f"+{process.partition('#')[0]}" for process in change.joined]
+    left = [
+        f"\N{MINUS SIGN}{process.partition('#')[0]} ({REASONS.get(why, why)})" for process, why in change.left.items()
+    ]
+    what = " ".join([*joined, *left]) or "the same members"
+    return f"view {change.view.number}: {what}, leader {change.view.leader.partition('#')[0]}"

@@ -1,0 +1,53 @@
+"""The rows of a conversation: what people said, and what happened between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+
+class RowKind(StrEnum):
+    """The kind of a row; the words are those of the scrollback on disk."""
+
+    MESSAGE = "message"
+    ACTION = "action"
+    PRIVATE = "private"  # a unicast, from or to `peer`
+    NOTICE = "notice"  # a line of the chat's own
+    VIEW = "view"  # a view change
+    DAY = "day"
+
+
+class MessageState(IntEnum):
+    """The state of an own message, in the order in which it passes."""
+
+    NONE = 0  # another's, or not known any more
+    WAITING = 1  # not in the group yet: the window is full, or no quorum is heard
+    SENT = 2
+    ORDERED = 3  # delivered here, so its place is fixed
+    HELD = 4  # by all members
+    DOUBT = 5  # it may not have arrived, and an event will say
+    LOST = 6  # it never will be delivered
+
+
+@dataclass(slots=True)
+class ChatRow:
+    """One row. `key` grows with the place in the conversation; `at_ms` is the wall clock here at its delivery.
+
+    `number` is the message's in the stream of `process`; `sent_ms` the sender's wall clock, 0 if it did not say.
+    """
+
+    key: int
+    kind: RowKind
+    at_ms: int
+    name: str  # who said it; empty for the chat's own
+    text: str
+    process: str = ""
+    number: int = 0
+    view: int = 0
+    id: str = ""
+    sent_ms: int = 0
+    peer: str = ""
+    own: bool = False
+    mention: bool = False
+    earlier: bool = False  # from the state or the disk: said before this process came
+    delivery: MessageState = MessageState.NONE

@@ -1,0 +1,52 @@
+"""Text of peers, made harmless to show: nothing that a peer sends may change how another's words look.
+
+Control characters and the bidirectional controls of Unicode are replaced by a visible sign (Trojan Source, Boucher and
+Anderson 2021: an override in a text reorders what stands beside it). Links are http and https alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+SIGN = "\N{REPLACEMENT CHARACTER}"
+SHOWN_CHARS_MAX = 16 * 1024  # of one message; the rest is counted
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+    "\ud800-\udfff]"
+)
+_LINK = re.compile(r"https?://[^\s<>\"'\x00-\x1f]+", re.IGNORECASE)
+_TRAILING = ".,;:!?)]}'\""
+
+
+class WebLink(NamedTuple):
+    """A link in a text: the characters start … end, which are the address themselves."""
+
+    start: int
+    end: int
+    address: str
+
+
+def clean(text: str) -> str:
+    """Return a text with its unsafe characters replaced by a sign; line feeds and tabs stay."""
+    return _UNSAFE.sub(SIGN, text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def shown(text: str) -> str:
+    """Return a clean text no longer than is shown, with a word on what was left out."""
+    kept = clean(text[:SHOWN_CHARS_MAX])
+    return kept if len(text) <= SHOWN_CHARS_MAX else f"{kept}… ({len(text) - SHOWN_CHARS_MAX:,} more characters)"
+
+
+def links(text: str) -> list[WebLink]:
+    """Return the links of a text; a full stop or bracket behind one is not part of it."""
+    found = []
+    for match in _LINK.finditer(text):
+        address = match.group().rstrip(_TRAILING)
+        found.append(WebLink(match.start(), match.start() + len(address), address))
+    return found
+
+
+def mentions(text: str, words: frozenset[str]) -> bool:
+    """Return whether one of the words, in any case, stands in a text as a word of its own."""
+    return any(word.casefold() in words for word in re.findall(r"[\w.-]+\w|\w", text))

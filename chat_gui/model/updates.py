@@ -1,0 +1,125 @@
+"""Updates: what the client tells the chat, in the order in which it happened per group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gcom
+from chat_gui.model.wire import ChatMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """The registry answers: groups can be listed and joined."""
+
+    registry: str
+    nick: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryAway:
+    """The registry does not answer; groups that are joined go on. `since_s` on the client's clock."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The groups that the registry knows."""
+
+    groups: tuple[gcom.GroupInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WishFailed:
+    """A wish that was not granted: what was wished for, and in words why. `group` is empty where it was about none."""
+
+    what: str
+    why: str
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinBegan:
+    """A join that is under way."""
+
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """This process is in a group."""
+
+    group: str
+    process: str
+    definition: gcom.Definition
+    view: gcom.View
+
+
+@dataclass(frozen=True, slots=True)
+class BacklogCame:
+    """The topic and the last messages, as a member's state tells them."""
+
+    group: str
+    topic: str
+    said: tuple[tuple[str, ChatMessage], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Events of a group, in order; `at_ms` is the wall clock when they were read."""
+
+    group: str
+    at_ms: int
+    events: tuple[gcom.Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageNumbered:
+    """An own message went into the group, by its id."""
+
+    group: str
+    id: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """An own message that cannot be sent: its text goes back to where it was typed."""
+
+    group: str
+    id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Whispered:
+    """An own private message went out."""
+
+    group: str
+    to: str
+    message: ChatMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A group was left for good, or ended; nothing more comes of it."""
+
+    group: str
+    reason: str
+
+
+Update = (
+    Connected
+    | RegistryAway
+    | Listed
+    | WishFailed
+    | JoinBegan
+    | Joined
+    | BacklogCame
+    | Arrived
+    | MessageNumbered
+    | Unsent
+    | Whispered
+    | Left
+)

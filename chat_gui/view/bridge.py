@@ -1,0 +1,79 @@
+"""`Bridge`: the one object that crosses from the client's threads into the window's.
+
+Updates collect for TICK_MS and come as one batch, so that a flood costs a look per tick and not per message. A queue
+that is full makes its caller wait: then the group's own flow control slows the senders down.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import Condition
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+
+from chat_gui.model.updates import Arrived, Update
+
+TICK_MS = 40
+QUEUE_EVENTS_MAX = 4_000
+BATCH_EVENTS_MAX = 1_000  # about 20 ms of work: the window answers in between
+
+
+class Bridge(QObject):
+    """A queue of updates; `arrived` brings a list of them, in the window's thread."""
+
+    arrived = Signal(list)
+    _woken = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._room = Condition()
+        self._queue: deque[Update] = deque()
+        self._size = 0
+        self._scheduled = self._closed = False
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(self._drain)
+        self._woken.connect(self._on_woken, Qt.ConnectionType.QueuedConnection)
+
+    def post(self, update: Update) -> None:
+        """Queue an update, from any thread but the window's; waits while the queue is full."""
+        with self._room:
+            self._room.wait_for(lambda: self._size < QUEUE_EVENTS_MAX or self._closed)
+            if self._closed:
+                return
+            self._queue.append(update)
+            self._size += _weight(update)
+            wake, self._scheduled = not self._scheduled, True
+        if wake:
+            self._woken.emit()
+
+    def close(self) -> None:
+        """Take nothing more; who waits goes on."""
+        with self._room:
+            self._closed = True
+            self._queue.clear()
+            self._room.notify_all()
+        self._timer.stop()
+
+    @Slot()
+    def _on_woken(self) -> None:
+        self._timer.start(TICK_MS)
+
+    @Slot()
+    def _drain(self) -> None:
+        batch, weight = [], 0
+        with self._room:
+            while self._queue and weight < BATCH_EVENTS_MAX:
+                update = self._queue.popleft()
+                batch.append(update)
+                weight += _weight(update)
+            self._size -= weight
+            self._scheduled = bool(self._queue)
+            self._room.notify_all()
+        if self._scheduled:
+            self._timer.start(TICK_MS // 2)
+        if batch:
+            self.arrived.emit(batch)
+
+
+def _weight(update: Update) -> int:
+    return len(update.events) if isinstance(update, Arrived) else 1

@@ -1,0 +1,182 @@
+"""The list of a conversation: it follows the end, unless somebody reads further up, who is never moved or trimmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QHelpEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QListView, QPushButton, QToolTip, QWidget
+
+from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.view.row_delegate import RowDelegate
+from chat_gui.view.rows_model import DELIVERY_TEXT, SHOWN_MAX, RowsModel, plain
+
+OLDER_ROWS = 200  # that are added at the top at a time
+
+
+class ConversationView(QListView):
+    """Shows rows. `older(key, count)` returns rows before a key, oldest first, from memory or disk."""
+
+    row_clicked = Signal(object)
+
+    def __init__(self, older: Callable[[int, int], Sequence[ChatRow]], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._older = older
+        self._waiting: list[ChatRow] = []  # that came while somebody reads further up
+        self.rows = RowsModel(self)
+        self.setModel(self.rows)
+        self.delegate = RowDelegate(self)
+        self.setItemDelegate(self.delegate)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setResizeMode(QListView.ResizeMode.Adjust)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setMouseTracking(True)
+        self.setAccessibleName(self.tr("Conversation"))
+        self._jump = QPushButton(self)
+        self._jump.setAccessibleName(self.tr("Go to the newest message"))
+        self._jump.hide()
+        self._jump.clicked.connect(self.to_end)
+        self.clicked.connect(self._on_clicked)
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+
+    # rows
+
+    @property
+    def follows(self) -> bool:
+        """Tell whether the end is shown, so that what comes is shown too."""
+        bar = self.verticalScrollBar()
+        return not self._waiting and bar.value() >= bar.maximum() - 4
+
+    def add(self, rows: Sequence[ChatRow]) -> None:
+        """Show what came, or keep it back while somebody reads further up."""
+        if not rows:
+            return
+        if self.follows:
+            self.rows.append(rows, trim=True)
+            self.scrollToBottom()
+        else:
+            self._waiting = [*self._waiting, *rows][-SHOWN_MAX:]
+            self._show_jump()
+
+    def show_outbox(self, rows: Sequence[ChatRow]) -> None:
+        """Show own messages that have no place yet."""
+        follows = self.follows
+        self.rows.show_outbox(rows)
+        if follows:
+            self.scrollToBottom()
+
+    def to_end(self) -> None:
+        """Show the newest row."""
+        waiting, self._waiting = self._waiting, []
+        self.rows.append(waiting, trim=True)
+        self.scrollToBottom()
+        self._show_jump()
+
+    def reveal(self, key: int) -> bool:
+        """Scroll to a row, loading older ones as far as there are; return whether it is there."""
+        while not (index := self.rows.index_of(key)).isValid() and self._load_older():
+            pass
+        if index.isValid():
+            self.setCurrentIndex(index)
+            self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
+        return index.isValid()
+
+    def _load_older(self) -> bool:
+        first = next((row.key for row in self.rows.rows), 0)
+        rows = self._older(first, OLDER_ROWS)
+        if rows:
+            bar = self.verticalScrollBar()
+            below = bar.maximum() - bar.value()
+            self.rows.prepend(rows)
+            self.doItemsLayout()
+            bar.setValue(bar.maximum() - below)
+        return bool(rows)
+
+    def _on_scrolled(self, value: int) -> None:
+        if value == self.verticalScrollBar().minimum() and self.rows.rows and self.isVisible():
+            self._load_older()
+        elif self._waiting and value >= self.verticalScrollBar().maximum() - 1:
+            self.to_end()
+
+    # the button at the bottom
+
+    def _show_jump(self) -> None:
+        self._jump.setVisible(bool(self._waiting))
+        self._jump.setText(self.tr("↓ %n new", "", len(self._waiting)))
+        self._jump.adjustSize()
+        corner = self.viewport().rect().bottomRight()
+        self._jump.move(corner - QPoint(self._jump.width() + 8, self._jump.height() + 8))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the end in sight, and the button in its corner."""
+        follows = self.follows
+        super().resizeEvent(event)
+        if follows:
+            self.scrollToBottom()
+        self._show_jump()
+
+    # the mouse
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Show when a message was sent and delivered, and what became of an own one."""
+        if isinstance(event, QHelpEvent):
+            index = self.indexAt(event.pos())
+            if index.isValid():
+                text = self.rows.row(index.row())
+                QToolTip.showText(event.globalPos(), tooltip(text), self)
+                return True
+        return super().viewportEvent(event)
+
+    def _link_at(self, point: QPoint) -> str:
+        index = self.indexAt(point)
+        if not index.isValid():
+            return ""
+        return self.delegate.link_at(self.rows.row(index.row()), self.visualRect(index), point)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Show a hand over a link."""
+        over = self._link_at(event.position().toPoint())
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
+        super().mouseMoveEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Open a link, whose address is what is shown."""
+        address = self._link_at(event.position().toPoint())
+        if address and event.button() is Qt.MouseButton.LeftButton and len(self.selectedIndexes()) <= 1:
+            QDesktopServices.openUrl(QUrl(address, QUrl.ParsingMode.StrictMode))
+        super().mouseReleaseEvent(event)
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        self.row_clicked.emit(self.rows.row(index.row()))
+
+    # copies
+
+    def selected(self) -> list[ChatRow]:
+        """Return the selected rows, oldest first."""
+        return [self.rows.row(index.row()) for index in sorted(self.selectedIndexes(), key=QModelIndex.row)]
+
+
+def tooltip(row: ChatRow) -> str:
+    """Return the times of a row, and its state."""
+    if row.kind in (RowKind.DAY, RowKind.VIEW, RowKind.NOTICE):
+        return _time(row.at_ms)
+    lines = [f"sent       {_time(row.sent_ms)}"] if row.sent_ms else []
+    lines += [f"delivered  {_time(row.at_ms)}"]
+    if row.number:
+        lines.append(f"message {row.number} of {row.process}, view {row.view}")
+    if row.delivery in DELIVERY_TEXT:
+        lines.append(DELIVERY_TEXT[row.delivery])
+    return "\n".join(lines)
+
+
+def _time(at_ms: int) -> str:
+    at = datetime.fromtimestamp(at_ms / 1000).astimezone()
+    return f"{at:%Y-%m-%d %H:%M:%S}.{at_ms % 1000:03d} ({at.astimezone(UTC):%H:%M:%S} UTC)"
+
+
+def log_line(row: ChatRow) -> str:
+    """Return a row as a line of a log: time, then who said what."""
+    return f"[{datetime.fromtimestamp(row.at_ms / 1000):%Y-%m-%d %H:%M:%S}] {plain(row)}"

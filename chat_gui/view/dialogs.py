@@ -1,0 +1,206 @@
+"""Dialogs: connect to a registry, create a group, join one from a list that stays up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QLabel,
+    QLineEdit,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+import gcom
+
+REGISTRY = "127.0.0.1:7411"
+
+
+class FormDialog(QDialog):
+    """A form whose OK is open only while what is typed makes sense; what is wrong stands above the buttons."""
+
+    def __init__(self, title: str, accept: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.form = QFormLayout()
+        self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        self._problem = QLabel(self)
+        self._problem.setWordWrap(True)
+        self._problem.setTextFormat(Qt.TextFormat.PlainText)
+        self.buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel, self
+        )
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText(accept)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.addLayout(self.form)
+        layout.addWidget(self._problem)
+        layout.addWidget(self.buttons)
+        self.setMinimumWidth(460)
+
+    def problem(self) -> str:
+        """Return what is wrong with what is typed; empty: nothing. Each dialog has its own."""
+        return ""
+
+    def check(self) -> None:
+        """Say what is wrong, and close OK while something is."""
+        problem = self.problem()
+        self._problem.setText(problem)
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(not problem)
+
+
+class ConnectDialog(FormDialog):
+    """Nick and registry."""
+
+    def __init__(self, nick: str, registry: str, parent: QWidget | None = None) -> None:
+        super().__init__("", "", parent)
+        self.setWindowTitle(self.tr("Connect to a registry"))
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText(self.tr("Connect"))
+        self.nick = QLineEdit(nick, self)
+        self.registry = QLineEdit(registry or REGISTRY, self)
+        self.form.addRow(self.tr("&Nick"), self.nick)
+        self.form.addRow(self.tr("&Registry"), self.registry)
+        for field in (self.nick, self.registry):
+            field.textChanged.connect(self.check)
+        self.check()
+
+    def problem(self) -> str:
+        """Return what is wrong with nick or registry."""
+        try:
+            gcom.Definition("x", static=(self.nick.text().strip(),))
+        except gcom.BadValue as error:
+            return str(error)
+        host, _, port = self.registry.text().strip().rpartition(":")
+        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+            return self.tr("The registry is HOST:PORT, as in {}; a port is 1 to 65535.").format(REGISTRY)
+        return ""
+
+
+# Per ordering: what it gives, and what that costs.
+ORDERINGS = {
+    "NONORDERED": "Messages are shown as they arrive: fastest, and an answer may stand before its question.",
+    "FIFO": "Each member's messages in the order of sending; those of two members may interleave as they like.",
+    "CAUSAL": "An answer never stands before what it answers. A message may wait for one that it follows.",
+    "TOTAL": "All members see one and the same order. A message waits for its number from the sequencer.",
+    "CAUSALTOTAL": "One order for all, and no answer before its question. Waits for both.",
+}
+
+
+class CreateDialog(FormDialog):
+    """The properties of a new group."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("", "", parent)
+        self.setWindowTitle(self.tr("Create a group"))
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText(self.tr("Create and join"))
+        self.name = QLineEdit(self)
+        self.ordering, self.about = QComboBox(self), QLabel(self)
+        self.ordering.addItems(list(ORDERINGS))
+        self.ordering.setCurrentText("CAUSALTOTAL")
+        self.about.setWordWrap(True)
+        self.multicast = QComboBox(self)
+        self.multicast.addItem(self.tr("reliable: what one has, all have"), "RELIABLE")
+        self.multicast.addItem(self.tr("basic: one copy to each; a loss is told, not mended"), "BASIC")
+        self.static = QLineEdit(self)
+        self.static.setPlaceholderText(self.tr("empty: anybody may join; else all names, with spaces between"))
+        self.safe = QCheckBox(self.tr("show a message only once a majority holds it"), self)
+        self.netsplit = QComboBox(self)
+        self.netsplit.addItem(self.tr("primary: the side with a majority goes on"), "PRIMARY")
+        self.netsplit.addItem(self.tr("partitionable: every side goes on, and they merge"), "PARTITIONABLE")
+        rows = (
+            (self.tr("&Name"), self.name),
+            (self.tr("&Ordering"), self.ordering),
+            ("", self.about),
+            (self.tr("&Multicast"), self.multicast),
+            (self.tr("M&embers"), self.static),
+            (self.tr("&Safe"), self.safe),
+            (self.tr("Nets&plit"), self.netsplit),
+        )
+        for label, field in rows:
+            self.form.addRow(label, field)
+        for signal in (self.name.textChanged, self.static.textChanged, self.ordering.currentTextChanged):
+            signal.connect(self.check)
+        self.safe.toggled.connect(self.check)
+        self.multicast.currentIndexChanged.connect(self.check)
+        self.check()
+
+    def definition(self) -> gcom.Definition:
+        """Return what was chosen; raises BadValue."""
+        return gcom.Definition.parse(
+            self.name.text().strip(),
+            self.ordering.currentText(),
+            self.multicast.currentData(),
+            tuple(self.static.text().replace(",", " ").split()),
+            self.safe.isChecked(),
+            self.netsplit.currentData(),
+        )
+
+    def problem(self) -> str:
+        """Return what is wrong with the definition."""
+        self.about.setText(self.tr(ORDERINGS[self.ordering.currentText()]))
+        if not self.name.text().strip():
+            return self.tr("A group needs a name.")
+        try:
+            self.definition()
+        except gcom.BadValue as error:
+            return str(error)
+        return ""
+
+
+class JoinDialog(FormDialog):
+    """A table of the groups that the registry knows."""
+
+    def __init__(self, groups: Sequence[gcom.GroupInfo], parent: QWidget | None = None) -> None:
+        super().__init__("", "", parent)
+        self.setWindowTitle(self.tr("Join a group"))
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText(self.tr("Join"))
+        self.table = QTableWidget(0, 4, self)
+        self.table.setHorizontalHeaderLabels(
+            [self.tr("Group"), self.tr("Ordering"), self.tr("Members"), self.tr("State")]
+        )
+        self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
+        self.table.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
+        self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+        self.table.verticalHeader().hide()
+        self.table.horizontalHeader().setStretchLastSection(True)
+        self.table.setMinimumSize(560, 240)
+        self.table.itemSelectionChanged.connect(self.check)
+        self.table.itemActivated.connect(lambda _: self.accept())
+        self.form.addRow(self.table)
+        self.show_groups(groups)
+
+    def show_groups(self, groups: Sequence[gcom.GroupInfo]) -> None:
+        """Show what the registry says now; the selection stays."""
+        chosen = self.chosen()
+        self.table.setRowCount(len(groups))
+        for at, group in enumerate(groups):
+            names = ", ".join(process.partition("#")[0] for process in group.members) or self.tr("nobody")
+            state = self.tr("in service") if group.alive else self.tr("in doubt") if group.members else self.tr("empty")
+            texts = (group.definition.group, group.definition.ordering.value, f"{len(group.members)}: {names}", state)
+            for column, text in enumerate(texts):
+                self.table.setItem(at, column, QTableWidgetItem(text))
+            if group.definition.group == chosen or (not chosen and at == 0):
+                self.table.selectRow(at)
+        self.table.resizeColumnsToContents()
+        self.check()
+
+    def chosen(self) -> str:
+        """Return the name of the group that is selected; empty: none."""
+        rows = self.table.selectionModel().selectedRows()
+        item = self.table.item(rows[0].row(), 0) if rows else None
+        return item.text() if item else ""
+
+    def problem(self) -> str:
+        """Return why nothing can be joined."""
+        if not self.table.rowCount():
+            return self.tr("The registry knows no groups yet: create one.")
+        return "" if self.chosen() else self.tr("Choose a group.")

@@ -1,0 +1,198 @@
+"""How a row looks: time, name, text, and the state of an own message; separators have the width to themselves."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QPainter,
+    QPalette,
+    QPen,
+    QTextCharFormat,
+    QTextLayout,
+    QTextOption,
+)
+from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from chat_gui.model.rows import ChatRow, MessageState, RowKind
+from chat_gui.model.text import links
+from chat_gui.view import colours
+from chat_gui.view.rows_model import ROW_ROLE
+
+_Index = QModelIndex | QPersistentModelIndex
+PAD, GAP = 3, 10
+HEIGHTS_MAX = 20_000
+SIGNS = {
+    MessageState.WAITING: "…",
+    MessageState.SENT: "›",
+    MessageState.ORDERED: "✓",
+    MessageState.HELD: "✓✓",
+    MessageState.DOUBT: "?",
+    MessageState.LOST: "✗",
+}
+_SEPARATORS = (RowKind.DAY, RowKind.VIEW)
+
+
+class RowDelegate(QStyledItemDelegate):
+    """Paints rows, and measures them once per width."""
+
+    def __init__(self, view: QAbstractItemView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._heights: dict[int, int] = {}
+        self._width = 0
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Measure anew, after a change of font."""
+        font = self._view.font()
+        self._bold, self._small = QFont(font), QFont(font)
+        self._bold.setBold(True)
+        self._small.setPointSizeF(max(6.0, font.pointSizeF() * 0.86))
+        self._metrics = QFontMetricsF(font)
+        self._line = self._metrics.height()
+        self._time_width = QFontMetricsF(self._small).horizontalAdvance("00:00") + GAP
+        self._name_width = QFontMetricsF(self._bold).horizontalAdvance("m" * 8) + GAP
+        self._sign_width = QFontMetricsF(self._small).horizontalAdvance("✓✓") + GAP
+        self._heights.clear()
+
+    # measures
+
+    def _text_rect(self, rect: QRect) -> QRectF:
+        left = rect.left() + GAP + self._time_width + self._name_width
+        return QRectF(left, rect.top() + PAD, max(40.0, rect.right() - left - self._sign_width - PAD), rect.height())
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        """Return the size of a row at the list's present width."""
+        width = self._view.viewport().width()
+        if width != self._width:
+            self._width = width
+            self._heights.clear()
+        row: ChatRow = index.data(ROW_ROLE)
+        height = self._heights.get(row.key) if row.key else None
+        if height is None:
+            if len(self._heights) > HEIGHTS_MAX:
+                self._heights.clear()
+            height = self._heights[row.key] = self._height(row, width)
+        return QSize(0, height)
+
+    def _height(self, row: ChatRow, width: int) -> int:
+        if row.kind in _SEPARATORS:
+            return round(self._line + 4 * PAD)
+        room = self._text_rect(QRect(0, 0, width, 0)).width()
+        # Most texts have one line, which is known without laying them out.
+        if "\n" not in row.text and self._metrics.horizontalAdvance(row.text) < room * 0.98:
+            return round(self._line + 2 * PAD)
+        layout = self._layout(row, room)
+        return round(layout.boundingRect().height() + 2 * PAD)
+
+    def _layout(self, row: ChatRow, width: float) -> QTextLayout:
+        layout = QTextLayout(row.text.replace("\n", "\N{LINE SEPARATOR}"), self._view.font())
+        wrap = QTextOption()
+        wrap.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        layout.setTextOption(wrap)
+        formats = []
+        for link in links(row.text):
+            each = QTextLayout.FormatRange()
+            each.start, each.length = link.start, link.end - link.start
+            look = QTextCharFormat()
+            look.setFontUnderline(True)
+            look.setForeground(self._view.palette().color(QPalette.ColorRole.Link))
+            each.format = look
+            formats.append(each)
+        layout.setFormats(formats)
+        layout.beginLayout()
+        height = 0.0
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(width)
+            line.setPosition(QPointF(0, height))
+            height += line.height()
+        layout.endLayout()
+        return layout
+
+    def link_at(self, row: ChatRow, rect: QRect, point: QPoint) -> str:
+        """Return the address of the link at a point of a row; empty: there is none."""
+        room = self._text_rect(rect)
+        if row.kind in _SEPARATORS or not room.contains(QPointF(point)):
+            return ""
+        layout = self._layout(row, room.width())
+        for number in range(layout.lineCount()):
+            line = layout.lineAt(number)
+            if line.rect().translated(room.topLeft()).contains(QPointF(point)):
+                at = line.xToCursor(point.x() - room.left())
+                at = at[0] if isinstance(at, tuple) else at
+                return next((link.address for link in links(row.text) if link.start <= at < link.end), "")
+        return ""
+
+    # painting
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Paint a row."""
+        row: ChatRow = index.data(ROW_ROLE)
+        palette, rect = option.palette, option.rect
+        painter.save()
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        if selected:
+            painter.fillRect(rect, colours.tint(palette, palette.color(QPalette.ColorRole.Highlight), 0.3))
+        elif row.mention:
+            painter.fillRect(rect, colours.tint(palette, colours.accent(palette)))
+            painter.fillRect(QRect(rect.left(), rect.top(), 3, rect.height()), colours.accent(palette))
+        if getattr(index.model(), "marker", None) == row.key:
+            painter.setPen(QPen(colours.accent(palette), 2))
+            painter.drawLine(rect.topLeft(), rect.topRight())
+        if row.kind in _SEPARATORS:
+            self._paint_separator(painter, row, rect, palette)
+        else:
+            self._paint_said(painter, row, rect, palette)
+        painter.restore()
+
+    def _paint_separator(self, painter: QPainter, row: ChatRow, rect: QRect, palette: QPalette) -> None:
+        painter.setFont(self._small)
+        painter.setPen(colours.faint(palette))
+        text = QFontMetricsF(self._small).elidedText(row.text, Qt.TextElideMode.ElideRight, rect.width() - 12 * GAP)
+        width = QFontMetricsF(self._small).horizontalAdvance(text) + 2 * GAP
+        middle, half = rect.center().y(), (rect.width() - width) / 2
+        painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
+        painter.setPen(QPen(colours.tint(palette, colours.faint(palette), 0.4), 1))
+        painter.drawLine(QPointF(rect.left() + 2 * GAP, middle), QPointF(rect.left() + half, middle))
+        painter.drawLine(QPointF(rect.right() - half, middle), QPointF(rect.right() - 2 * GAP, middle))
+
+    def _paint_said(self, painter: QPainter, row: ChatRow, rect: QRect, palette: QPalette) -> None:
+        room = self._text_rect(rect)
+        faint = colours.faint(palette)
+        top = rect.top() + PAD
+        painter.setFont(self._small)
+        painter.setPen(faint)
+        clock = datetime.fromtimestamp(row.at_ms / 1000).strftime("%H:%M")
+        time = QRectF(rect.left() + GAP, top, self._time_width, self._line)
+        painter.drawText(time, Qt.AlignmentFlag.AlignVCenter, clock)
+        place = QRectF(time.right(), top, self._name_width - GAP, self._line)
+        self._paint_name(painter, row, place, palette)
+        quiet = row.kind is RowKind.NOTICE or row.delivery is MessageState.WAITING or row.earlier
+        painter.setPen(faint if quiet else palette.color(QPalette.ColorRole.Text))
+        painter.setFont(self._view.font())
+        self._layout(row, room.width()).draw(painter, room.topLeft())
+        if sign := SIGNS.get(row.delivery):
+            painter.setFont(self._small)
+            painter.setPen(self._sign_colour(row.delivery, palette))
+            at = QRectF(rect.right() - self._sign_width - PAD, top, self._sign_width, self._line)
+            painter.drawText(at, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, sign)
+
+    def _paint_name(self, painter: QPainter, row: ChatRow, place: QRectF, palette: QPalette) -> None:
+        text = {RowKind.NOTICE: "", RowKind.ACTION: f"* {row.name}"}.get(row.kind, row.name)
+        if row.kind is RowKind.PRIVATE:
+            text = f"→ {row.peer}" if row.own else f"{row.name} →"
+        painter.setFont(self._bold)
+        painter.setPen(colours.of_name(row.peer if row.own and row.peer else row.name, palette))
+        fitting = QFontMetricsF(self._bold).elidedText(text, Qt.TextElideMode.ElideRight, place.width())
+        painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, fitting)
+
+    @staticmethod
+    def _sign_colour(delivery: MessageState, palette: QPalette) -> QColor:
+        if delivery in (MessageState.DOUBT, MessageState.LOST):
+            return colours.warning(palette)
+        return colours.good(palette) if delivery is MessageState.HELD else colours.faint(palette)

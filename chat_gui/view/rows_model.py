@@ -1,0 +1,114 @@
+"""The rows that one conversation shows: a window of the newest, to which older ones are added as they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from chat_gui.model.rows import ChatRow, MessageState, RowKind
+
+SHOWN_MAX = 2_000  # rows while the end is shown: the list lays out all of them whenever one comes
+ROW_ROLE = Qt.ItemDataRole.UserRole
+_Index = QModelIndex | QPersistentModelIndex
+_NOWHERE = QModelIndex()
+
+DELIVERY_TEXT = {
+    MessageState.WAITING: "waiting: not in the group yet",
+    MessageState.SENT: "sent",
+    MessageState.ORDERED: "ordered and delivered here; not yet known to be held by all",
+    MessageState.HELD: "held by all members",
+    MessageState.DOUBT: "in doubt: it may not have arrived",
+    MessageState.LOST: "never arrived, and never will",
+}
+
+
+class RowsModel(QAbstractListModel):
+    """A list of rows, oldest first; the own messages that have no place yet stand at its end."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.rows: list[ChatRow] = []
+        self._outbox: list[ChatRow] = []
+        self.marker: int | None = None
+
+    def rowCount(self, parent: _Index = _NOWHERE) -> int:
+        """Return the number of rows."""
+        return 0 if parent.isValid() else len(self.rows) + len(self._outbox)
+
+    def row(self, index: int) -> ChatRow:
+        """Return the row at an index."""
+        return self.rows[index] if index < len(self.rows) else self._outbox[index - len(self.rows)]
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Return a row's text, as assistive technology reads it, or the row itself."""
+        if not index.isValid():
+            return None
+        row = self.row(index.row())
+        if role == ROW_ROLE:
+            return row
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return plain(row)
+        return None
+
+    def append(self, rows: Sequence[ChatRow], trim: bool) -> None:
+        """Add rows at the end, before the outbox; `trim`: the oldest go, since nobody reads them."""
+        if not rows:
+            return
+        if trim and len(rows) >= SHOWN_MAX:
+            self.beginResetModel()
+            self.rows = list(rows[-SHOWN_MAX:])
+            self.endResetModel()
+            return
+        at = len(self.rows)
+        self.beginInsertRows(QModelIndex(), at, at + len(rows) - 1)
+        self.rows.extend(rows)
+        self.endInsertRows()
+        over = len(self.rows) - SHOWN_MAX
+        if trim and over > 0:
+            self.beginRemoveRows(QModelIndex(), 0, over - 1)
+            del self.rows[:over]
+            self.endRemoveRows()
+
+    def prepend(self, rows: Sequence[ChatRow]) -> None:
+        """Add older rows at the top."""
+        if rows:
+            self.beginInsertRows(QModelIndex(), 0, len(rows) - 1)
+            self.rows[:0] = rows
+            self.endInsertRows()
+
+    def show_outbox(self, rows: Sequence[ChatRow]) -> None:
+        """Replace what stands at the end without a place."""
+        at = len(self.rows)
+        if self._outbox:
+            self.beginRemoveRows(QModelIndex(), at, at + len(self._outbox) - 1)
+            self._outbox = []
+            self.endRemoveRows()
+        if rows:
+            self.beginInsertRows(QModelIndex(), at, at + len(rows) - 1)
+            self._outbox = list(rows)
+            self.endInsertRows()
+
+    def refresh(self, keys: set[int]) -> None:
+        """Have rows painted again, by their keys."""
+        first = self.rows[0].key if self.rows else 0
+        for key in keys:
+            at = key - first  # keys of neighbours follow each other, unless older ones were loaded
+            if not (0 <= at < len(self.rows) and self.rows[at].key == key):
+                at = next((place for place, row in enumerate(self.rows) if row.key == key), -1)
+            if at >= 0:
+                self.dataChanged.emit(self.index(at), self.index(at))
+
+    def index_of(self, key: int) -> QModelIndex:
+        """Return the index of a key; an invalid one if the row is not shown."""
+        return next((self.index(at) for at, row in enumerate(self.rows) if row.key == key), QModelIndex())
+
+
+def plain(row: ChatRow) -> str:
+    """Return a row as one text."""
+    said = {
+        RowKind.ACTION: f"* {row.name} {row.text}",
+        RowKind.PRIVATE: f"{row.name} to {row.peer} alone: {row.text}",
+        RowKind.MESSAGE: f"{row.name}: {row.text}",
+    }
+    return said.get(row.kind, row.text)

@@ -1,0 +1,343 @@
+"""The main window: tabs, menus, and the one place where updates of the client meet the model and the widgets."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import QTimer, Slot
+from PySide6.QtGui import QAction, QCloseEvent, QKeySequence
+from PySide6.QtWidgets import QFileDialog, QLabel, QMainWindow, QMessageBox, QStackedWidget, QTabWidget, QWidget
+
+from chat_gui.client.client import ChatClient
+from chat_gui.model import commands
+from chat_gui.model.chat import Chat, Notice
+from chat_gui.model.commands import BadCommand, Command
+from chat_gui.model.conversation import Conversation
+from chat_gui.model.rows import ChatRow
+from chat_gui.model.text import clean
+from chat_gui.model.updates import Connected, Update
+from chat_gui.model.wire import ChatMessage, MessageKind, TextTooLong, encode
+from chat_gui.view.bridge import Bridge
+from chat_gui.view.conversation_view import log_line
+from chat_gui.view.dialogs import ConnectDialog, CreateDialog, JoinDialog
+from chat_gui.view.group_tab import GroupTab
+from chat_gui.view.start_page import StartPage
+
+LIST_MS = 3_000  # how often the registry is asked while a list of groups is open, or the registry was away
+STATUS_MS = 8_000
+
+
+class ChatWindow(QMainWindow):
+    """Holds the model, the client and a tab per group."""
+
+    def __init__(self, nick: str = "", registry: str = "", groups: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self.chat = Chat()
+        self.bridge = Bridge(self)
+        self.client = ChatClient(self.bridge.post)
+        self.tabs: dict[str, GroupTab] = {}
+        self._wanted = groups
+        self._nick, self._registry = nick, registry
+        self._join_dialog: JoinDialog | None = None
+        self._build()
+        self.bridge.arrived.connect(self.on_updates)
+        self._poll = QTimer(self, interval=LIST_MS)
+        self._poll.timeout.connect(self._on_poll)
+        self._poll.start()
+        if nick and registry:
+            self.client.connect(nick, registry)
+
+    # how it is built
+
+    def _build(self) -> None:
+        self.setWindowTitle("GCom chat")
+        self.resize(980, 640)
+        self._tabs = QTabWidget(self, movable=True, tabsClosable=True, documentMode=True)
+        self._tabs.setAccessibleName(self.tr("Groups"))
+        self._tabs.tabCloseRequested.connect(self._on_close_wanted)
+        self._tabs.currentChanged.connect(self._on_turned)
+        self._start = StartPage(self)
+        self._start.connect_wanted.connect(self.ask_connect)
+        self._start.create_wanted.connect(self.ask_create)
+        self._start.join_wanted.connect(self.ask_join)
+        self._stack = QStackedWidget(self)
+        self._stack.addWidget(self._start)
+        self._stack.addWidget(self._tabs)
+        self.setCentralWidget(self._stack)
+        self._connection = QLabel(self)
+        self.statusBar().addPermanentWidget(self._connection)
+        self._build_menus()
+        self._show_connection()
+
+    def _build_menus(self) -> None:
+        bar = self.menuBar()
+        connection, group, view = (
+            bar.addMenu(self.tr("&Connection")),
+            bar.addMenu(self.tr("&Group")),
+            bar.addMenu(self.tr("&View")),
+        )
+        connection.addAction(self._action(self.tr("&Connect to a registry…"), "Ctrl+R", self.ask_connect))
+        connection.addAction(self._action(self.tr("&Quit"), "Ctrl+Q", self.close))
+        group.addAction(self._action(self.tr("C&reate…"), "Ctrl+N", self.ask_create))
+        group.addAction(self._action(self.tr("&Join…"), "Ctrl+J", self.ask_join))
+        group.addAction(self._action(self.tr("&Leave"), "Ctrl+W", self._leave_current))
+        view.addAction(self._action(self.tr("&Next tab"), "Ctrl+PgDown", lambda: self._turn(1)))
+        view.addAction(self._action(self.tr("&Previous tab"), "Ctrl+PgUp", lambda: self._turn(-1)))
+
+    def _action(self, text: str, keys: str, run: Callable[[], object]) -> QAction:
+        action = QAction(text, self)
+        action.setShortcut(QKeySequence(keys))
+        action.triggered.connect(lambda: run())
+        return action
+
+    # updates
+
+    @Slot(list)
+    def on_updates(self, updates: list[Update]) -> None:
+        """Bring the model up to date, then what is shown."""
+        for update in updates:
+            for notice in self.chat.apply(update, _now_ms()):
+                self._tell(notice)
+            if isinstance(update, Connected):
+                self._on_connected()
+        self.refresh()
+
+    def _on_connected(self) -> None:
+        wanted, self._wanted = self._wanted, ()
+        for name in wanted:
+            self.client.join(name)
+
+    def _tell(self, notice: Notice) -> None:
+        self.statusBar().showMessage(notice.text, STATUS_MS)
+        tab = self.tabs.get(notice.group)
+        if tab and notice.returned:
+            tab.input.give_back(notice.returned)
+        if tab and notice.error:
+            tab.state.conversation.notice(notice.text, _now_ms())
+
+    def refresh(self) -> None:
+        """Show what is new in every tab."""
+        for name, state in self.chat.groups.items():
+            if name not in self.tabs:
+                self._add_tab(name)
+            tab = self.tabs[name]
+            front = self._tabs.currentWidget() is tab and self.isActiveWindow()
+            if front:
+                state.conversation.watched = True
+                state.conversation.seen()
+            tab.refresh(self.chat.registry_away)
+            at = self._tabs.indexOf(tab)
+            if self._tabs.tabText(at) != tab.title:
+                self._tabs.setTabText(at, tab.title)
+        if self._join_dialog:
+            self._join_dialog.show_groups(self.chat.listed)
+        self._show_connection()
+
+    def _add_tab(self, name: str) -> None:
+        state = self.chat.groups[name]
+        tab = self.tabs[name] = GroupTab(state, _older_of(state.conversation), self._group_names, self)
+        tab.entered.connect(self._on_entered)
+        tab.banner.pressed.connect(lambda: self._on_banner(name))
+        self._tabs.setCurrentIndex(self._tabs.addTab(tab, name))
+        self._stack.setCurrentWidget(self._tabs)
+        tab.input.setFocus()
+
+    def _show_connection(self) -> None:
+        if self.chat.registry_away:
+            text = self.tr("registry away")
+        elif self.chat.registry:
+            text = self.tr("{} at {}").format(self.chat.nick, self.chat.registry)
+        else:
+            text = self.tr("not connected")
+        self._connection.setText(text)
+        self._start.show_connection(self.chat.registry_away or text, bool(self.chat.registry))
+        self._stack.setCurrentWidget(self._tabs if self.tabs else self._start)
+
+    def _group_names(self) -> list[str]:
+        return [group.definition.group for group in self.chat.listed]
+
+    @Slot()
+    def _on_poll(self) -> None:
+        if self._join_dialog or self.chat.registry_away:
+            self.client.list_groups()
+
+    # what is typed
+
+    @Slot(str, str)
+    def _on_entered(self, group: str, line: str) -> None:
+        tab = self.tabs[group]
+        try:
+            done = self._obey(group, commands.parse(line))
+        except (BadCommand, TextTooLong) as error:
+            tab.state.conversation.notice(str(error), _now_ms())
+            done = False
+        if done:
+            tab.input.accept(line)
+            tab.conversation.to_end()
+        self.refresh()
+
+    def _obey(self, group: str, command: Command) -> bool:
+        """Carry out what was typed; return whether it is done, so that the input may be emptied."""
+        match command.name:
+            case "":
+                return self._say(group, MessageKind.TEXT, command.rest)
+            case "me":
+                return self._say(group, MessageKind.ACTION, command.rest)
+            case "topic" if command.rest:
+                return self._say(group, MessageKind.TOPIC, command.rest)
+            case "topic":
+                topic = self.chat.groups[group].conversation.topic
+                self._note(group, self.tr("the topic is: {}").format(topic) if topic else self.tr("there is no topic"))
+            case "join":
+                self.client.join(command.rest)
+            case "leave":
+                self._close_group(group)
+            case "msg":
+                to, _, text = command.rest.partition(" ")
+                return self._say(group, MessageKind.TEXT, text, to)
+            case "nick":
+                self._rename(command.rest)
+            case "who":
+                self._note(group, self._who(group))
+            case "export":
+                self._export(group, command.rest)
+            case "help":
+                self._note(group, commands.help_text())
+            case "debug":
+                self._note(group, self.tr("the debug page is not open"))
+        return True
+
+    def _say(self, group: str, kind: MessageKind, text: str, to: str = "") -> bool:
+        message = ChatMessage(kind, clean(text), secrets.token_hex(6), _now_ms())
+        encode(message)
+        if not self.client.send(group, message, to):
+            self._note(group, self.tr("not sent: this chat is not in the group; the banner says why"))
+            return False
+        if not to:
+            self.chat.groups[group].conversation.sending(message, self.chat.nick, _now_ms())
+        return True
+
+    def _note(self, group: str, text: str) -> None:
+        self.chat.groups[group].conversation.notice(text, _now_ms())
+
+    def _who(self, group: str) -> str:
+        state = self.chat.groups[group]
+        lines = []
+        for member in state.members.list(state.process):
+            words = (member.presence.value, self.tr("leader") if member.leads else "", member.why)
+            lines.append(f"{member.name}: {', '.join(word for word in words if word)}")
+        return "\n".join(lines) or self.tr("nobody is known yet")
+
+    def _rename(self, nick: str) -> None:
+        groups = tuple(self.chat.groups)
+        for group in groups:
+            self._say(group, MessageKind.NICK, nick)
+        self._wanted = groups
+        self.client.connect(nick, self.chat.registry)
+
+    def _export(self, group: str, path: str) -> None:
+        path = path or QFileDialog.getSaveFileName(self, self.tr("Export the conversation"), f"{group}.txt")[0]
+        if not path:
+            return
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(f"{log_line(row)}\n" for row in self.chat.groups[group].conversation.rows)
+        except OSError as error:
+            self._note(group, self.tr("cannot write {}: {}; choose another place").format(path, error.strerror))
+        else:
+            self._note(group, self.tr("written to {}").format(path))
+
+    # wishes
+
+    def ask_connect(self) -> None:
+        """Ask for nick and registry, and connect."""
+        dialog = ConnectDialog(self.chat.nick or self._nick, self.chat.registry or self._registry, self)
+        if dialog.exec():
+            self._nick, self._registry = dialog.nick.text().strip(), dialog.registry.text().strip()
+            self._wanted = tuple(self.chat.groups)
+            self.client.connect(self._nick, self._registry)
+
+    def ask_create(self) -> None:
+        """Ask for the properties of a group, make it and join it."""
+        if not self.chat.registry:
+            self.ask_connect()
+            return
+        dialog = CreateDialog(self)
+        if dialog.exec():
+            self.client.create(dialog.definition())
+
+    def ask_join(self) -> None:
+        """Ask which group to join."""
+        if not self.chat.registry:
+            self.ask_connect()
+            return
+        self.client.list_groups()
+        self._join_dialog = JoinDialog(self.chat.listed, self)
+        if self._join_dialog.exec():
+            self.client.join(self._join_dialog.chosen())
+        self._join_dialog = None
+
+    def _on_banner(self, group: str) -> None:
+        if self.client.group(group):
+            self.client.list_groups()
+        else:
+            self.client.join(group)
+
+    def _leave_current(self) -> None:
+        if tab := self._current():
+            self._close_group(tab.state.name)
+
+    def _on_close_wanted(self, at: int) -> None:
+        tab = self._tabs.widget(at)
+        if isinstance(tab, GroupTab):
+            self._close_group(tab.state.name)
+
+    def _close_group(self, group: str) -> None:
+        tab = self.tabs.pop(group)
+        self.chat.close(group)
+        self.client.leave(group)
+        self._tabs.removeTab(self._tabs.indexOf(tab))
+        tab.deleteLater()
+        self._show_connection()
+
+    def _current(self) -> GroupTab | None:
+        widget: QWidget | None = self._tabs.currentWidget()
+        return widget if isinstance(widget, GroupTab) else None
+
+    def _turn(self, step: int) -> None:
+        if self._tabs.count():
+            self._tabs.setCurrentIndex((self._tabs.currentIndex() + step) % self._tabs.count())
+
+    @Slot(int)
+    def _on_turned(self, _: int) -> None:
+        for tab in self.tabs.values():
+            if tab is not self._tabs.currentWidget() and tab.state.conversation.watched:
+                tab.state.conversation.left()
+        if current := self._current():
+            current.input.setFocus()
+        self.refresh()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Leave all groups, and end."""
+        self._poll.stop()
+        self.bridge.close()
+        self.client.close()
+        event.accept()
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _older_of(conversation: Conversation) -> Callable[[int, int], list[ChatRow]]:
+    def older(key: int, count: int) -> list[ChatRow]:
+        return [row for row in conversation.rows if row.key < key][-count:]
+
+    return older
+
+
+def show_error(text: str) -> None:
+    """Show an error that ends the chat."""
+    QMessageBox.critical(None, "GCom chat", text)
