@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a set-up that is up to date costs a fraction of a second.
 .DEFAULT_GOAL := help
-.PHONY: help setup test check soak format notes traces figures demo mutants seeds bench lock clean
+.PHONY: help setup test check soak format notes traces figures demo chat screenshots mutants seeds bench lock clean
 
 BIN := .venv/bin
 CODE := gcom registry chat_gui tests
@@ -49,6 +49,12 @@ figures: setup ## count files, lines, comments, and the calls that one message c
 demo: setup ## members as processes, text through a group for each ordering, then the audit; INPUT="f1 f2 f3" for other text
 	@$(BIN)/gcom demo $(INPUT)
 	@$(BIN)/gcom audit gcom-demo --report gcom-demo.html
+
+chat: setup ## the desktop chat, with a registry and companions of its own: nothing else is needed
+	@$(BIN)/gcom-chat --demo
+
+screenshots: setup ## pictures of every window of the chat, into docs/pictures
+	@$(BIN)/python -m tests.chat_gui.screenshots
 
 mutants: setup ## break the core in one place at a time; each must be caught, by the first seed of many that does
 	@$(MUTANTS)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
-from gcom import __version__
+import gcom
+from chat_gui.demo.companions import Companions
 
 EXIT_FAILED = 1
 app = typer.Typer(
@@ -27,7 +29,7 @@ def main() -> None:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"gcom-chat {__version__}")
+        print(f"gcom-chat {gcom.__version__}")
         raise typer.Exit
 
 
@@ -36,6 +38,12 @@ def chat(
     registry: Annotated[str, typer.Option(metavar="HOST:PORT", help="The registry; else the last one.")] = "",
     nick: Annotated[str, typer.Option(metavar="NAME", help="Your name in every group; else the last one.")] = "",
     group: Annotated[list[str] | None, typer.Option(metavar="GROUP", help="A group to join; again for more.")] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Needs nothing: a registry and three companions of its own, and a tour.")
+    ] = False,
+    exit_after: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="End by itself, and print what happened.")
+    ] = None,
     show_version: Annotated[  # noqa: ARG001 - its callback does it
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
@@ -44,14 +52,25 @@ def chat(
 
     \b
     Examples:
+      gcom-chat --demo                                see everything within two minutes
       gcom-chat                                       begin where you left off
       gcom-chat --nick alice --group news             join a group at once
       gcom-chat --registry 127.0.0.1:7500 --nick bob  at another registry
     """
-    sys.exit(_run(registry or os.environ.get("GCOM_REGISTRY", ""), nick, tuple(group or ())))
+    with ExitStack() as stack:
+        stage = _stage(stack) if demo else None
+        if stage:
+            registry, nick, group = stage.registry, nick or "you", []
+        sys.exit(_run(registry or os.environ.get("GCOM_REGISTRY", ""), nick, tuple(group or ()), stage, exit_after))
 
 
-def _run(registry: str, nick: str, groups: tuple[str, ...]) -> int:
+def _stage(stack: ExitStack) -> Companions:
+    stage = Companions(stack.enter_context(gcom.embedded()).address)
+    stack.callback(stage.close)
+    return stage
+
+
+def _run(registry: str, nick: str, groups: tuple[str, ...], stage: Companions | None, exit_after: float | None) -> int:
     if sys.platform.startswith("linux") and not _has_display():
         print("gcom-chat: there is no display: start it in a desktop session, or with Xvfb", file=sys.stderr)
         return EXIT_FAILED
@@ -67,13 +86,20 @@ def _run(registry: str, nick: str, groups: tuple[str, ...]) -> int:
     qt.setApplicationName("gcom-chat")
     qt.setApplicationDisplayName("GCom chat")
     qt.setStyle("Fusion")
-    window = ChatWindow(nick, registry, groups)
+    window = ChatWindow(nick, registry, groups, demo=stage is not None)
     window.show()
     signal.signal(signal.SIGINT, lambda *_: window.close())
     awake = QTimer(interval=200)  # Python sees signals only between its own instructions
-    awake.timeout.connect(lambda: None)
+    awake.timeout.connect(stage.poll if stage else lambda: None)
     awake.start()
-    return qt.exec()
+    if stage:
+        window.show_tour()
+    if exit_after is not None:
+        QTimer.singleShot(round(exit_after * 1000), window.close)
+    status = qt.exec()
+    if exit_after is not None:
+        print(window.summary())
+    return status
 
 
 def _has_display() -> bool:

@@ -6,16 +6,26 @@ import secrets
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import QTimer, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QKeySequence
-from PySide6.QtWidgets import QFileDialog, QLabel, QMainWindow, QMessageBox, QStackedWidget, QTabWidget, QWidget
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QLabel,
+    QMainWindow,
+    QMessageBox,
+    QStackedWidget,
+    QTabWidget,
+    QToolBar,
+    QWidget,
+)
 
 from chat_gui.client.client import ChatClient
+from chat_gui.demo.script import DEFINITION
 from chat_gui.model import commands
 from chat_gui.model.chat import Chat, Notice
 from chat_gui.model.commands import BadCommand, Command
 from chat_gui.model.conversation import Conversation
-from chat_gui.model.rows import ChatRow
+from chat_gui.model.rows import ChatRow, RowKind
 from chat_gui.model.text import clean
 from chat_gui.model.updates import Connected, Update
 from chat_gui.model.wire import ChatMessage, MessageKind, TextTooLong, encode
@@ -24,6 +34,7 @@ from chat_gui.view.conversation_view import log_line
 from chat_gui.view.dialogs import ConnectDialog, CreateDialog, JoinDialog
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.start_page import StartPage
+from chat_gui.view.tour import Tour
 
 LIST_MS = 3_000  # how often the registry is asked while a list of groups is open, or the registry was away
 STATUS_MS = 8_000
@@ -32,7 +43,7 @@ STATUS_MS = 8_000
 class ChatWindow(QMainWindow):
     """Holds the model, the client and a tab per group."""
 
-    def __init__(self, nick: str = "", registry: str = "", groups: tuple[str, ...] = ()) -> None:
+    def __init__(self, nick: str = "", registry: str = "", groups: tuple[str, ...] = (), demo: bool = False) -> None:
         super().__init__()
         self.chat = Chat()
         self.bridge = Bridge(self)
@@ -40,6 +51,7 @@ class ChatWindow(QMainWindow):
         self.tabs: dict[str, GroupTab] = {}
         self._wanted = groups
         self._nick, self._registry = nick, registry
+        self._demo = demo
         self._join_dialog: JoinDialog | None = None
         self._build()
         self.bridge.arrived.connect(self.on_updates)
@@ -92,6 +104,23 @@ class ChatWindow(QMainWindow):
         action.triggered.connect(lambda: run())
         return action
 
+    def show_tour(self) -> None:
+        """Show the guided tour."""
+        tour = Tour(self)
+        bar = QToolBar(self.tr("Tour"), self, movable=False)
+        bar.addWidget(tour)
+        self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, bar)
+
+    def summary(self) -> str:
+        """Return what happened, a line per group."""
+        lines = []
+        for name, state in self.chat.groups.items():
+            rows = state.conversation.rows
+            said = [row for row in rows if row.kind in (RowKind.MESSAGE, RowKind.ACTION)]
+            views = sum(row.kind is RowKind.VIEW for row in rows)
+            lines.append(f"{name}: {len(said)} messages of {len({row.name for row in said})}, {views} view changes")
+        return "\n".join(lines) or "no group was joined"
+
     # updates
 
     @Slot(list)
@@ -106,6 +135,8 @@ class ChatWindow(QMainWindow):
 
     def _on_connected(self) -> None:
         wanted, self._wanted = self._wanted, ()
+        if self._demo:  # the companions may come later
+            self.client.create(DEFINITION)
         for name in wanted:
             self.client.join(name)
 
