@@ -6,6 +6,7 @@ The parts do not know each other: `Consensus` (agreement on the next view), `Flu
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import assert_never
 
 from gcom.core.links import Links
@@ -29,7 +30,7 @@ from gcom.core.messages.witness import (
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
 from gcom.values import limits
-from gcom.values.names import Process
+from gcom.values.names import Address, Process
 from gcom.values.view import View
 
 
@@ -192,6 +193,8 @@ class ViewChanger:
                     self._install_everywhere(decision, ballot, now_ms)
                 else:
                     self.on_install(decision, ballot, now_ms)
+            case WitnessPromised(number, _, noted) if number == self.view.number and self._was_put_out(noted):
+                self.end("expelled")
             case WitnessPromised(number) if number == self.view.number:
                 self._change.on_witness(answer)
                 self.ask_noted(now_ms)
@@ -201,6 +204,13 @@ class ViewChanger:
                 self._on_nack(promised, now_ms)
             case _:
                 pass
+
+    def _was_put_out(self, noted: Iterable[tuple[Process, Address]]) -> bool:
+        """Return whether a later view was registered, and this process is not in it: it has others of this view."""
+        # What it sent since in this view the others went on without, so it must not deliver that as agreed: it enters
+        # again, with what it has.
+        later = {who for who, _ in noted}
+        return bool(later.intersection(self.view.members)) and self.process not in later
 
     def asks(self, who: Process) -> bool:
         """Return whether this process wants the promise of one that is no member and may be in a later view."""
