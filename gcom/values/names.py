@@ -10,6 +10,8 @@ import re
 
 from gcom.errors import BadValue
 
+GroupName = str
+InstanceId = str  # of one instance of a group; it carries its lineage (gcom/values/lineage.py)
 Process = str  # `name#incarnation`
 Address = str  # `host:port`, and `@host.life` behind it where a life is named (docs/protocols/continuity.md)
 
