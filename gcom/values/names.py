@@ -69,11 +69,6 @@ def process(name: str, incarnation: str) -> Process:
     return f"{member_name(name)}#{incarnation}"
 
 
-def is_process(text: object) -> bool:
-    """Return whether something from a peer is a well-formed process id."""
-    return isinstance(text, str) and PROCESS.fullmatch(text) is not None
-
-
 def name_of(who: Process) -> str:
     """Return the name in a process id: `alice` of `alice#7f3a`."""
     return who.partition("#")[0]

@@ -31,7 +31,7 @@ from gcom.core.codec.kinds import (
     record,
     text,
 )
-from gcom.core.codec.schema import NOT_OURS, FieldKind, Record, malformed, optional, unpack
+from gcom.core.codec.schema import NOT_OURS, FieldKind, Record, malformed, not_spoken, optional
 from gcom.core.messages.frames import LEAVES_FOR, Frame, Refused, Reply, Status
 from gcom.core.messages.orders import Orders
 from gcom.errors import MalformedFrame
@@ -108,7 +108,10 @@ def decode_reply(data: bytes) -> Reply:
     if len(data) > limits.FRAME_BYTES_MAX:
         raise malformed("frame", f"at most {limits.FRAME_BYTES_MAX} bytes", len(data))
     try:
-        fields = unpack(data, BOUNDS)
+        parts = msgpack.unpackb(data, **BOUNDS)
+        version, *fields = parts
+        if type(parts) is not list or type(version) is not int or version != limits.PROTOCOL_VERSION:
+            raise not_spoken(parts)
         if len(fields) == _REFUSED_FIELDS:
             refused: Refused = _REFUSED.decode(fields)
             return refused

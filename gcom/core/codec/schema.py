@@ -122,23 +122,14 @@ def table(key: FieldKind, value: FieldKind, most: int) -> FieldKind:
     return FieldKind(decode)
 
 
-def unpack(data: bytes, bounds: Mapping[str, int]) -> list[Any]:
-    """Return a message's fields behind the version; raise one of NOT_OURS, MalformedFrame or VersionMismatch."""
-    parts = msgpack.unpackb(data, **bounds)
-    if not isinstance(parts, list) or len(parts) < 2 or type(parts[0]) is not int:
-        raise malformed("message", "a list of a version and more", parts)
-    # First and judged first, so that two versions can always tell each other so.
-    if parts[0] != limits.PROTOCOL_VERSION:
-        raise _mismatch(parts[0])
-    return parts[1:]
-
-
-def _mismatch(theirs: int) -> VersionMismatch:
-    """Return the error that says whose GCom is to be replaced."""
-    ours = limits.PROTOCOL_VERSION
-    older = "the other side's" if theirs < ours else "this process's"
+def not_spoken(parts: Any) -> MalformedFrame | VersionMismatch:
+    """Return the error for a message of another version, or of none; the former says whose GCom is to be replaced."""
+    if type(parts) is not list or type(parts[0]) is not int:
+        return malformed("message", "a list that begins with a version", parts)
+    version, ours = parts[0], limits.PROTOCOL_VERSION
+    older = "the other side's" if version < ours else "this process's"
     return VersionMismatch(
-        f"the other side speaks protocol {theirs}, this process {ours}: "
+        f"the other side speaks protocol {version}, this process {ours}: "
         f"{older} GCom is the older one; install the same version for both, and start that side again"
     )
 
@@ -164,7 +155,11 @@ class Messages(Generic[T]):
     def decode(self, data: bytes) -> T:
         """Return the message of `data`; raise MalformedFrame or VersionMismatch."""
         try:
-            kind, *fields = unpack(data, self._bounds)
+            parts = msgpack.unpackb(data, **self._bounds)
+            version, kind, *fields = parts
+            # First and judged first, so that two versions can always tell each other so.
+            if type(parts) is not list or type(version) is not int or version != limits.PROTOCOL_VERSION:
+                raise not_spoken(parts)
             value: T = self._decoders[kind](fields)
         except NOT_OURS as error:
             raise MalformedFrame(f"malformed {self._what}: {type(error).__name__}: {error}") from error

@@ -326,9 +326,6 @@ class Frame:
     @property
     def hail(self) -> DiscoverRequest | DiscoverReply | None:
         """The item that makes this frame one for the process that has the target's name now, of whatever instance."""
-        # Nearly every frame: no generator is made for it.
-        if not self.control:
-            return None
         return next((item for item in self.control if isinstance(item, DiscoverRequest | DiscoverReply)), None)
 
 
