@@ -59,7 +59,7 @@ class ViewChanger:
         self._entry = entry  # that made the view
         self._group, self._instance = found.definition.group, found.instance
         self.succeeded: Install | None = None  # how this instance ended, if another one succeeds it
-        self._detached = False
+        self.detached = False  # hears no quorum of its view: a state, not an end (ARCHITECTURE 10)
         self.doubt = InDoubt()  # of this process's messages
         self._decided_by = entry.ballot  # the ballot of what is decided and not yet installed
         self._links = links
@@ -414,22 +414,17 @@ class ViewChanger:
 
     def settle_doubt(self) -> None:
         """Settle what was in doubt while this process was detached, once every member of the view holds it."""
-        if not self._detached:
+        if not self.detached:
             self.effects += self.doubt.confirm(self._streams.unconfirmed)
-
-    @property
-    def detached(self) -> bool:
-        """Return whether this process hears no quorum of its view: a state, not an end (ARCHITECTURE 10)."""
-        return self._detached
 
     def _look_for_quorum(self, now_ms: int) -> None:
         """Become detached, or attached again."""
         detached = self.triggers.is_detached(now_ms)
         unconfirmed = self._streams.unconfirmed
-        if detached or self._detached:
+        if detached or self.detached:
             self.doubt.add(unconfirmed)
-        if detached != self._detached:
-            self._detached = detached
+        if detached != self.detached:
+            self.detached = detached
             self.effects.append(Quorum(self.view.number, not detached, unconfirmed))
 
     def finish(self, ended: Ended) -> None:
