@@ -10,8 +10,7 @@ import pytest
 
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
-from gcom.audit.plan.local import run_locally
-from gcom.audit.plan.stages import PlanResult
+from gcom.audit.plan.run import PlanResult, run
 from gcom.audit.rules.judgement import verdict_of
 from gcom.audit.spark import session
 from gcom.errors import AuditUnavailable, NotALog
@@ -156,14 +155,14 @@ def test_a_segment_may_be_sealed_while_it_is_audited(tmp_path: Path) -> None:
     alive = sealed.rename(sealed.with_name(f".{sealed.name}"))
     found = catalogue(list_segments([str(folder)]))
     alive.rename(sealed)
-    assert _verdicts(run_locally(found)) == {"PASS"}
+    assert _verdicts(run(found)) == {"PASS"}
 
 
 def test_a_segment_that_goes_away_is_a_gap(tmp_path: Path) -> None:
     folder = _logs(tmp_path / "logs")
     found = catalogue(list_segments([str(folder)]))
     _file(folder).unlink()
-    outcome = run_locally(found)
+    outcome = run(found)
     assert any("it went away" in note for note in outcome.notes)
     assert "UNKNOWN" in _verdicts(outcome)
     assert "FAIL" not in _verdicts(outcome)

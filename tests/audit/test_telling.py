@@ -158,7 +158,8 @@ def test_ctrl_c_does_not_break_into_what_spark_does(tmp_path: Path, monkeypatch:
     signals = Signals()
     monkeypatch.setattr(verdicts, "SIGNALLED", signals)
     monkeypatch.setattr(progress, "followed", lambda _spark, _told: nullcontext())
-    monkeypatch.setattr(job, "run", lambda spark, *_words, **_more: spark.run())
+    monkeypatch.setattr(job, "SparkEngine", lambda spark: spark)
+    monkeypatch.setattr(verdicts, "run", lambda _found, *, engine, **_more: engine.run())
     try:
         signals.install()
         monkeypatch.setattr(session, "open_session", lambda *_words, **_more: Working())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gcom.audit.explain.incidents import Incident, incidents_of
-from gcom.audit.plan.stages import PlanResult
+from gcom.audit.plan.run import PlanResult
 from gcom.audit.rules.judgement import Judgement, verdict_of
 from gcom.audit.rules.table import RULES
 from gcom.audit.summary.history import History

@@ -26,7 +26,7 @@ from gcom.audit.explain.shiviz import shiviz
 from gcom.audit.input.catalogue import Catalogue, catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.input.records import Record
-from gcom.audit.plan.local import run_locally
+from gcom.audit.plan.run import run
 from gcom.audit.rules.judgement import verdict_of
 from gcom.audit.rules.table import RULES
 from gcom.audit.summary.lineage import confirms_in, renumbered
@@ -107,7 +107,7 @@ def broken_by(witness: MinimalLog, home: Path) -> frozenset[str]:
     if not witness.records or not witness.kept.all_of(incident.messages):
         return frozenset()
     write_witness(witness, home)
-    outcome = run_locally(catalogue(list_segments([str(home)])))
+    outcome = run(catalogue(list_segments([str(home)])))
     for judgement in outcome.judgements:
         if judgement.key == (incident.group, incident.instance) and incident.rule in judgement.expected:
             # The same rule may break elsewhere in the smaller log: only the same clause, processes and messages

@@ -24,17 +24,9 @@ class Scanner:
     """The scan of one process's segments in order; `summaries` and `notes` are its results."""
 
     def __init__(
-        self,
-        process: str,
-        seeds: tuple[int, int],
-        state: Record | None = None,
-        recorders: dict[Key, MessageRecorder] | None = None,
+        self, process: str, seeds: tuple[int, int], recorders: dict[Key, MessageRecorder] | None = None
     ) -> None:
-        """Begin a pass. `state` is that of the first segment's opening, if the pass does not begin at the log's
-        beginning.
-
-        `recorders` record the messages of their groups.
-        """
+        """Begin a pass; `recorders` record the messages of their groups."""
         self.process = process
         self.summaries: dict[Key, ProcessSummary] = {}
         self.positions: dict[Key, LogPosition] = {}
@@ -51,13 +43,17 @@ class Scanner:
         self._path = ""
         self._kinds = np.zeros(0, np.int64)  # of the rows that breaks stand between
         self._wall_ns = 0
-        for group, each in (state or {}).items():
-            position = self._position((group, each.get("instance", "")))
-            position.restore(each)
+
+    def restore(self, states: Record) -> None:
+        """Begin inside a log, with the states of the first segment's opening."""
+        for group, state in states.items():
+            key = (group, state.get("instance", ""))
+            position = self._position(key)
+            position.restore(state)
             position.present, position.hides_members = True, False
-            summary = self.summaries[group, each.get("instance", "")]
-            summary.known_sent = each.get("number", 0)
-            summary.sections.append(SectionSummary(each["view"], installed=False, start=None, covered=True))
+            self.summaries[key].known_sent = state.get("number", 0)
+            section = SectionSummary(state["view"], installed=False, start=None, covered=True)
+            self.summaries[key].sections.append(section)
 
     def feed(self, segment: LogSegment, missing: bool, first: bool) -> None:
         """Scan a segment; `missing` says that one before it is not there, `first` that this pass begins here."""
