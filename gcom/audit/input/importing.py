@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,32 +120,32 @@ def _write_host(
     home = into / folder_name(host) / "1"
     home.mkdir(parents=True)
     segment = Segment(home, 0)
-    process = f"{host}#1"
-    opening = {"member": host, "incarnation": "1", "process": process, "segment": 0, "wall_ns": 0}
-    _append(segment, {"type": "open", "at": 1, "version": 1, **opening})
-    everyone = sorted(f"{each}#1" for each in hosts)
-    head = {"group": _GROUP, "instance": _INSTANCE, "view": 1}
-    view = {"members": everyone, "leader": everyone[0], "ordering": "CAUSAL", "multicast": "BASIC"}
-    _append(segment, {"type": "view", "at": 1, **head, **view})
-    at = 2
+    about = {"version": 1, "member": host, "incarnation": "1", "process": f"{host}#1", "segment": 0, "wall_ns": 0}
+    _append(segment, 1, {"type": "open", **about})
+    at = 1
+    for record in _records(host, mine, known, sorted(f"{each}#1" for each in hosts)):
+        _append(segment, at, {"group": _GROUP, "instance": _INSTANCE, "view": 1, **record})
+        at += 1
+    segment.seal(at, "exit")
+
+
+def _records(
+    host: str, mine: list[Happened], known: dict[tuple[str, int], Happened], members: list[str]
+) -> Iterator[dict[str, object]]:
+    """Yield the view, and per event what it was the first to know of, its send and its own delivery."""
+    yield {"type": "view", "members": members, "leader": members[0], "ordering": "CAUSAL", "multicast": "BASIC"}
     heard: dict[str, int] = {}
     told: dict[str, int] = {}
     for each in mine:
         for other, number in _learned(each, heard, known):
-            where = {"sent_view": 1, "sender": f"{other}#1", "number": number}
-            _append(segment, {"type": "deliver", "at": at, **head, **where})
-            at += 1
-        heard.update({other: n for other, n in each.clock.items() if other != host and n > heard.get(other, 0)})
-        changed = {f"{who}#1": n for who, n in each.clock.items() if who != host and told.get(who, 0) != n}
-        told.update({who: n for who, n in each.clock.items() if who != host})
-        what = {"number": each.clock[host], "clock": changed, "event": each.text, "line": each.line}
-        _append(segment, {"type": "send", "at": at, **head, **what})
-        at += 1
-        _append(
-            segment, {"type": "deliver", "at": at, **head, "sent_view": 1, "sender": process, "number": what["number"]}
-        )
-        at += 1
-    segment.seal(at, "exit")
+            yield {"type": "deliver", "sent_view": 1, "sender": f"{other}#1", "number": number}
+        entries = {who: n for who, n in each.clock.items() if who != host}
+        heard |= {who: n for who, n in entries.items() if n > heard.get(who, 0)}
+        changed = {f"{who}#1": n for who, n in entries.items() if told.get(who, 0) != n}
+        told |= entries
+        number = each.clock[host]
+        yield {"type": "send", "number": number, "clock": changed, "event": each.text, "line": each.line}
+        yield {"type": "deliver", "sent_view": 1, "sender": f"{host}#1", "number": number}
 
 
 def _learned(event: Happened, heard: dict[str, int], known: dict[tuple[str, int], Happened]) -> list[tuple[str, int]]:
@@ -159,5 +160,5 @@ def _learned(event: Happened, heard: dict[str, int], known: dict[tuple[str, int]
     return sorted(new, key=lambda each: (sum(known[each].clock.values()) if each in known else 1 << 62, each))
 
 
-def _append(segment: Segment, record: dict[str, object]) -> None:
-    segment.append(json.dumps(record, separators=(",", ":")))
+def _append(segment: Segment, at: int, record: dict[str, object]) -> None:
+    segment.append(json.dumps({"type": record["type"], "at": at, **record}, separators=(",", ":")))

@@ -10,7 +10,6 @@ from typing import Any
 
 from gcom.audit.summary.fingerprints import BUCKET
 from gcom.audit.summary.intervals import Intervals
-from gcom.audit.summary.lineage import join_lineage
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.process import ProcessSummary, add_prints
 from gcom.audit.summary.sections import SectionSummary
@@ -94,24 +93,19 @@ def join(one: ProcessSummary, other: ProcessSummary) -> ProcessSummary:
         _join_sections(one.sections[-1], sections[0])
         sections = sections[1:]
     one.sections += sections
-    one.views += other.views
-    one.elects += other.elects
-    one.gaps += other.gaps
-    one.sent = one.sent.union(other.sent)
-    _add_numbers(one.sent_in, other.sent_in)
-    _add_numbers(one.heard_in, other.heard_in)
-    _add_numbers(one.delivered, other.delivered)
-    _add_numbers(one.skipped, other.skipped)
-    _add_numbers(one.heard_digested, other.heard_digested)
-    one.digested = one.digested.union(other.digested)
+    for name in ("views", "elects", "gaps", "adopts"):
+        getattr(one, name).extend(getattr(other, name))
+    for name in ("sent", "digested"):
+        setattr(one, name, getattr(one, name).union(getattr(other, name)))
+    for name in ("sent_in", "heard_in", "delivered", "skipped", "heard_digested", "confirmed"):
+        _add_numbers(getattr(one, name), getattr(other, name))
+    for name in ("serials", "sent_digests", "heard_digests"):
+        add_prints(getattr(one, name), getattr(other, name))
     one.known_sent = max(one.known_sent, other.known_sent)
     for who, number in other.highest.items():
         one.highest[who] = max(number, one.highest.get(who, 0))
     one.deliveries += other.deliveries
     one.deliveries_without_serial += other.deliveries_without_serial
-    add_prints(one.serials, other.serials)
-    add_prints(one.sent_digests, other.sent_digests)
-    add_prints(one.heard_digests, other.heard_digests)
     one.late_serials |= other.late_serials
     # Each part was scanned from its own beginning, so that neither saw serials fall between them.
     if other.first_serial and other.first_serial <= one.last_serial:  # in a log that two claim
@@ -123,7 +117,8 @@ def join(one: ProcessSummary, other: ProcessSummary) -> ProcessSummary:
     for view, tally in other.unplaced.items():
         one.unplaced.setdefault(view, Tally()).add(tally)
     one.timeline.add(other.timeline)
-    join_lineage(one, other)
+    if not one.end:
+        one.end, one.left_with = other.end, other.left_with
     return one
 
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from gcom.audit.input.records import BAD, ELECT, LOST, OTHER, Ints, Record, Rows, only_forward
 from gcom.audit.input.segments import LogSegment, are_states
-from gcom.audit.scan.batches import BatchScan
-from gcom.audit.scan.breaks import Break
+from gcom.audit.scan.batches import BatchScan, Break
 from gcom.audit.summary.fingerprints import word_of
 from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key, LogPosition

@@ -44,15 +44,6 @@ def note_evidence(summary: ProcessSummary, record: Record) -> None:
     numbers.add(first, first + record.get("count", 1) - 1)
 
 
-def join_lineage(one: ProcessSummary, other: ProcessSummary) -> None:
-    """Add the lineage of a later stretch of the same log."""
-    one.adopts += other.adopts
-    if not one.end:
-        one.end, one.left_with = other.end, other.left_with
-    for key, numbers in other.confirmed.items():
-        one.confirmed[key] = one.confirmed[key].union(numbers) if key in one.confirmed else numbers
-
-
 @dataclass(frozen=True, slots=True)
 class SucceedsRecord:
     """One entry of `succeeds`; None stands for a field that it lacks. `without` has, by sender, the numbers that no
