@@ -185,9 +185,9 @@ def test_without_a_java_that_will_do_it_says_which_and_how(
     ("remote", "said"),
     [
         ("sc://127.0.0.1:9", "no Spark Connect server answers at 127.0.0.1:9: Connection refused"),
-        ("127.0.0.1:9", "'127.0.0.1:9' is not sc://HOST or sc://HOST:PORT"),
-        ("sc://127.0.0.1:x", "is not sc://HOST or sc://HOST:PORT"),
-        ("sc://", "is not sc://HOST or sc://HOST:PORT"),
+        ("127.0.0.1:9", "expected sc://HOST or sc://HOST:PORT, got '127.0.0.1:9'"),
+        ("sc://127.0.0.1:x", "expected sc://HOST or sc://HOST:PORT, got"),
+        ("sc://", "expected sc://HOST or sc://HOST:PORT, got"),
     ],
 )
 def test_a_connect_server_that_is_not_there_is_told_at_once(remote: str, said: str) -> None:

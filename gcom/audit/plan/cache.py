@@ -29,7 +29,9 @@ class IncrementalCache:
         self._folder = folder
         mark = folder / _MARK
         if folder.exists() and any(folder.iterdir()) and not mark.exists():
-            raise BadValue(f"{folder} is not what --incremental made, and not empty: name a new folder")
+            raise BadValue(
+                f"{folder} has other files: expected a folder that --incremental made, or a new one; name another"
+            )
         folder.mkdir(parents=True, exist_ok=True)
         found = _read(mark)
         if found is None or found[0] != _VERSION or [type(each) for each in found] != [int, int, int]:

@@ -167,7 +167,7 @@ def _saved(share: float) -> str:
 def import_log(form: str, file: Path, into: Path, regex: str | None) -> int:
     """Write another system's log as delivery logs."""
     if form != "shiviz":
-        raise BadValue(f"{form!r} cannot be imported: the one form that can is shiviz")
+        raise BadValue(f"FORM must be shiviz, the one form that can be imported; got {form!r}")
     return _attempt(lambda: _import(file, into, regex or SHIVIZ))
 
 
