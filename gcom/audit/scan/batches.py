@@ -164,7 +164,7 @@ class BatchScan:
             if not position.reached(self.process).leads_to(reached_by(state, self.process)):
                 self._note_unlike(opening)
             return
-        self.summary.known_sent = max(self.summary.known_sent, state.get("number", 0))
+        self.summary.highest_sent = max(self.summary.highest_sent, state.get("number", 0))
         section = self._section()
         if section is None or section.view != state["view"]:
             self._close("unknown")
@@ -219,8 +219,8 @@ class BatchScan:
             if self._in_section():
                 summary.sections[-1].sends.add(a, b)
         for who, true in batch.heard.items():
-            if who not in summary.dependent_from and true[-1] > 0:
-                summary.dependent_from[who] = int(first[np.argmax(true > 0)])
+            if who not in summary.depends_from and true[-1] > 0:
+                summary.depends_from[who] = int(first[np.argmax(true > 0)])
         position.number = int(last[-1])
 
     def _judge_senders(self, batch: Batch) -> Ints:

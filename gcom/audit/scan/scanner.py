@@ -50,7 +50,7 @@ class Scanner:
             position = self._position(key)
             position.restore(state)
             position.present, position.hides_members = True, False
-            self.summaries[key].known_sent = state.get("number", 0)
+            self.summaries[key].highest_sent = state.get("number", 0)
             section = SectionSummary(state["view"], installed=False, start=None, covered=True)
             self.summaries[key].sections.append(section)
 

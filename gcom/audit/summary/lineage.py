@@ -21,7 +21,7 @@ def note_end(summary: ProcessSummary, position: LogPosition, record: Record) -> 
     """Keep the first `leave` or `detach`, and the messages settled at it."""
     if not summary.end:
         summary.end = record
-        summary.left_with = {who: settled.copy() for who, settled in position.settled.items()}
+        summary.settled_at_end = {who: settled.copy() for who, settled in position.settled.items()}
 
 
 def next_after(end: Record) -> int | str:
@@ -153,7 +153,7 @@ class SessionSummary:
 def session_of(summary: ProcessSummary, *, has_gap: bool) -> SessionSummary:
     """Return the part of a summary that the rule needs."""
     views = sorted(summary.views, key=lambda view: int(view["view"]))  # the first record of each number stays first
-    settled = summary.left_with if summary.end else summary.sections[-1].settled if summary.sections else {}
+    settled = summary.settled_at_end if summary.end else summary.sections[-1].settled if summary.sections else {}
     reliable = any(view["multicast"] == "RELIABLE" for view in views)  # else no cut is asked, and holes may be many
     return SessionSummary(
         process=summary.process,
