@@ -20,8 +20,7 @@ from gcom.audit.summary.history import History
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.lineage import SessionSummary
 from gcom.audit.summary.position import Reached
-from gcom.audit.summary.process import ProcessSummary
-from gcom.audit.summary.sections import SectionSummary
+from gcom.audit.summary.process import ProcessSummary, SectionSummary
 from gcom.audit.summary.tally import Tally
 from gcom.audit.summary.timeline import Counts, Spread, Timeline
 

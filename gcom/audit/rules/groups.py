@@ -11,8 +11,7 @@ from typing import Any
 from gcom.audit.summary.fingerprints import BUCKET
 from gcom.audit.summary.intervals import add_numbers
 from gcom.audit.summary.position import Key
-from gcom.audit.summary.process import ProcessSummary, add_prints
-from gcom.audit.summary.sections import SectionSummary
+from gcom.audit.summary.process import ProcessSummary, SectionSummary, add_prints
 from gcom.audit.summary.tally import Tally
 
 

@@ -65,9 +65,7 @@ def _tallies_of_logs(group: InstanceLogs) -> dict[str, Tally]:
     tallies = {rule: Tally() for rule in RULES}
     for who, summary in sorted(group.summaries.items()):
         for rule, tally in summary.tallies.items():
-            for example in tally.examples:
-                example.setdefault("process", who)
-            tally.spread.name(who)
+            tally.name(who)
             tallies[rule].add(tally)
     return tallies
 

@@ -133,6 +133,11 @@ def some_ranges(numbers: Intervals) -> list[list[int]]:
     return [[first, last] for first, last in islice(numbers, _RANGES)]
 
 
+def place_of(record: Mapping[str, Any]) -> Example:
+    """Return the process, view and place in the log of a record that the scan kept, as an example has them."""
+    return {name: record[name] for name in ("process", "at", "view", "file", "line")}
+
+
 def ends_of(example: Example) -> list[Example]:
     """Return the violation and its other ends, each with its process, message and position as far as it has them."""
     others = [example.get("theirs"), example.get("mine"), example.get("other")]

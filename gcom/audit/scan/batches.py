@@ -20,9 +20,8 @@ from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.lineage import next_after, note_end, note_evidence
 from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key, LogPosition, reached_by
-from gcom.audit.summary.process import ProcessSummary, add_prints
+from gcom.audit.summary.process import ProcessSummary, SectionSummary, add_prints
 from gcom.audit.summary.runs import merged, runs_of
-from gcom.audit.summary.sections import SectionSummary
 
 _BY_BATCH = [rule.judge_batch for rule in RULES.values() if rule.judge_batch is not None]
 
@@ -294,10 +293,8 @@ class BatchScan:
 
     def _note_order(self, section: SectionSummary, delivers: Ints, places: Ints) -> None:
         rows = self.rows
-        words = self.words[rows.sender[delivers]] if len(delivers) else np.zeros(0, np.uint64)
-        number, count = rows.number[delivers], rows.count[delivers]
-        prints = fingerprints(words, number, places, count, self.seeds)
-        add_prints(section.order, prints)
+        runs = rows.number[delivers], places, rows.count[delivers]
+        add_prints(section.order, fingerprints(self.words[rows.sender[delivers]], *runs, self.seeds))
 
 
 def _state_of(states: Record | None, key: Key) -> Record | None:

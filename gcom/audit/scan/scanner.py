@@ -15,8 +15,7 @@ from gcom.audit.scan.batches import BatchScan, Break
 from gcom.audit.summary.fingerprints import word_of
 from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key, LogPosition
-from gcom.audit.summary.process import ProcessSummary
-from gcom.audit.summary.sections import SectionSummary
+from gcom.audit.summary.process import ProcessSummary, SectionSummary
 
 
 class Scanner:

@@ -8,7 +8,6 @@ from typing import Any
 from gcom.audit.input.records import Record
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.position import Key
-from gcom.audit.summary.sections import SectionSummary
 from gcom.audit.summary.tally import Tally
 from gcom.audit.summary.timeline import Timeline
 
@@ -21,6 +20,28 @@ def add_prints(mine: Fingerprints, theirs: Fingerprints) -> None:
     for bucket, (n, s1, s2) in theirs.items():
         m, t1, t2 = mine.get(bucket, (0, 0, 0))
         mine[bucket] = (m + n, (t1 + s1) % 2**64, (t2 + s2) % 2**64)
+
+
+@dataclass(slots=True)
+class SectionSummary:
+    """A piece of a process's section: from installing `view`, or the beginning of the part scanned, to its end.
+
+    `start` is the highest settled number of each member at the instant of installing, None if that is not certain or
+    was not seen. `next` is a view, "none", "unknown", or "open" where the log ends inside. `settled` are the messages
+    that the process had settled at the end of its whole session so far. `serial` is the last before the section, where
+    `start` is told.
+    """
+
+    view: int
+    installed: bool
+    start: dict[str, int] | None
+    covered: bool
+    delivered: dict[str, Intervals] = field(default_factory=dict)
+    sends: Intervals = field(default_factory=Intervals)
+    settled: dict[str, Intervals] = field(default_factory=dict)
+    next: int | str = "open"
+    order: Fingerprints = field(default_factory=dict)  # of the deliveries, by their places
+    serial: int = 0
 
 
 @dataclass(slots=True)

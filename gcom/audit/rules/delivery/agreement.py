@@ -8,7 +8,7 @@ from gcom.audit.rules.delivery.self_delivery import marks_of_missing
 from gcom.audit.rules.rule import AuditRule, Case, Example, named, some_ranges, where_reliable
 from gcom.audit.summary.intervals import Intervals, add_numbers
 from gcom.audit.summary.lineage import INTO
-from gcom.audit.summary.sections import SectionSummary
+from gcom.audit.summary.process import SectionSummary
 from gcom.audit.summary.tally import Tally
 
 Member = tuple[str, SectionSummary]

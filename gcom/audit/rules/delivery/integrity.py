@@ -31,9 +31,7 @@ def _judge_batch(batch: Batch) -> None:
     if not rows.digests:
         return
     for chosen, into in ((batch.sends, summary.sent_digests), (batch.delivers, summary.delivered_digests)):
-        told = (
-            np.array([row for row in chosen.tolist() if row in rows.digests], np.int64) if rows.digests else chosen[:0]
-        )
+        told = np.array([row for row in chosen.tolist() if row in rows.digests], np.int64)
         lists = [rows.digests[row][:n] for row, n in zip(told.tolist(), rows.count[told].tolist(), strict=True)]
         lengths = np.array([len(each) for each in lists], np.int64)
         _note_digested(batch, told[lengths > 0], lengths[lengths > 0])

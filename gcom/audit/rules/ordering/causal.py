@@ -54,9 +54,10 @@ def _count_dependencies(group: InstanceLogs) -> int:
     for summary in group.summaries.values():
         for (sender, view), numbers in summary.delivered_in.items():
             theirs = group.summaries.get(sender)
-            for other in members.get(view, ()) if theirs is not None else ():
-                if other != sender and other in theirs.depends_from:  # type: ignore[union-attr]
-                    total += len(numbers.above(theirs.depends_from[other] - 1))  # type: ignore[union-attr]
+            depends_from = theirs.depends_from if theirs is not None else {}
+            for other in members.get(view, ()):
+                if other != sender and other in depends_from:
+                    total += len(numbers.above(depends_from[other] - 1))
     return total
 
 

@@ -64,9 +64,7 @@ def _judge(case: Case, tally: Tally) -> None:
             if inside is None:
                 tally.doubt(found.violations, f"no log tells who is in view {view}, which {who} was in")
             elif other in inside:
-                for example in found.examples:
-                    example.setdefault("process", who)
-                found.spread.name(who)
+                found.name(who)
                 tally.add(found)
 
 

@@ -43,9 +43,8 @@ def _judge_batch(batch: Batch) -> None:
     for who, _, ranges in merged(rows, named_ones[rows.kind[named_ones] == SKIP], by_view=False):
         add_numbers(summary.skipped, {who: Intervals(ranges)})
     summary.tally("SERIAL_UNIQUE").evaluated += int(rows.count[named_ones].sum())
-    words = batch.words[rows.sender[named_ones]] if len(named_ones) else np.zeros(0, np.uint64)
     runs = rows.number[named_ones], rows.serial[named_ones], rows.count[named_ones]
-    add_prints(summary.serials, fingerprints(words, *runs, batch.seeds))
+    add_prints(summary.serials, fingerprints(batch.words[rows.sender[named_ones]], *runs, batch.seeds))
 
 
 def _ask(case: Case, _: Tally) -> MessageRequest | None:

@@ -18,7 +18,7 @@ from collections import defaultdict
 from typing import Any
 
 from gcom.audit.rules.judgement import Judgement
-from gcom.audit.rules.rule import AuditRule, Projection, always
+from gcom.audit.rules.rule import AuditRule, Projection, always, place_of
 from gcom.audit.rules.views.succession import (
     ENDED,
     NAME,
@@ -29,7 +29,6 @@ from gcom.audit.rules.views.succession import (
     judge_last,
     judge_later_views,
     judge_succession,
-    place_of,
 )
 from gcom.audit.summary.lineage import successions_in
 from gcom.values.names import name_of

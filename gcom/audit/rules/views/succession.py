@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gcom.audit.rules.judgement import Judgement
+from gcom.audit.rules.rule import place_of
 from gcom.audit.summary.intervals import Intervals, add_numbers
 from gcom.audit.summary.lineage import SessionSummary, SucceedsRecord, successions_in
 from gcom.values.names import name_of
@@ -75,10 +76,6 @@ class SuccessionLink:
         have nothing. The messages of earlier members were settled in earlier views.
         """
         return {*(self.claim.cut or {}), *self.old.members.get(self.claim.view or 0, ())}
-
-
-def place_of(record: dict[str, Any]) -> dict[str, Any]:
-    return {name: record[name] for name in ("process", "at", "view", "file", "line")}
 
 
 # (a) and (b): what goes over from one instance to the next
