@@ -1,4 +1,4 @@
-"""What runs the plan: rows, and the few operations on them that this process and Spark have alike."""
+"""Engines, which run the plan's tasks: the operations on rows that this process and Spark have alike."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
-Found = list[tuple[tuple[Any, ...], Any]]  # what was worked out of each group of rows, by its values, in their order
+Found = list[tuple[tuple[Any, ...], Any]]  # each group's values in the columns that make it, and its result; sorted
 
 
 class TaskRow(NamedTuple):
@@ -34,8 +34,8 @@ class Engine(Protocol):
 
     chain_bytes: int  # of a process's segments that one task goes through
 
-    def spread(self, items: Sequence[T], task: Callable[[T], Iterable[TaskRow]]) -> Any:
-        """Return the rows that the task yields for each item."""
+    def spread(self, items: Sequence[T], task: Callable[[T], Iterable[TaskRow]], *, reused: bool = False) -> Any:
+        """Return the rows that the task yields for each item; if they are `reused` they are worked out only once."""
 
     def load(self, rows: list[TaskRow]) -> Any:
         """Return rows that the driver has."""
@@ -49,11 +49,11 @@ class Engine(Protocol):
     def union(self, one: Any, other: Any) -> Any: ...
 
     def grouped(self, rows: Any, by: Sequence[str], task: Callable[[list[TaskRow]], object]) -> Found:
-        """Return what the task makes of all rows that are equal in the columns `by`, by chain."""
+        """Return the task's result for each group of rows, equal in the columns `by`; its rows come by chain."""
 
     def in_order(self, rows: Any, by: Sequence[str], groups: int, task: Callable[[Iterator[TaskRow]], object]) -> Found:
-        """Return the same for rows by bucket and chain, which the task is given one after the other; there are about
-        `groups` groups.
+        """Return the same for groups too large for memory: the task is given rows one after the other, by bucket and
+        chain. There are about `groups` groups.
         """
 
 
@@ -64,7 +64,9 @@ class InProcess:
 
     chain_bytes = sys.maxsize
 
-    def spread(self, items: Sequence[T], task: Callable[[T], Iterable[TaskRow]]) -> list[TaskRow]:
+    def spread(
+        self, items: Sequence[T], task: Callable[[T], Iterable[TaskRow]], *, reused: bool = False
+    ) -> list[TaskRow]:
         return [row for item in items for row in task(item)]
 
     def load(self, rows: list[TaskRow]) -> list[TaskRow]:

@@ -27,13 +27,13 @@ from gcom.audit.rules.judging import add_found, judge, tell_fates
 from gcom.audit.rules.table import RULES
 from gcom.audit.rules.views.continuity import judge_continuity
 from gcom.audit.scan.chain import ChainSummary, scan
+from gcom.audit.summary.excerpts import MessageRequest
 from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.tally import Tally
 
 _CHAIN, _GROUP = "chain", "group"  # what a summary is of
-RULE_OF = ("group", "instance", "name")
-BUCKET_OF = (*RULE_OF, "of", "bucket")
+RULE_OF = ("group", "instance", "name")  # of an excerpt
 Seeds = tuple[int, int]
 Chains = dict[str, list[ChainSummary]]  # of each process, in its log's order
 
@@ -109,7 +109,7 @@ def _scan(
         yield TaskRow("", "", of_chain.process, _CHAIN, 0, index, 0, of_chain)
 
     if cache is None or catalogue is None:
-        return engine.spread(which, scanned)
+        return engine.spread(which, scanned, reused=True)
     found: list[TaskRow] = []
     new = []
     for index in which:
@@ -152,52 +152,68 @@ def _judge(engine: Engine, summaries: Any, coverage: dict[str, str], *, all_rule
 # Read again
 
 
-def _judge_messages(engine: Engine, judgements: list[Judgement], chains: list[Chain], coverage: dict[str, str]) -> None:
-    """Judge over messages the cases that the summaries leave open: bucket by bucket, then rules that need a whole group
-    in order.
-    """
-    asked = {(*each.key, request.rule): request for each in judgements for request in each.requests}
-    if not asked:
-        return
-    starts = {each.key: each.starts for each in judgements if each.requests}
-    streams = [rule for rule in {rule for *_, rule in asked} if RULES[rule].judge_stream is not None]
-    closed = frozenset(who for who, state in coverage.items() if state == "closed")
+@dataclass(frozen=True, slots=True)
+class _SecondReading:
+    """The tasks of a second reading: of chains for the messages that rules request, and of the excerpts these give."""
 
-    def read(index: int) -> Iterator[TaskRow]:
-        recorders: dict[Key, MessageRecorder] = {}
-        for key in (key for key, each in starts.items() if index in each):
-            requests = [request for (*of, _), request in asked.items() if tuple(of) == key]
-            recorders[key] = MessageRecorder(chains[index].process, requests, starts[key][index])
-        scan(chains[index], (0, 0), recorders)
+    chains: list[Chain]
+    requests: dict[Key, dict[str, MessageRequest]]  # by rule
+    starts: dict[Key, dict[int, tuple[int, int]]]  # of chains, as `Judgement.starts`
+    closed: frozenset[str]  # processes whose logs are complete
+
+    def read(self, index: int) -> Iterator[TaskRow]:
+        """Go through a chain once more, and yield what rules request of it."""
+        process = self.chains[index].process
+        recorders = {
+            key: MessageRecorder(process, list(self.requests[key].values()), starts[index])
+            for key, starts in self.starts.items()
+            if index in starts
+        }
+        scan(self.chains[index], (0, 0), recorders)
         for key, recorder in recorders.items():
             for nth, (rule, of, bucket, excerpt) in enumerate(recorder.placed):
                 yield TaskRow(*key, rule, of, bucket, index, nth, excerpt)
 
-    def judge_bucket(rows: list[TaskRow]) -> Tally:
-        group, instance, rule, of = rows[0][:4]
-        judge_one = RULES[rule].judge_bucket
-        assert judge_one is not None, "it is none of the streams"
-        return judge_one(asked[group, instance, rule], of, [row.thing for row in rows], closed)
+    def judge_bucket(self, rows: list[TaskRow]) -> Tally:
+        """Judge a rule over all excerpts of a bucket."""
+        first, judge_one = rows[0], RULES[rows[0].name].judge_bucket
+        assert judge_one is not None, "rules of streams are judged by judge_stream"
+        request = self.requests[first.group, first.instance][first.name]
+        return judge_one(request, first.of, [row.thing for row in rows], self.closed)
 
-    def judge_stream(rows: Iterator[TaskRow]) -> Tally:
+    def judge_stream(self, rows: Iterator[TaskRow]) -> Tally:
+        """Judge a rule over all deliveries of a group, which come by bucket of places."""
         first = next(rows)
         judge_all = RULES[first.name].judge_stream
-        assert judge_all is not None, "it is one of the streams"
-        excerpts = ((row.bucket, row.thing) for row in chain([first], rows))
-        return judge_all(asked[first[:3]], excerpts)
+        assert judge_all is not None, "other rules are judged by judge_bucket"
+        request = self.requests[first.group, first.instance][first.name]
+        return judge_all(request, ((row.bucket, row.thing) for row in chain([first], rows)))
 
-    excerpts = engine.spread(sorted({index for each in starts.values() for index in each}), read)
-    found = engine.grouped(engine.where(excerpts, "name", streams, inside=False), BUCKET_OF, judge_bucket)
+
+def _judge_messages(engine: Engine, judgements: list[Judgement], chains: list[Chain], coverage: dict[str, str]) -> None:
+    """Judge over messages the cases that the summaries leave open: bucket by bucket, then rules that need a whole group
+    in order.
+    """
+    open_ones = {each.key: each for each in judgements if each.requests}
+    if not open_ones:
+        return
+    requests = {key: {request.rule: request for request in each.requests} for key, each in open_ones.items()}
+    starts = {key: each.starts for key, each in open_ones.items()}
+    closed = frozenset(who for who, state in coverage.items() if state == "closed")
+    reading = _SecondReading(chains, requests, starts, closed)
+    streams = [rule for rule in RULES if RULES[rule].judge_stream and any(rule in each for each in requests.values())]
+    which = sorted({index for each in starts.values() for index in each})
+    excerpts = engine.spread(which, reading.read, reused=bool(streams))
+    of_buckets = engine.where(excerpts, "name", streams, inside=False)
+    found = engine.grouped(of_buckets, (*RULE_OF, "of", "bucket"), reading.judge_bucket)
     if streams:
         of_streams = engine.where(excerpts, "name", streams)
-        found += engine.in_order(of_streams, RULE_OF, len(starts), judge_stream)
-    tallies: dict[tuple[Any, ...], list[Tally]] = defaultdict(list)
-    for key, tally in found:
-        tallies[key[:3]].append(tally)
-    for judgement in judgements:
-        for rule in RULES:
-            if (*judgement.key, rule) in tallies:
-                add_found(judgement, rule, tallies[*judgement.key, rule])
+        found += engine.in_order(of_streams, RULE_OF, len(open_ones), reading.judge_stream)
+    tallies: dict[tuple[Key, str], list[Tally]] = defaultdict(list)
+    for (group, instance, rule, *_), tally in found:
+        tallies[(group, instance), rule].append(tally)
+    for (key, rule), each in tallies.items():
+        add_found(open_ones[key], rule, each)
 
 
 def _result(

@@ -34,7 +34,7 @@ class SparkEngine:
     def __init__(self, spark: Any) -> None:
         self._spark = spark
 
-    def spread(self, items: Sequence[T], task: Callable[[T], Iterable[TaskRow]]) -> Any:
+    def spread(self, items: Sequence[T], task: Callable[[T], Iterable[TaskRow]], *, reused: bool = False) -> Any:
         """Return the rows of each item, in a task of its own if the items are not too many."""
 
         def of_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -43,8 +43,8 @@ class SparkEngine:
                     yield from (_batch([(*row[:-1], pack(row.thing))]) for row in task(items[place]))
 
         places = self._spark.range(0, len(items), 1, min(len(items), TASKS))
-        # Rows are looked at more than once, and must not be worked out again.
-        return places.mapInArrow(of_task, _schema(_TYPES)).persist()
+        rows = places.mapInArrow(of_task, _schema(_TYPES))
+        return rows.persist() if reused else rows  # else each use would read the logs again
 
     def load(self, rows: list[TaskRow]) -> Any:
         return self._spark.createDataFrame([(*row[:-1], pack(row.thing)) for row in rows], _schema(_TYPES))
