@@ -10,6 +10,7 @@ import pytest
 
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
+from gcom.audit.input.records import problem_of
 from gcom.audit.plan.run import PlanResult, run
 from gcom.audit.rules.judgement import verdict_of
 from gcom.audit.spark import session
@@ -99,6 +100,12 @@ def test_a_corrupt_line_in_the_middle_is_named_and_is_a_gap(line: str, said: str
     assert any("/.000000.jsonl:4: no record: " in note and said in note for note in outcome.notes), outcome.notes
     assert outcome.coverage[A] == "lost"
     assert "FAIL" not in _verdicts(outcome)
+
+
+@pytest.mark.parametrize("field", [{"members": 5}, {"clock": 5}, {"leader": 7}])
+def test_a_field_that_a_record_does_not_have_is_ignored(field: dict[str, object]) -> None:
+    deliver = {"type": "deliver", "at": 1, "group": "g", "view": 1, "sent_view": 1, "sender": A, "number": 1}
+    assert problem_of({**deliver, **field}) == ""
 
 
 def test_a_wrong_checksum_a_missing_segment_and_a_second_writer_are_named(tmp_path: Path) -> None:
