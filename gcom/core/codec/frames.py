@@ -36,7 +36,7 @@ from gcom.core.messages.frames import LEAVES_FOR, Frame, Refused, Reply, Status
 from gcom.core.messages.orders import Orders
 from gcom.errors import MalformedFrame
 from gcom.values import limits
-from gcom.values.letter import Kind, Letter, Receipt, size_of
+from gcom.values.letter import Kind, Letter, LetterReceipt, size_of
 from gcom.values.names import Process
 from gcom.values.run import Brought, Payload, Piece, Run
 
@@ -165,7 +165,7 @@ def _status(fields: list[Any]) -> Status:
     # Nearly every status has these three at their defaults; the check of each would cost more than all the rest.
     if (leaving, suspects, unheard) != _USUAL:
         leaving, suspects, unheard = _LEAVING.decode(leaving), PROCESSES.decode(suspects), decode_unheard(unheard)
-    told = (tuple(suspects), partial, Receipt(got, read, served), state, seeking, unheard or {})
+    told = (tuple(suspects), partial, LetterReceipt(got, read, served), state, seeking, unheard or {})
     return Status(*marks, cut_off, reaches, wedged, leaving, *told)
 
 
