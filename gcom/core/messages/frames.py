@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from gcom.core.messages.orders import Orders
-from gcom.values.letter import Letter, Receipt
-from gcom.values.names import Address, Process
+from gcom.values.letter import Letter, LetterReceipt
+from gcom.values.names import Address, GroupName, InstanceId, Process
 from gcom.values.run import Piece, Run
 from gcom.values.view import View
 
@@ -25,7 +25,7 @@ ORDER: Process = ""  # the log of the view's order, where it counts as one more 
 Ballot = tuple[int, int]  # (attempt, proposer's rank in the view that is left); a rank has one process, so none clash
 NO_BALLOT: Ballot = (0, 0)
 Source = tuple[Process, int]  # a donor, and the view of the barrier (docs/protocols/state.md)
-NO_RECEIPT = Receipt()
+NO_RECEIPT = LetterReceipt()
 # Proofs that a member will never vote again. Silence, a reset or `unknown` are none.
 DEAD = "dead"  # its own kernel, or another life at its address, says so
 ENDED = "ended"  # its node says that its session is over
@@ -52,7 +52,7 @@ class Status:
     leaving: str = ""  # what it wants to go for, if it does: LEAVES_FOR
     suspects: tuple[Process, ...] = ()
     partial: int = 0  # of the target's stream: so many bytes of the run after `held` are here
-    receipt: Receipt = NO_RECEIPT  # of the target's letters
+    receipt: LetterReceipt = NO_RECEIPT  # of the target's letters
     state: int = 0  # chunks held of the state that the target gives
     seeking: bool = False  # waits for state, and its donor has failed
     unheard: Misses = field(default_factory=dict)  # which member misses which now, as the source knows
@@ -87,7 +87,7 @@ class Succession:
     without one. `by` is proof or operator.
     """
 
-    instance: str
+    instance: InstanceId
     by: str
     gone: dict[Process, str]
     gives_up: tuple[Process, ...] = ()
@@ -312,8 +312,8 @@ Control = (
 class Frame:
     """One call, or the reply to one (which has no runs, pieces, orders or letters, and of control only answers)."""
 
-    group: str
-    instance: str
+    group: GroupName
+    instance: InstanceId
     source: Process
     target: Process
     status: Status
@@ -326,9 +326,6 @@ class Frame:
     @property
     def hail(self) -> DiscoverRequest | DiscoverReply | None:
         """The item that makes this frame one for the process that has the target's name now, of whatever instance."""
-        # Nearly every frame: no generator is made for it.
-        if not self.control:
-            return None
         return next((item for item in self.control if isinstance(item, DiscoverRequest | DiscoverReply)), None)
 
 
