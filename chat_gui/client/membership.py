@@ -10,7 +10,7 @@ from threading import Event, Thread
 
 import gcom
 from chat_gui.model.backlog import Backlog
-from chat_gui.model.updates import Arrived, BacklogCame, Left, Unsent, Update, Whispered
+from chat_gui.model.updates import Arrived, BacklogCame, Left, MessageNumbered, Unsent, Update, Whispered
 from chat_gui.model.wire import ChatMessage, decode, encode
 
 BATCH_MAX = 500  # events per update: more would hold the screen for longer than a frame
@@ -120,7 +120,8 @@ class ChatMembership:
                     self.group.send_to(wish.to, payload, timeout_s=10)
                     self._sink(Whispered(name, wish.to, wish.message))
                 else:
-                    self.group.send(payload, timeout_s=POLL_S)
+                    number = self.group.send(payload, timeout_s=POLL_S)
+                    self._sink(MessageNumbered(name, wish.message.id, number))
                 return None
             except gcom.Detached:
                 if self._stopped.wait(POLL_S):
