@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 import gcom
+from chat_gui.bench import bench
 from chat_gui.demo.companions import Companions
 
 EXIT_FAILED = 1
@@ -33,8 +34,9 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.command()
+@app.callback(invoke_without_command=True)
 def chat(
+    context: typer.Context,
     registry: Annotated[str, typer.Option(metavar="HOST:PORT", help="The registry; else the last one.")] = "",
     nick: Annotated[str, typer.Option(metavar="NAME", help="Your name in every group; else the last one.")] = "",
     group: Annotated[list[str] | None, typer.Option(metavar="GROUP", help="A group to join; again for more.")] = None,
@@ -57,11 +59,27 @@ def chat(
       gcom-chat --nick alice --group news             join a group at once
       gcom-chat --registry 127.0.0.1:7500 --nick bob  at another registry
     """
+    if context.invoked_subcommand:
+        return
     with ExitStack() as stack:
         stage = _stage(stack) if demo else None
         if stage:
             registry, nick, group = stage.registry, nick or "you", []
         sys.exit(_run(registry or os.environ.get("GCOM_REGISTRY", ""), nick, tuple(group or ()), stage, exit_after))
+
+
+@app.command("bench")
+def measure(
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per figure.")] = False,
+) -> None:
+    """Measure the window without a screen: start, stalls in a flood, memory, typing, idle tabs.
+
+    \b
+    Examples:
+      gcom-chat bench          a line per figure, beside what it may be at most; status 1 if one is above
+      gcom-chat bench --json   the same for programs
+    """
+    sys.exit(bench(as_json))
 
 
 def _stage(stack: ExitStack) -> Companions:
