@@ -27,7 +27,7 @@ class ConversationView(QListView):
         self._waiting: list[ChatRow] = []  # that came while somebody reads further up
         self.rows = RowsModel(self)
         self.setModel(self.rows)
-        self.delegate = RowDelegate(self)
+        self.delegate = RowDelegate(self, self.rows)
         self.setItemDelegate(self.delegate)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

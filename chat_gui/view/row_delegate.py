@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QS
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
 from chat_gui.model.text import links
 from chat_gui.view import colours
-from chat_gui.view.rows_model import ROW_ROLE
+from chat_gui.view.rows_model import ROW_ROLE, RowsModel
 
 _Index = QModelIndex | QPersistentModelIndex
 PAD, GAP = 3, 10
@@ -40,9 +40,9 @@ _SEPARATORS = (RowKind.DAY, RowKind.VIEW)
 class RowDelegate(QStyledItemDelegate):
     """Paints rows, and measures them once per width."""
 
-    def __init__(self, view: QAbstractItemView) -> None:
+    def __init__(self, view: QAbstractItemView, rows: RowsModel) -> None:
         super().__init__(view)
-        self._view = view
+        self._view, self._rows = view, rows
         self._heights: dict[int, int] = {}
         self._width = 0
         self.restyle()
@@ -72,7 +72,7 @@ class RowDelegate(QStyledItemDelegate):
         if width != self._width:
             self._width = width
             self._heights.clear()
-        row: ChatRow = index.data(ROW_ROLE)
+        row = self._rows.row(index.row())  # not by `data`: a flood asks a thousand times per tick
         height = self._heights.get(row.key) if row.key else None
         if height is None:
             if len(self._heights) > HEIGHTS_MAX:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
 
-SHOWN_MAX = 2_000  # rows while the end is shown: the list lays out all of them whenever one comes
+SHOWN_MAX = 1_000  # rows while the end is shown: the list lays out all of them whenever one comes
 ROW_ROLE = Qt.ItemDataRole.UserRole
 _Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
