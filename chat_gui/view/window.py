@@ -22,6 +22,7 @@ from chat_gui.model.wire import ChatMessage, MessageKind, TextTooLong, encode
 from chat_gui.view.bridge import Bridge
 from chat_gui.view.conversation_view import log_line
 from chat_gui.view.dialogs import ConnectDialog, CreateDialog, JoinDialog
+from chat_gui.view.dock.duel_dialog import DuelDialog
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.start_page import StartPage
 
@@ -85,6 +86,8 @@ class ChatWindow(QMainWindow):
         group.addAction(self._action(self.tr("&Leave"), "Ctrl+W", self._leave_current))
         view.addAction(self._action(self.tr("&Next tab"), "Ctrl+PgDown", lambda: self._turn(1)))
         view.addAction(self._action(self.tr("&Previous tab"), "Ctrl+PgUp", lambda: self._turn(-1)))
+        view.addSeparator()
+        view.addAction(self._action(self.tr("&Ordering duel…"), "", lambda: DuelDialog(self).show()))
 
     def _action(self, text: str, keys: str, run: Callable[[], object]) -> QAction:
         action = QAction(text, self)
