@@ -72,6 +72,7 @@ from gcom.runtime.registry.embedded import embedded
 from gcom.values.answers import Outcome, Wait
 from gcom.values.clock import Causality, VectorClock
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
+from gcom.values.snapshot import HeldBack, Missing, Receipt, SequencerInfo, Snapshot, WindowInfo
 from gcom.values.view import View
 
 __version__ = _metadata.version("gcom")
@@ -116,6 +117,7 @@ __all__ = [
     "GroupInUse",
     "GroupInfo",
     "HandlerFailed",
+    "HeldBack",
     "LocalError",
     "LogEnded",
     "Lost",
@@ -123,6 +125,7 @@ __all__ = [
     "MemberDeparted",
     "Message",
     "MessageTooLarge",
+    "Missing",
     "Multicast",
     "NameTaken",
     "Netsplit",
@@ -134,12 +137,15 @@ __all__ = [
     "PeerError",
     "QuorumLost",
     "QuorumRegained",
+    "Receipt",
     "RegistryStarting",
     "RegistryUnavailable",
     "Result",
     "Results",
     "Returned",
+    "SequencerInfo",
     "Settled",
+    "Snapshot",
     "StateFailed",
     "StateLost",
     "StateUnmerged",
@@ -155,6 +161,7 @@ __all__ = [
     "View",
     "ViewChange",
     "Wait",
+    "WindowInfo",
     "WouldBlock",
     "connect",
     "embedded",

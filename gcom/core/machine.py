@@ -12,6 +12,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import assert_never
 
+from gcom.core.inspection import Inspection
 from gcom.core.joining.join import Joining
 from gcom.core.joining.steps import PreviousSession
 from gcom.core.links import Links
@@ -238,6 +239,20 @@ class GroupMachine:
         # in a successor, so `held_by` waits for both (docs/protocols/continuity.md, story 9).
         member = self._member
         return member is None or not member.definition.total or member.streams.delivered >= number
+
+    def inspect(self, now_ms: int) -> Inspection | None:
+        """Return one look at this member, for a snapshot; the last one after the end, None while entering."""
+        return self._member.inspect(now_ms) if self._member else None
+
+    def serial_of(self, number: int) -> int | None:
+        """Return the serial of one of this process's messages; None: it has none, or all members hold it."""
+        serials = self._member.streams.serials if self._member else None
+        return serials.log.serial_of(self.process, number) if serials else None
+
+    @property
+    def in_doubt(self) -> tuple[int, int] | None:
+        """The first and last of this process's messages that were in doubt and are not settled."""
+        return self._member.in_doubt if self._member else None
 
     @property
     def unsent(self) -> list[Payload]:
