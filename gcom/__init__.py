@@ -67,6 +67,7 @@ from gcom.runtime.api.events import (
 from gcom.runtime.api.group import Group
 from gcom.runtime.api.node import Node
 from gcom.runtime.api.results import CallDetached, CallTimeout, Result, Results
+from gcom.runtime.faults import Delay, Faults, LinkFaults
 from gcom.runtime.registry.directory_client import DirectoryClient as Directory
 from gcom.runtime.registry.embedded import embedded
 from gcom.values.answers import Outcome, Wait
@@ -105,11 +106,13 @@ __all__ = [
     "CallTimeout",
     "Causality",
     "Definition",
+    "Delay",
     "Departure",
     "Detached",
     "Directory",
     "Dissolved",
     "Event",
+    "Faults",
     "GComError",
     "GComTimeout",
     "Group",
@@ -118,6 +121,7 @@ __all__ = [
     "GroupInfo",
     "HandlerFailed",
     "HeldBack",
+    "LinkFaults",
     "LocalError",
     "LogEnded",
     "Lost",
