@@ -1,13 +1,17 @@
 """Runs the ordering duel: the script through real groups of four members each, over calls that are late on purpose.
 
 Each ordering has a group and nodes of its own, since a link between two nodes carries one call at a time: shared ones
-would make the orderings wait for each other. The multicast is BASIC in all of them: RELIABLE never lets a sender's
-messages overtake each other, and then NONORDERED would look like FIFO.
+would make the orderings wait for each other. All run in a process of their own (`python -m chat_gui.client.duel SEED`,
+a JSON object a line), so that the threads of twenty nodes do not hold up a window. The multicast is BASIC in all of
+them: RELIABLE never lets a sender's messages overtake each other, and then NONORDERED would look like FIFO.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from threading import Condition, Event, Thread
@@ -18,11 +22,52 @@ from chat_gui.model.insight.duel import ORDERINGS, SCRIPT, DuelLine, DuelRun, Du
 
 MEMBERS = ("alice", "bob", "carol", "dave")
 SHOWN = ("carol", "dave")  # whose screens are compared
-SEED = 7
-FAULTS = "delay=20..160ms,reorder=0.3"
-LIMIT_S = 20.0
+SEED = 11
+# Alice is far from Carol and Bob from Dave, so each hears answers before questions; two links let calls overtake.
+FAULTS = (
+    "delay=4..25ms,delay[alice>carol]=90..200ms,delay[bob>dave]=90..200ms,"
+    "reorder[alice>dave]=0.5,reorder[bob>carol]=0.3"
+)
+LIMIT_S = 30.0
+QUIET_S = 5.0  # nothing came for so long: what is missing was lost, and a speaker may wait for it
 JOIN_S = 30.0
 POLL_S = 0.1
+
+
+class DuelFailed(Exception):
+    """The process of a duel ended with an error, which the text has."""
+
+
+class DuelProcess:
+    """A duel in a process of its own. `runs` yields each run as it is done; `stop` ends it, from any thread."""
+
+    def __init__(self, seed: int = SEED) -> None:
+        command = [sys.executable, "-m", "chat_gui.client.duel", str(seed)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def runs(self) -> Iterator[DuelRun]:
+        """Yield the runs; raises DuelFailed."""
+        assert self._process.stdout is not None, "it was asked for"
+        for line in self._process.stdout:
+            yield _of_json(line)
+        _, said = self._process.communicate()
+        if self._process.returncode:
+            raise DuelFailed(said.strip().rpartition("\n")[2] or f"it ended with {self._process.returncode}")
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.kill()
+
+
+def _as_json(run: DuelRun) -> str:
+    screens = [[screen.member, list(screen.lines)] for screen in run.screens]
+    return json.dumps({"ordering": run.ordering, "screens": screens, "wait_ms": run.wait_ms})
+
+
+def _of_json(line: str) -> DuelRun:
+    fields = json.loads(line)
+    left, right = (DuelScreen(member, tuple(lines)) for member, lines in fields["screens"])
+    return DuelRun(fields["ordering"], (left, right), fields["wait_ms"])
 
 
 def run_duel(
@@ -37,7 +82,9 @@ def run_duel(
     stop = stop or Event()
     with gcom.embedded() as registry, ThreadPoolExecutor(len(orderings), "duel") as pool:
         runs = [
-            pool.submit(_Arena(ordering, registry.address, f"seed={seed},{faults}", stop).run, limit_s)
+            pool.submit(
+                _Arena(ordering, registry.address, gcom.Faults.parse(f"seed={seed},{faults}"), stop).run, limit_s
+            )
             for ordering in orderings
         ]
         for done in as_completed(runs):
@@ -47,13 +94,14 @@ def run_duel(
 class _Arena:
     """One ordering's group, and what its members see."""
 
-    def __init__(self, ordering: str, registry: str, faults: str, stop: Event) -> None:
+    def __init__(self, ordering: str, registry: str, faults: gcom.Faults, stop: Event) -> None:
         self._definition = gcom.Definition.parse("duel-" + ordering.lower(), ordering, "BASIC")
         self._registry, self._faults, self._stop = registry, faults, stop
         self._changed = Condition()
         self._shown: dict[str, list[int]] = {name: [] for name in MEMBERS}
         self._sent_s: dict[int, float] = {}
         self._waits_s: list[float] = []
+        self._newest_s = 0.0
         self._over = False
 
     def run(self, limit_s: float) -> DuelRun:
@@ -83,10 +131,13 @@ class _Arena:
         return groups
 
     def _wait(self, limit_s: float) -> None:
-        """Wait until every member has seen every line, but no longer than the limit, or than somebody wants."""
+        """Wait until every member has seen every line, or nothing comes any more, or somebody ends it."""
         end_s = monotonic() + limit_s
         with self._changed:
-            while not self._complete() and monotonic() < end_s and not self._stop.is_set():
+            self._newest_s = monotonic()
+            while not self._complete() and not self._stop.is_set():
+                if monotonic() > min(end_s, self._newest_s + QUIET_S):
+                    break
                 self._changed.wait(POLL_S)
             self._over = True
 
@@ -117,5 +168,17 @@ class _Arena:
     def _show(self, name: str, line: int) -> None:
         with self._changed:
             self._shown[name].append(line)
-            self._waits_s.append(monotonic() - self._sent_s[line])
+            self._newest_s = monotonic()
+            self._waits_s.append(self._newest_s - self._sent_s[line])
             self._changed.notify_all()
+
+
+def _main(seed: int) -> None:
+    try:
+        run_duel(lambda run: print(_as_json(run), flush=True), seed)
+    except gcom.GComError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    _main(int(sys.argv[1]))

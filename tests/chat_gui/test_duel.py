@@ -62,11 +62,19 @@ def test_panels_stand_in_as_many_columns_as_there_is_room(qtbot: QtBot) -> None:
 
 
 @pytest.mark.slow
-def test_the_window_runs_the_duel(qtbot: QtBot, expect_log: Callable[[str], None]) -> None:
-    expect_log("have faults, on purpose")
+def test_the_window_runs_the_duel(qtbot: QtBot) -> None:
     dialog = DuelDialog(begin=False)
     qtbot.addWidget(dialog)
     with qtbot.waitSignal(dialog.finished_run, timeout=120_000) as told:
         dialog.run()
     assert told.args == [True]
     assert set(dialog.runs) == set(ORDERINGS)
+
+
+def test_a_window_that_is_closed_ends_the_duel(qtbot: QtBot) -> None:
+    dialog = DuelDialog(begin=False)
+    qtbot.addWidget(dialog)
+    with qtbot.waitSignal(dialog.finished_run, timeout=120_000) as told:
+        dialog.run()
+        dialog.close()
+    assert told.args == [False]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threading import Event, Thread
+from threading import Thread
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent
@@ -18,8 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-import gcom
-from chat_gui.client.duel import SEED, run_duel
+from chat_gui.client.duel import SEED, DuelFailed, DuelProcess
 from chat_gui.model.insight.duel import ORDERINGS, DuelRun
 from chat_gui.view.dock.duel_picture import PANEL, DuelPicture, render_duel
 
@@ -36,8 +35,7 @@ class DuelDialog(QDialog):
     def __init__(self, parent: QWidget | None = None, begin: bool = True) -> None:
         super().__init__(parent)
         self.runs: dict[str, DuelRun] = {}
-        self._stop = Event()
-        self._thread: Thread | None = None
+        self._process: DuelProcess | None = None
         self.setWindowTitle(self.tr("Ordering duel"))
         self.picture = DuelPicture(self)
         self._seed = QSpinBox(self, minimum=0, maximum=SEED_MAX, value=SEED)
@@ -73,20 +71,21 @@ class DuelDialog(QDialog):
     @Slot()
     def run(self) -> None:
         """Run the duel, unless it runs."""
-        if self._thread is not None:
+        if self._process is not None:
             return
         self.runs = {}
         self.picture.show_runs(self.runs)
         self._again.setEnabled(False)
         self._save.setEnabled(False)
         self._show_progress()
-        self._thread = Thread(target=self._work, args=(self._seed.value(),), name="ordering duel", daemon=True)
-        self._thread.start()
+        self._process = DuelProcess(self._seed.value())
+        Thread(target=self._read, args=(self._process,), name="ordering duel", daemon=True).start()
 
-    def _work(self, seed: int) -> None:
+    def _read(self, process: DuelProcess) -> None:
         try:
-            run_duel(self._told.emit, seed, self._stop)
-        except gcom.GComError as error:
+            for run in process.runs():
+                self._told.emit(run)
+        except DuelFailed as error:
             self._ended.emit(str(error))
         else:
             self._ended.emit("")
@@ -103,10 +102,14 @@ class DuelDialog(QDialog):
 
     @Slot(str)
     def _on_ended(self, why: str) -> None:
-        self._thread = None
+        self._process = None
         self._again.setEnabled(True)
         self._save.setEnabled(not why)
-        text = self.tr("The duel could not be run: {}") if why else self.tr("Real groups, in this process, just now.")
+        text = (
+            self.tr("The duel could not be run: {}")
+            if why
+            else self.tr("Run just now, by real groups of four members.")
+        )
         self._status.setText(text.format(why))
         self.finished_run.emit(not why)
 
@@ -118,10 +121,11 @@ class DuelDialog(QDialog):
 
     def done(self, result: int) -> None:
         """Stop the groups, however the window is closed."""
-        self._stop.set()
+        if self._process is not None:
+            self._process.stop()
         super().done(result)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop the groups."""
-        self._stop.set()
-        super().closeEvent(event)
+        self.done(0)
+        event.accept()
