@@ -67,9 +67,11 @@ from gcom.runtime.api.events import (
 from gcom.runtime.api.group import Group
 from gcom.runtime.api.node import Node
 from gcom.runtime.api.results import CallDetached, CallTimeout, Result, Results
+from gcom.runtime.api.watch import Watch
 from gcom.runtime.faults import Delay, Faults, LinkFaults
 from gcom.runtime.registry.directory_client import DirectoryClient as Directory
 from gcom.runtime.registry.embedded import embedded
+from gcom.runtime.traces import Trace
 from gcom.values.answers import Outcome, Wait
 from gcom.values.clock import Causality, VectorClock
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
@@ -155,6 +157,7 @@ __all__ = [
     "StateUnmerged",
     "Suspicion",
     "TieBreaker",
+    "Trace",
     "Unavailable",
     "Undelivered",
     "Unicast",
@@ -165,6 +168,7 @@ __all__ = [
     "View",
     "ViewChange",
     "Wait",
+    "Watch",
     "WindowInfo",
     "WouldBlock",
     "connect",

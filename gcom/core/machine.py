@@ -23,6 +23,7 @@ from gcom.core.messages.effects import Effect, Ended
 from gcom.core.messages.frames import LEAVES_FOR, Frame, Refused, Reply, Status
 from gcom.core.messages.registry import GroupInfo
 from gcom.core.multicast.window import NOTHING
+from gcom.core.ordering.order_log import OrderLog
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -244,10 +245,16 @@ class GroupMachine:
         """Return one look at this member, for a snapshot; the last one after the end, None while entering."""
         return self._member.inspect(now_ms) if self._member else None
 
-    def serial_of(self, number: int) -> int | None:
-        """Return the serial of one of this process's messages; None: it has none, or all members hold it."""
+    @property
+    def order_log(self) -> OrderLog | None:
+        """The order of the view as it is known here; None without a total order."""
         serials = self._member.streams.serials if self._member else None
-        return serials.log.serial_of(self.process, number) if serials else None
+        return serials.log if serials else None
+
+    @property
+    def clocks(self) -> dict[Process, dict[Process, int]]:
+        """The vector clock of each member, as a snapshot has it."""
+        return self._member.streams.clocks() if self._member else {}
 
     @property
     def in_doubt(self) -> tuple[int, int] | None:

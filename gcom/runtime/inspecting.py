@@ -55,7 +55,7 @@ def _waits_for(membership: Membership) -> str:
     return "a quorum of the view to be heard" if session.detached else session.machine.waits_for
 
 
-def receipt_of(session: Session, number: int, serial: int | None) -> Receipt:
+def receipt_of(session: Session, number: int) -> Receipt:
     """Return the state of one of the session's messages; raises BadValue for one that was never sent."""
     machine = session.machine
     if type(number) is not int or not 1 <= number <= session.last_number:
@@ -68,8 +68,8 @@ def receipt_of(session: Session, number: int, serial: int | None) -> Receipt:
     held_by = tuple(it for it in members if it not in lacking)
     others = tuple(it for it in members if it in lacking)
     state = _state(session, number, bool(others))
-    if state not in ("waiting", "lost"):
-        serial = serial or machine.serial_of(number)
+    log = machine.order_log if state not in ("waiting", "lost") else None
+    serial = log.serial_of(machine.process, number) if log is not None else None
     return Receipt(number, state, serial, held_by, others, machine.process)
 
 

@@ -54,6 +54,7 @@ from gcom.runtime import arrivals
 from gcom.runtime.arrivals import LogStopped, Own
 from gcom.runtime.open_calls import OpenCall, OpenCalls
 from gcom.runtime.request_handlers import NO_HANDLER, CallServer
+from gcom.runtime.traces import TraceRecorder
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
 from gcom.values.names import Process
@@ -89,6 +90,7 @@ class SessionOwner(Protocol):
     changed: Condition
     call_server: CallServer
     reconciliation: StateReconciliation
+    recorder: TraceRecorder | None
     unread: bool
 
     @property
@@ -158,6 +160,8 @@ class Session:
     def receive(self, frame: Frame) -> Reply:
         """Answer the frame of a peer."""
         with self._host.lock:
+            if self.membership.recorder is not None:
+                self.membership.recorder.on_frame(frame)
             self._hand_over()  # first, so that the reply can say what the application has sent
             reply, effects = self.machine.receive(frame, self._host.now_ms())
             self._carry_out(effects)
@@ -223,6 +227,8 @@ class Session:
     def put(self, payload: Payload) -> int:
         """Queue a message, hand it over if a link has nothing else to do; return its number. Holds the lock."""
         self.last_number = number = self.last_number + 1
+        if self.membership.recorder is not None:
+            self.membership.recorder.on_put(number)
         self._buffer.append(payload)
         self._waiting_size += len(payload)
         # While every link has a call in flight the message waits: what collects until one is free becomes one run,
@@ -296,6 +302,8 @@ class Session:
     def _carry_out(self, effects: list[Effect]) -> None:
         done: list[Deliver | Skip] = []
         follows: list[events.Event] = []
+        if self.membership.recorder is not None:
+            self.membership.recorder.record(self.machine, effects)
         for effect in effects:
             self._record(effect)
             match effect:

@@ -124,7 +124,7 @@ class Receipt:
     order). doubt: this process hears no quorum, or is out, and nobody can say yet whether it arrived. lost: it will
     never be delivered. Over BASIC nobody tells what it holds: there it stays sent, or ordered.
 
-    `serial`: its place in the total order, as long as that is kept (until all hold it, or in an open `watch`).
+    `serial`: its place in the total order, as long as that is kept: until all hold it (a `Trace` has it for longer).
     `held_by`, `lacking`: the members of the view that are known to have stored it, and the others. `process`: whose
     message it is; after a return numbers begin at 1 again, under another process.
     """

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from gcom.core.detector.suspicion import Detector
 from gcom.core.hold_back import MARKS_MAX, HoldTimes
+from gcom.core.inspection import inspect
 from gcom.core.messages.frames import Status
 from gcom.core.messages.orders import Orders
 from gcom.core.ordering.causal import Causal
@@ -15,8 +17,9 @@ from gcom.core.ordering.order_log import OrderLog
 from gcom.core.ordering.total import Total
 from gcom.core.ordering.unordered import NonOrdered
 from gcom.core.streams import Streams
+from gcom.values.clock import VectorClock
 from gcom.values.definition import Definition
-from gcom.values.snapshot import MISSING_MAX, Missing
+from gcom.values.snapshot import HELD_BACK_MAX, MISSING_MAX, Missing
 from tests.core.making import A, B, C, data_path, decision, run, view
 
 VIEW = view(A, B, C)
@@ -156,6 +159,20 @@ def test_marks_are_bounded_and_the_oldest_stays() -> None:
     assert times.since_ms(B, 1, 9999) == 1
     assert len(times._marks[B]) <= MARKS_MAX
     assert times.since_ms(B, 4000, 9999) >= 4000
+
+
+def test_a_snapshot_shows_a_thousand_runs_and_counts_the_rest() -> None:
+    member = streams(multicast="BASIC")
+    for first in range(2, 2402, 2):
+        member.receive(run(B, first, 1), 0)
+    detector = Detector(A)
+    detector.install(VIEW, 0)
+    detector.heard(B, 250, ())
+    detector.suspect(C, "silence")
+    seen = inspect(VIEW, member, detector, 1000)
+    assert (len(seen.held_back), seen.held_back_rest) == (HELD_BACK_MAX, 200)
+    assert (seen.heard_s, seen.suspected) == ({B: 0.75}, {C: "silence"})
+    assert seen.clocks[C] == VectorClock()
 
 
 def test_clocks_are_what_the_last_runs_said_and_the_own_row_is_exact() -> None:

@@ -196,6 +196,50 @@ def test_what_has_no_room_waits(here: Cluster, expect_log: ExpectLog) -> None:
     assert alice.snapshot().waits_for == "the static group to have all its members"
 
 
+def test_what_was_never_sent_is_lost_once_its_process_has_left(here: Cluster, expect_log: ExpectLog) -> None:
+    expect_log("1 messages that were never sent")
+    alice = here.node("alice").join("news", create=gcom.Definition("news", static=("alice", "bob")))
+    number = alice.send("one")
+    alice.leave(0.1)
+    assert alice.receipt(number).state == "lost"
+
+
+def test_what_comes_before_the_state_waits_for_it(here: Cluster) -> None:
+    create = gcom.Definition("news")
+    alice = here.node("alice").join("news", create=create, get_state=lambda: b"state")
+    bob = here.node("bob").join("news", set_state=lambda data: None)
+    alice.wait_for_members(2, LIMIT_S)
+    alice.send("one", held_by="all")
+    found = told_by(bob, "state")
+    assert (found.sender, found.first, found.last, len(found.waits_for)) == (alice.process, 1, 1, 1)
+    assert found.since_s >= 0
+    alice.listen()  # who reads gives the state
+    assert take(bob, 1)[0].text == "one"
+    assert bob.snapshot().held_back == ()
+
+
+@pytest.mark.slow
+def test_a_process_on_its_way_back_has_its_last_view_and_says_what_it_waits_for(
+    here: Cluster, expect_log: ExpectLog
+) -> None:
+    expect_log("on purpose")
+    alice, bob, carol = here.members("alice", "bob", "carol")
+    former = carol.process
+    node_of(carol).inject("cut=carol<>alice+bob+registry")
+    until(lambda: "carol" not in alice.members)
+    for name in ("alice", "bob"):
+        node_of({"alice": alice, "bob": bob}[name]).inject("cut=carol<>alice+bob")
+    node_of(carol).inject("cut=carol>bob+registry,cut=bob>carol")  # it hears that it is out, and no more
+    node_of(alice).inject("")
+    gone = next_of(carol, gcom.Departure)
+    seen = carol.snapshot()
+    assert (gone.returning, seen.process, seen.view.names) == (True, former, ("alice", "bob", "carol"))
+    assert seen.waits_for
+    for group in (alice, bob, carol):
+        node_of(group).inject("")
+    next_of(carol, gcom.Returned)
+
+
 def test_over_basic_nobody_tells_what_it_holds(here: Cluster) -> None:
     alice, bob = here.members("alice", "bob", multicast="BASIC")
     number = alice.send("one")

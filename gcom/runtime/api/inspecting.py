@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gcom.runtime import inspecting
 from gcom.runtime.api.handle import GroupHandle
+from gcom.runtime.api.watch import Watch
 from gcom.values.snapshot import Receipt, Snapshot
 
 
@@ -32,4 +33,12 @@ class Inspecting(GroupHandle):
         joined since counts as holding what was sent before. Raises BadValue for a number that was not given.
         """
         with self._host.lock:
-            return inspecting.receipt_of(self._session, number, None)
+            return inspecting.receipt_of(self._session, number)
+
+    def watch(self, most: int = 10_000) -> Watch:
+        """Record for each message when it was sent, received, ordered and delivered, its serial and its vector clock.
+
+        The last `most` messages are kept. Nothing is recorded before, and nothing once no watch is open. Raises
+        BadValue.
+        """
+        return Watch(self._host, self._membership, most)
