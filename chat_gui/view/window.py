@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import QTimer, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QLabel, QMainWindow, QMessageBox, QStackedWidget, QTabWidget, QWidget
 
@@ -22,6 +22,7 @@ from chat_gui.model.wire import ChatMessage, MessageKind, TextTooLong, encode
 from chat_gui.view.bridge import Bridge
 from chat_gui.view.conversation_view import log_line
 from chat_gui.view.dialogs import ConnectDialog, CreateDialog, JoinDialog
+from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.start_page import StartPage
@@ -87,6 +88,14 @@ class ChatWindow(QMainWindow):
         view.addAction(self._action(self.tr("&Next tab"), "Ctrl+PgDown", lambda: self._turn(1)))
         view.addAction(self._action(self.tr("&Previous tab"), "Ctrl+PgUp", lambda: self._turn(-1)))
         view.addSeparator()
+        self.dock = InsightDock(self.client.group, self)
+        self.dock.message_wanted.connect(self._reveal)
+        self.dock.hide()
+        self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.dock)
+        inside = self.dock.toggleViewAction()
+        inside.setText(self.tr("&Inside the group"))
+        inside.setShortcut(QKeySequence("F12"))
+        view.addAction(inside)
         view.addAction(self._action(self.tr("&Ordering duel…"), "", lambda: DuelDialog(self).show()))
 
     def _action(self, text: str, keys: str, run: Callable[[], object]) -> QAction:
@@ -105,6 +114,7 @@ class ChatWindow(QMainWindow):
                 self._tell(notice)
             if isinstance(update, Connected):
                 self._on_connected()
+        self.dock.on_updates(updates)
         self.refresh()
 
     def _on_connected(self) -> None:
@@ -222,6 +232,16 @@ class ChatWindow(QMainWindow):
             self.chat.groups[group].conversation.sending(message, self.chat.nick, _now_ms())
         return True
 
+    @Slot(str, str, int)
+    def _reveal(self, group: str, sender: str, number: int) -> None:
+        """Show a message in the conversation of its group."""
+        tab = self.tabs.get(group)
+        if tab is not None:
+            rows = tab.state.conversation.rows
+            key = next((row.key for row in rows if (row.process, row.number) == (sender, number)), 0)
+            if not key or not tab.conversation.reveal(key):
+                self.statusBar().showMessage(self.tr("this message is not in the conversation any more"), STATUS_MS)
+
     def _note(self, group: str, text: str) -> None:
         self.chat.groups[group].conversation.notice(text, _now_ms())
 
@@ -320,11 +340,13 @@ class ChatWindow(QMainWindow):
                 tab.state.conversation.left()
         if current := self._current():
             current.input.setFocus()
+            self.dock.follow(current.state.name)
         self.refresh()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave all groups, and end."""
         self._poll.stop()
+        self.dock.stop()
         self.bridge.close()
         self.client.close()
         event.accept()
