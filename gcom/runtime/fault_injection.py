@@ -96,6 +96,8 @@ class FaultInjector:
 
     def change(self, faults: str | Faults) -> None:
         """Have these faults from now on, in place of what there was; `@FILE` follows a file."""
+        if not isinstance(faults, str | Faults):
+            raise BadValue(f"faults are a text, or gcom.Faults; got {type(faults).__name__}")
         with self._lock:
             text = faults if isinstance(faults, str) else ""
             self._file = Path(text[1:]) if text.startswith("@") else None

@@ -228,6 +228,9 @@ def test_a_node_tells_which_are_in_force(expect_log: ExpectLog, tmp_path: Path) 
         faults = gcom.Faults(seed=3, links={("alice", "bob"): gcom.LinkFaults(drop=0.5)})
         alice.inject(faults)
         assert alice.faults == faults
+        with pytest.raises(gcom.BadValue, match=r"or gcom\.Faults; got dict"):
+            alice.inject({"drop": 1})  # type: ignore[arg-type]
+        assert alice.faults == faults
         alice.inject(f"@{path}")
         assert alice.faults == gcom.Faults(duplicate=0.5)
         alice.inject("")
