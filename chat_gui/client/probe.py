@@ -12,7 +12,7 @@ EVERY_S = 0.25
 TRACES_MAX = 5_000  # between two looks; more are counted by the watch, and not shown
 
 
-class Probe:
+class GroupProbe:
     """A thread that tells a sink of one group, until it is stopped; its watch is open as long."""
 
     def __init__(self, find: Callable[[], gcom.Group | None], tell: Callable[[Probed], None]) -> None:

@@ -22,6 +22,7 @@ from chat_gui.model.wire import ChatMessage, MessageKind, TextTooLong, encode
 from chat_gui.view.bridge import Bridge
 from chat_gui.view.conversation_view import log_line
 from chat_gui.view.dialogs import ConnectDialog, CreateDialog, JoinDialog
+from chat_gui.view.dock.debug_stripe import DebugStripe
 from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
 from chat_gui.view.group_tab import GroupTab
@@ -88,7 +89,11 @@ class ChatWindow(QMainWindow):
         view.addAction(self._action(self.tr("&Next tab"), "Ctrl+PgDown", lambda: self._turn(1)))
         view.addAction(self._action(self.tr("&Previous tab"), "Ctrl+PgUp", lambda: self._turn(-1)))
         view.addSeparator()
-        self.dock = InsightDock(self.client.group, self)
+        self.dock = InsightDock(self.client.group, lambda: self.client.node, self)
+        self._stripe = DebugStripe(self)
+        self._stripe.off_wanted.connect(lambda: self.dock.debug.switch.setChecked(False))
+        self.dock.debug.changed.connect(self._stripe.show_faults)
+        self.addToolBar(self._stripe)
         self.dock.message_wanted.connect(self._reveal)
         self.dock.hide()
         self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.dock)
@@ -218,8 +223,8 @@ class ChatWindow(QMainWindow):
                 self._export(group, command.rest)
             case "help":
                 self._note(group, commands.help_text())
-            case "debug":
-                self._note(group, self.tr("the debug page is not open"))
+            case "debug" | "delay" | "drop" | "reorder" | "partition":
+                self._note(group, self.dock.debug.command(command.name, command.rest))
         return True
 
     def _say(self, group: str, kind: MessageKind, text: str, to: str = "") -> bool:
@@ -346,7 +351,7 @@ class ChatWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave all groups, and end."""
         self._poll.stop()
-        self.dock.stop()
+        self.dock.close_all()
         self.bridge.close()
         self.client.close()
         event.accept()

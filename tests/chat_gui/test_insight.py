@@ -10,7 +10,7 @@ from chat_gui.model.insight.facts import heard_facts, held_lines, held_summary, 
 from chat_gui.model.insight.latency import EDGES_MS, bucket_names, held_ms, held_share, histogram, own_ms
 from chat_gui.model.insight.names import milliseconds, seconds, span
 from chat_gui.model.insight.spacetime import DOTS_MAX, space_time
-from chat_gui.model.insight.timeline import EntryKind, Timeline
+from chat_gui.model.insight.timeline import EntryKind, GroupTimeline
 from tests.chat_gui.insights import VIEW, snapshot, trace, view
 
 ALICE, BOB, CAROL = VIEW.members
@@ -72,7 +72,7 @@ def test_heard_facts_name_suspicions() -> None:
 
 
 def test_the_timeline_tells_elections_from_views() -> None:
-    timeline = Timeline()
+    timeline = GroupTimeline()
     timeline.on_view(VIEW, 1)
     timeline.on_events(
         [

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import gcom
 from chat_gui.model.insight.clocks import ClockMatrix
-from chat_gui.model.insight.timeline import Timeline
+from chat_gui.model.insight.timeline import GroupTimeline
 
 TRACES_MAX = 2_000
 
@@ -28,7 +28,7 @@ class GroupInsight:
     def __init__(self) -> None:
         self.snapshot: gcom.Snapshot | None = None
         self.clocks = ClockMatrix()
-        self.timeline = Timeline()
+        self.timeline = GroupTimeline()
         self.traces: deque[gcom.Trace] = deque(maxlen=TRACES_MAX)
 
     def on_probed(self, snapshot: gcom.Snapshot, traces: Sequence[gcom.Trace], now_ms: int) -> None:

@@ -36,7 +36,7 @@ class TimelineEntry:
     members: tuple[str, ...] = ()
 
 
-class Timeline:
+class GroupTimeline:
     """The entries of one group, oldest first."""
 
     def __init__(self) -> None:

@@ -9,10 +9,11 @@ from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtWidgets import QDockWidget, QTabWidget, QWidget
 
 import gcom
-from chat_gui.client.probe import Probe
+from chat_gui.client.probe import GroupProbe
 from chat_gui.model.insight.group_insight import GroupInsight, Probed
 from chat_gui.model.updates import Arrived, Joined, Update
 from chat_gui.view.dock.clocks_page import ClocksPage
+from chat_gui.view.dock.debug_page import DebugPage
 from chat_gui.view.dock.latency_page import LatencyPage
 from chat_gui.view.dock.page import InsightPage
 from chat_gui.view.dock.spacetime_page import SpaceTimePage
@@ -25,15 +26,21 @@ class InsightDock(QDockWidget):
     message_wanted = Signal(str, str, int)  # group, sender, number
     _probed = Signal(object)
 
-    def __init__(self, find: Callable[[str], gcom.Group | None], parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        find: Callable[[str], gcom.Group | None],
+        find_node: Callable[[], gcom.Node | None],
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("insight")
         self.setWindowTitle(self.tr("Inside the group"))
         self.insights: dict[str, GroupInsight] = {}
         self._find, self._group = find, ""
-        self._probe: Probe | None = None
+        self._probe: GroupProbe | None = None
         self.tabs = QTabWidget(self, documentMode=True)
         self.tabs.setAccessibleName(self.tr("Inside the group"))
+        self.debug = DebugPage(find_node, self)
         self.pages: list[InsightPage] = [
             ClocksPage(self),
             HeldPage(self),
@@ -41,6 +48,7 @@ class InsightDock(QDockWidget):
             ViewsPage(self),
             SpaceTimePage(self),
             LatencyPage(self),
+            self.debug,
         ]
         for page in self.pages:
             self.tabs.addTab(page, page.title)
@@ -87,7 +95,7 @@ class InsightDock(QDockWidget):
     @Slot(bool)
     def _on_visible(self, visible: bool) -> None:
         if visible and self._probe is None:
-            self._probe = Probe(lambda: self._find(self._group) if self._group else None, self._probed.emit)
+            self._probe = GroupProbe(lambda: self._find(self._group) if self._group else None, self._probed.emit)
         elif not visible:
             self.stop()
         self._show()
@@ -97,6 +105,11 @@ class InsightDock(QDockWidget):
         if self._probe is not None:
             self._probe.stop()
             self._probe = None
+
+    def close_all(self) -> None:
+        """Look no more, and change no faults: the window closes."""
+        self.stop()
+        self.debug.close_control()
 
     def changeEvent(self, event: QEvent) -> None:
         """Show the pages anew in another palette."""
