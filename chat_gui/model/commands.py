@@ -14,7 +14,11 @@ COMMANDS = {
     "topic": ("[TEXT]", "show the topic, or set it"),
     "msg": ("MEMBER TEXT", "say something to one member alone"),
     "who": ("", "list the members, and when each was last heard"),
-    "debug": ("[on|off]", "open or close the page that breaks the network on purpose"),
+    "debug": ("[on|off]", "break the network on purpose, or stop that (F12, Debug mode)"),
+    "delay": ("[MEMBER] A..Bms", "in debug mode: make calls late, all or those of one member"),
+    "drop": ("P%", "in debug mode: lose a share of all calls"),
+    "reorder": ("P%", "in debug mode: let a share of all calls be overtaken"),
+    "partition": ("[A B | C]", "in debug mode: cut all links between the sides; without sides: heal them"),
     "export": ("[FILE]", "write this conversation to a file"),
     "help": ("", "list the commands"),
 }

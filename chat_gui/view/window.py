@@ -32,6 +32,9 @@ from chat_gui.model.wire import ChatMessage, MessageKind, TextTooLong, encode
 from chat_gui.view.bridge import Bridge
 from chat_gui.view.conversation_view import log_line
 from chat_gui.view.dialogs import ConnectDialog, CreateDialog, JoinDialog
+from chat_gui.view.dock.debug_stripe import DebugStripe
+from chat_gui.view.dock.dock import InsightDock
+from chat_gui.view.dock.duel_dialog import DuelDialog
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.start_page import StartPage
 from chat_gui.view.tour import Tour
@@ -97,6 +100,20 @@ class ChatWindow(QMainWindow):
         group.addAction(self._action(self.tr("&Leave"), "Ctrl+W", self._leave_current))
         view.addAction(self._action(self.tr("&Next tab"), "Ctrl+PgDown", lambda: self._turn(1)))
         view.addAction(self._action(self.tr("&Previous tab"), "Ctrl+PgUp", lambda: self._turn(-1)))
+        view.addSeparator()
+        self.dock = InsightDock(self.client.group, lambda: self.client.node, self)
+        self._stripe = DebugStripe(self)
+        self._stripe.off_wanted.connect(lambda: self.dock.debug.switch.setChecked(False))
+        self.dock.debug.changed.connect(self._stripe.show_faults)
+        self.addToolBar(self._stripe)
+        self.dock.message_wanted.connect(self._reveal)
+        self.dock.hide()
+        self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.dock)
+        inside = self.dock.toggleViewAction()
+        inside.setText(self.tr("&Inside the group"))
+        inside.setShortcut(QKeySequence("F12"))
+        view.addAction(inside)
+        view.addAction(self._action(self.tr("&Ordering duel…"), "", lambda: DuelDialog(self).show()))
 
     def _action(self, text: str, keys: str, run: Callable[[], object]) -> QAction:
         action = QAction(text, self)
@@ -131,6 +148,7 @@ class ChatWindow(QMainWindow):
                 self._tell(notice)
             if isinstance(update, Connected):
                 self._on_connected()
+        self.dock.on_updates(updates)
         self.refresh()
 
     def _on_connected(self) -> None:
@@ -236,8 +254,8 @@ class ChatWindow(QMainWindow):
                 self._export(group, command.rest)
             case "help":
                 self._note(group, commands.help_text())
-            case "debug":
-                self._note(group, self.tr("the debug page is not open"))
+            case "debug" | "delay" | "drop" | "reorder" | "partition":
+                self._note(group, self.dock.debug.command(command.name, command.rest))
         return True
 
     def _say(self, group: str, kind: MessageKind, text: str, to: str = "") -> bool:
@@ -249,6 +267,16 @@ class ChatWindow(QMainWindow):
         if not to:
             self.chat.groups[group].conversation.sending(message, self.chat.nick, _now_ms())
         return True
+
+    @Slot(str, str, int)
+    def _reveal(self, group: str, sender: str, number: int) -> None:
+        """Show a message in the conversation of its group."""
+        tab = self.tabs.get(group)
+        if tab is not None:
+            rows = tab.state.conversation.rows
+            key = next((row.key for row in rows if (row.process, row.number) == (sender, number)), 0)
+            if not key or not tab.conversation.reveal(key):
+                self.statusBar().showMessage(self.tr("this message is not in the conversation any more"), STATUS_MS)
 
     def _note(self, group: str, text: str) -> None:
         self.chat.groups[group].conversation.notice(text, _now_ms())
@@ -348,11 +376,13 @@ class ChatWindow(QMainWindow):
                 tab.state.conversation.left()
         if current := self._current():
             current.input.setFocus()
+            self.dock.follow(current.state.name)
         self.refresh()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave all groups, and end."""
         self._poll.stop()
+        self.dock.close_all()
         self.bridge.close()
         self.client.close()
         event.accept()

@@ -1,0 +1,41 @@
+"""Looks at the group in front for the dock, four times a second, in a thread that is there while the dock is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event, Thread
+
+import gcom
+from chat_gui.model.insight.group_insight import Probed
+
+EVERY_S = 0.25
+TRACES_MAX = 5_000  # between two looks; more are counted by the watch, and not shown
+
+
+class GroupProbe:
+    """A thread that tells a sink of one group, until it is stopped; its watch is open as long."""
+
+    def __init__(self, find: Callable[[], gcom.Group | None], tell: Callable[[Probed], None]) -> None:
+        self._find, self._tell = find, tell
+        self._stopped = Event()
+        self._thread = Thread(target=self._run, name="chat probe", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread soon."""
+        self._stopped.set()
+
+    def _run(self) -> None:
+        group: gcom.Group | None = None
+        watch: gcom.Watch | None = None
+        while not self._stopped.is_set():
+            found = self._find()
+            if found is not group:
+                if watch is not None:
+                    watch.close()
+                group, watch = found, None if found is None else found.watch(TRACES_MAX)
+            if group is not None and watch is not None:
+                self._tell(Probed(group.name, group.snapshot(), tuple(watch.take())))
+            self._stopped.wait(EVERY_S)
+        if watch is not None:
+            watch.close()

@@ -1,0 +1,1 @@
+"""The instruments of the chat: a dock with a page for each thing to see, ordering duel, debug mode, audit."""

@@ -1,0 +1,80 @@
+"""The ordering duel on real groups, and its window offscreen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from chat_gui.client.duel import run_duel
+from chat_gui.model.insight.duel import ORDERINGS, SCRIPT, DuelRun, DuelScreen, score
+from chat_gui.view.dock.duel_dialog import DuelDialog
+from chat_gui.view.dock.duel_picture import PANEL, DuelPicture, render_duel
+
+IN_TURN = tuple(range(len(SCRIPT)))
+MADE = {
+    ordering: DuelRun(ordering, (DuelScreen("carol", IN_TURN), DuelScreen("dave", IN_TURN)), 9)
+    for ordering in ORDERINGS
+}
+
+
+@pytest.mark.slow
+def test_each_ordering_keeps_its_word_and_no_order_keeps_none(expect_log: Callable[[str], None]) -> None:
+    expect_log("have faults, on purpose")
+    runs: list[DuelRun] = []
+    run_duel(runs.append)
+    scores = {run.ordering: score(run) for run in runs}
+    assert set(scores) == set(ORDERINGS)
+    assert not any(found.missing for found in scores.values())
+    assert scores["NONORDERED"].wrong > 0
+    assert not scores["FIFO"].swapped
+    assert not scores["CAUSAL"].early
+    assert not scores["CAUSAL"].swapped
+    assert not scores["TOTAL"].moved
+    assert scores["CAUSALTOTAL"].wrong == 0
+
+
+def test_a_picture_is_made_without_a_window(qtbot: QtBot, tmp_path: Path) -> None:
+    picture = DuelPicture()
+    qtbot.addWidget(picture)
+    image = render_duel(MADE, picture.palette(), picture.font(), 1.0)
+    assert image.save(str(tmp_path / "duel.png"))
+    assert (image.width(), image.height()) == (3 * PANEL.width(), 2 * PANEL.height())
+    colours = {image.pixelColor(x, y).name() for x in range(0, image.width(), 7) for y in range(0, image.height(), 7)}
+    assert len(colours) > 5
+
+
+def test_the_picture_says_its_runs_as_text(qtbot: QtBot) -> None:
+    picture = DuelPicture()
+    qtbot.addWidget(picture)
+    picture.show_runs(MADE)
+    assert "CAUSALTOTAL: nothing wrong" in picture.accessibleDescription()
+
+
+def test_panels_stand_in_as_many_columns_as_there_is_room(qtbot: QtBot) -> None:
+    picture = DuelPicture()
+    qtbot.addWidget(picture)
+    assert picture.heightForWidth(3 * PANEL.width()) == 2 * PANEL.height()
+    assert picture.heightForWidth(6 * PANEL.width()) == PANEL.height()
+    assert picture.heightForWidth(10) == 6 * PANEL.height()
+
+
+@pytest.mark.slow
+def test_the_window_runs_the_duel(qtbot: QtBot) -> None:
+    dialog = DuelDialog(begin=False)
+    qtbot.addWidget(dialog)
+    with qtbot.waitSignal(dialog.finished_run, timeout=120_000) as told:
+        dialog.run()
+    assert told.args == [True]
+    assert set(dialog.runs) == set(ORDERINGS)
+
+
+def test_a_window_that_is_closed_ends_the_duel(qtbot: QtBot) -> None:
+    dialog = DuelDialog(begin=False)
+    qtbot.addWidget(dialog)
+    with qtbot.waitSignal(dialog.finished_run, timeout=120_000) as told:
+        dialog.run()
+        dialog.close()
+    assert told.args == [False]
