@@ -59,6 +59,7 @@ def _run(registry: str, nick: str, groups: tuple[str, ...]) -> int:
         from PySide6.QtCore import QTimer
         from PySide6.QtWidgets import QApplication
 
+        from chat_gui.storage.places import user_places
         from chat_gui.view.window import ChatWindow
     except ImportError as error:
         print(f"gcom-chat: Qt cannot be loaded: {error}. Install it: pip install 'gcom[gui]'", file=sys.stderr)
@@ -67,7 +68,7 @@ def _run(registry: str, nick: str, groups: tuple[str, ...]) -> int:
     qt.setApplicationName("gcom-chat")
     qt.setApplicationDisplayName("GCom chat")
     qt.setStyle("Fusion")
-    window = ChatWindow(nick, registry, groups)
+    window = ChatWindow(nick, registry, groups, user_places())
     window.show()
     signal.signal(signal.SIGINT, lambda *_: window.close())
     awake = QTimer(interval=200)  # Python sees signals only between its own instructions

@@ -14,12 +14,14 @@ from chat_gui.model.updates import (
     Arrived,
     BacklogCame,
     Connected,
+    HistoryCame,
     JoinBegan,
     Joined,
     Left,
     Listed,
     MessageNumbered,
     RegistryAway,
+    StorageTold,
     Unsent,
     Update,
     Whispered,
@@ -132,6 +134,11 @@ class Chat:
                 self.open(group).conversation.on_private(self.nick, message, now_ms, own=True, peer=to)
             case Left(group, reason):
                 self._on_left(group, reason, now_ms)
+            case HistoryCame(group, rows, older):
+                if group in self.groups and not older:
+                    self.groups[group].conversation.restore(rows)
+            case StorageTold(text):
+                return [Notice(text, error=True)]
             case _:
                 assert_never(update)
         return []

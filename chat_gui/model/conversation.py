@@ -6,7 +6,7 @@ message has. What is older than the bound goes; who reads it has it in the view'
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from datetime import datetime, tzinfo
 
@@ -87,8 +87,11 @@ class Conversation:
     def on_backlog(self, topic: str, said: Iterable[tuple[str, ChatMessage]], now_ms: int) -> None:
         """Append what was said before this process came and is not here yet, as a member's state tells it."""
         self.topic = shown(topic).replace("\n", " ")[:500]
-        new = [(name, message) for name, message in said if not message.id or message.id not in self._seen_ids]
-        for name, message in new:
+        plain = Counter((row.name, row.text) for row in self.rows if not row.id)
+        for name, message in said:
+            if message.id in self._seen_ids if message.id else plain[name, shown(message.text)] > 0:
+                plain[name, shown(message.text)] -= not message.id
+                continue
             row = self._row(
                 _KINDS.get(message.kind, RowKind.NOTICE), message.at_ms or now_ms, name, shown(message.text)
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import gcom
+from chat_gui.model.rows import ChatRow
 from chat_gui.model.wire import ChatMessage
 
 
@@ -109,6 +110,22 @@ class Left:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class HistoryCame:
+    """Rows of the scrollback on disk, oldest first: the last ones, or `older` ones than those that are shown."""
+
+    group: str
+    rows: tuple[ChatRow, ...]
+    older: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StorageTold:
+    """A trouble with the disk, in words; it is told once."""
+
+    text: str
+
+
 Update = (
     Connected
     | RegistryAway
@@ -122,4 +139,6 @@ Update = (
     | Unsent
     | Whispered
     | Left
+    | HistoryCame
+    | StorageTold
 )

@@ -20,11 +20,13 @@ class ConversationView(QListView):
     """Shows rows. `older(key, count)` returns rows before a key, oldest first, from memory or disk."""
 
     row_clicked = Signal(object)
+    older_wanted = Signal(int)  # rows before this key, which are not in memory: they come by `prepend`
 
     def __init__(self, older: Callable[[int, int], Sequence[ChatRow]], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._older = older
         self._waiting: list[ChatRow] = []  # that came while somebody reads further up
+        self._asked = 0  # the key before which older rows were asked for last
         self.rows = RowsModel(self)
         self.setModel(self.rows)
         self.delegate = RowDelegate(self)
@@ -87,13 +89,22 @@ class ConversationView(QListView):
     def _load_older(self) -> bool:
         first = next((row.key for row in self.rows.rows), 0)
         rows = self._older(first, OLDER_ROWS)
-        if rows:
+        self.prepend(rows)
+        if not rows and first != self._asked:
+            self._asked = first
+            self.older_wanted.emit(first)
+        return bool(rows)
+
+    def prepend(self, rows: Sequence[ChatRow]) -> None:
+        """Add older rows at the top; what is read stays where it is."""
+        first = next((row.key for row in self.rows.rows), 0)
+        older = [row for row in rows if row.key < first]
+        if older:
             bar = self.verticalScrollBar()
             below = bar.maximum() - bar.value()
-            self.rows.prepend(rows)
+            self.rows.prepend(older)
             self.doItemsLayout()
             bar.setValue(bar.maximum() - below)
-        return bool(rows)
 
     def _on_scrolled(self, value: int) -> None:
         if value == self.verticalScrollBar().minimum() and self.rows.rows and self.isVisible():

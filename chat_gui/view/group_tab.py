@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLabel, QSplitter, QVBoxLayout, QWidget
 
 from chat_gui.model.chat import GroupState
 from chat_gui.model.rows import ChatRow
+from chat_gui.model.settings import DRAFT_CHARS_MAX, SavedTab
 from chat_gui.view.banner import Banner, words
 from chat_gui.view.conversation_view import ConversationView
 from chat_gui.view.members_view import MembersView
@@ -72,10 +73,17 @@ class GroupTab(QWidget):
         marks = f" @{talk.mentioned}" if talk.mentioned else f" •{talk.unread}" if talk.unread else ""
         return f"{'♛ ' if state.leads else ''}{state.name} ({count}) {order}{marks}".rstrip()
 
-    def refresh(self, registry_away: str) -> None:
-        """Show what is new."""
+    def saved(self) -> SavedTab:
+        """Return what is to be found again at the next start."""
         talk = self.state.conversation
-        self.conversation.add(talk.news())
+        draft = self.input.toPlainText()[:DRAFT_CHARS_MAX]
+        return SavedTab(self.state.name, draft, talk.marker or 0, talk.unread, talk.mentioned)
+
+    def refresh(self, registry_away: str) -> list[ChatRow]:
+        """Show what is new; return the rows that came."""
+        talk = self.state.conversation
+        news = talk.news()
+        self.conversation.add(news)
         self.conversation.show_outbox(list(talk.outbox.values()))
         if changed := talk.changed():
             self.conversation.rows.refresh(changed)
@@ -84,3 +92,4 @@ class GroupTab(QWidget):
         self._topic.setText(talk.topic)
         self._topic.setVisible(bool(talk.topic))
         self.banner.say(*words(self.state, registry_away, self.banner))
+        return news
