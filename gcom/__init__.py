@@ -67,11 +67,15 @@ from gcom.runtime.api.events import (
 from gcom.runtime.api.group import Group
 from gcom.runtime.api.node import Node
 from gcom.runtime.api.results import CallDetached, CallTimeout, Result, Results
+from gcom.runtime.api.watch import Watch
+from gcom.runtime.faults import Delay, Faults, LinkFaults
 from gcom.runtime.registry.directory_client import DirectoryClient as Directory
 from gcom.runtime.registry.embedded import embedded
+from gcom.runtime.traces import Trace
 from gcom.values.answers import Outcome, Wait
 from gcom.values.clock import Causality, VectorClock
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
+from gcom.values.snapshot import HeldBack, Missing, Receipt, SequencerInfo, Snapshot, WindowInfo
 from gcom.values.view import View
 
 __version__ = _metadata.version("gcom")
@@ -104,11 +108,13 @@ __all__ = [
     "CallTimeout",
     "Causality",
     "Definition",
+    "Delay",
     "Departure",
     "Detached",
     "Directory",
     "Dissolved",
     "Event",
+    "Faults",
     "GComError",
     "GComTimeout",
     "Group",
@@ -116,6 +122,8 @@ __all__ = [
     "GroupInUse",
     "GroupInfo",
     "HandlerFailed",
+    "HeldBack",
+    "LinkFaults",
     "LocalError",
     "LogEnded",
     "Lost",
@@ -123,6 +131,7 @@ __all__ = [
     "MemberDeparted",
     "Message",
     "MessageTooLarge",
+    "Missing",
     "Multicast",
     "NameTaken",
     "Netsplit",
@@ -134,17 +143,21 @@ __all__ = [
     "PeerError",
     "QuorumLost",
     "QuorumRegained",
+    "Receipt",
     "RegistryStarting",
     "RegistryUnavailable",
     "Result",
     "Results",
     "Returned",
+    "SequencerInfo",
     "Settled",
+    "Snapshot",
     "StateFailed",
     "StateLost",
     "StateUnmerged",
     "Suspicion",
     "TieBreaker",
+    "Trace",
     "Unavailable",
     "Undelivered",
     "Unicast",
@@ -155,6 +168,8 @@ __all__ = [
     "View",
     "ViewChange",
     "Wait",
+    "Watch",
+    "WindowInfo",
     "WouldBlock",
     "connect",
     "embedded",

@@ -1,4 +1,4 @@
-"""The lines that the README shows are run as they stand, and print what it says they print."""
+"""The lines that the README and docs/watching.md show are run as they stand, and print what it says they print."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+WATCHING = ROOT / "docs" / "watching.md"
 LIMIT_S = 300.0
 _FENCED = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[^\S\n]*$", re.MULTILINE | re.DOTALL)
 
@@ -47,10 +48,13 @@ def test_there_is_an_example_of_the_library() -> None:
     assert any("import gcom" in code for code, _ in examples(README.read_text("utf-8")))
 
 
-@pytest.mark.parametrize("example", examples(README.read_text("utf-8")) or [("", "")], ids=lambda _: "")
+SHOWN = [example for page in (README, WATCHING) for example in examples(page.read_text("utf-8")) or [("", "")]]
+
+
+@pytest.mark.parametrize("example", SHOWN, ids=lambda _: "")
 def test_the_examples_do_what_they_say(example: tuple[str, str | None], tmp_path: Path) -> None:
     code, output = example
-    assert code, "the README has no block of Python"
+    assert code, "a page has no block of Python"
     done = run(code, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     if output is not None:

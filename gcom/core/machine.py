@@ -12,6 +12,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import assert_never
 
+from gcom.core.inspection import Inspection
 from gcom.core.joining.join import Joining
 from gcom.core.joining.steps import PreviousSession
 from gcom.core.links import Links
@@ -22,6 +23,7 @@ from gcom.core.messages.effects import Effect, Ended
 from gcom.core.messages.frames import LEAVES_FOR, Frame, Refused, Reply, Status
 from gcom.core.messages.registry import GroupInfo
 from gcom.core.multicast.window import NOTHING
+from gcom.core.ordering.order_log import OrderLog
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -238,6 +240,26 @@ class GroupMachine:
         # in a successor, so `held_by` waits for both (docs/protocols/continuity.md, story 9).
         member = self._member
         return member is None or not member.definition.total or member.streams.delivered >= number
+
+    def inspect(self, now_ms: int) -> Inspection | None:
+        """Return one look at this member, for a snapshot; the last one after the end, None while entering."""
+        return self._member.inspect(now_ms) if self._member else None
+
+    @property
+    def order_log(self) -> OrderLog | None:
+        """The order of the view as it is known here; None without a total order."""
+        serials = self._member.streams.serials if self._member else None
+        return serials.log if serials else None
+
+    @property
+    def clocks(self) -> dict[Process, dict[Process, int]]:
+        """The vector clock of each member, as a snapshot has it."""
+        return self._member.streams.clocks() if self._member else {}
+
+    @property
+    def in_doubt(self) -> tuple[int, int] | None:
+        """The first and last of this process's messages that were in doubt and are not settled."""
+        return self._member.in_doubt if self._member else None
 
     @property
     def unsent(self) -> list[Payload]:

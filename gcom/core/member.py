@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gcom.core.inspection import Inspection, inspect
 from gcom.core.joining.merge import Merge
 from gcom.core.links import ANSWERS, Links
 from gcom.core.membership.registration import Registration, Verdict
@@ -78,6 +79,13 @@ class Member:
     def busy(self) -> bool:
         """Return whether a change is under way or wanted, or the sequencer is to be asked again soon."""
         return self._view_change.busy or bool(self.streams.serials and self.streams.serials.waiting)
+
+    def inspect(self, now_ms: int) -> Inspection:
+        return inspect(self.view, self.streams, self._triggers.detector, now_ms)
+
+    @property
+    def in_doubt(self) -> tuple[int, int] | None:
+        return self._view_change.doubt.span
 
     def _proceed(self, now_ms: int) -> None:
         """Do what follows from a step: this process's part as a proposer, then what a new view asks for."""
@@ -452,6 +460,7 @@ class Member:
         self._merge.look(now_ms)
         self._merge.hail(self.view, self._view_change.tombstones.leavers, now_ms)
         self.effects += self.streams.give_up_overdue(now_ms)
+        self.streams.look(now_ms)
         self.effects += self.mail.tick(now_ms)
         self._register(now_ms)
         self._proceed(now_ms)

@@ -7,9 +7,11 @@ sends: so what was sent while a call was in flight travels together, without a t
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import accumulate
+from collections.abc import Iterator
+from itertools import accumulate, chain
 
 from gcom.core.codec import frames as codec
+from gcom.core.hold_back import MAJORITY, PLACE, VIEW, HeldRun, HoldTimes
 from gcom.core.messages.effects import Deliver, Delivery, Effect, Sent
 from gcom.core.messages.frames import NO_RECEIPT, ORDER, Decision, Misses, Status
 from gcom.core.messages.orders import Orders
@@ -20,7 +22,7 @@ from gcom.core.ordering.agreement import OrderAgreement
 from gcom.core.ordering.orderer import orderer
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Netsplit
-from gcom.values.letter import Receipt
+from gcom.values.letter import LetterReceipt
 from gcom.values.names import Process
 from gcom.values.run import Brought, Payload, Piece, Run
 
@@ -50,12 +52,16 @@ class Streams:
         self._clock = {sender: number for sender, number in self._highest.items() if number}
         self._told: dict[Process, int] = {}
         self._untold: dict[Process, tuple[int, int]] = {}  # consumed and not yet told: messages, bytes
+        self._heard: dict[Process, dict[Process, int]] = {}  # what changed of each sender's clock in this view
+        self.hold_times = HoldTimes()
         self._begin(entry, serial)
 
     def _begin(self, decision: Decision, serial: int) -> None:
         """Begin a view: every stream stands at the cut."""
         view = self._view = decision.view
         self._told = {}
+        self._base = decision.cut  # what every member has delivered as the view begins
+        self._heard = {member: {} for member in view.members}
         self._ordering.install(view.number, view.members, decision.cut, serial)
         if self.serials:
             self.serials.install(decision, serial)
@@ -114,6 +120,7 @@ class Streams:
     def _pass_up(self, runs: list[Run]) -> list[Effect]:
         effects: list[Effect] = []
         for run in runs:
+            self._heard[run.sender].update(run.clock)
             if ups := self._ordering.receive(run):
                 effects += self._hand_over(ups)
         return effects
@@ -163,6 +170,41 @@ class Streams:
             if isinstance(up, Deliver) and isinstance(state := up.run.payloads[0], Brought) and self._merges:
                 self.brought.append((up.run.sender, up.run.first, state))
         return list(ups)
+
+    # for those who look at it
+
+    def clocks(self) -> dict[Process, dict[Process, int]]:
+        """Return each member's vector clock: its own as it is, the others' as their last runs said that came up."""
+        members = self._view.members
+        received = self.multicast.holdings()
+        found = {}
+        for member in members:
+            known = {**self._base, **self._heard[member], member: received.get(member, 0)}
+            found[member] = {sender: known.get(sender, 0) for sender in members}
+        return found | {self.process: {**self._highest, self.process: self.delivered}}
+
+    def held_back(self) -> Iterator[HeldRun]:
+        """Yield what is here and not delivered, and what it waits for."""
+        ordered = self.serials.log.ordered if self.serials else {}
+        for sender, first, last, waits_for in chain(self._ordering.held_back(), self.multicast.held_back()):
+            if PLACE in waits_for and first <= ordered.get(sender, 0):
+                waits_for = (MAJORITY,)
+            if self.multicast.wedged and VIEW not in waits_for:
+                waits_for = (*waits_for, VIEW)
+            yield sender, first, last, waits_for
+
+    @property
+    def delivered_serial(self) -> int:
+        """The last serial that was delivered or given up here; 0 without a total order."""
+        return self._ordering.serial
+
+    def look(self, now_ms: int) -> None:
+        """Note how far streams are that are held back, so that it can be told for how long."""
+        self.hold_times.look(self.multicast.holdings(), {**self._highest, self.process: self.delivered}, now_ms)
+        # A liar's clocks may name processes that never were.
+        for sender, clock in self._heard.items():
+            if len(clock) > limits.MEMBERS_MAX:
+                self._heard[sender] = {each: clock[each] for each in clock if each in self._view.members}
 
     # the order of the view
 
@@ -279,7 +321,7 @@ class Streams:
         leaving: str = "",
         suspects: tuple[Process, ...] = (),
         unheard: Misses | None = None,
-        receipt: Receipt = NO_RECEIPT,
+        receipt: LetterReceipt = NO_RECEIPT,
         state: int = 0,
         seeking: bool = False,
     ) -> Status:

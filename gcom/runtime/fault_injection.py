@@ -1,6 +1,7 @@
 """Faults put into a node's calls on purpose, so that real processes meet a bad network; off unless asked for.
 
     GCOM_FAULTS="seed=7,drop=0.1,delay=0..40ms,duplicate=0.05,reorder=0.05,cut=alice>bob"
+    GCOM_FAULTS="delay[alice>bob]=pareto:20ms,drop[*>carol]=0.2,freeze=dave:3000ms"
     GCOM_FAULTS=@FILE       the same from a file, read again whenever it has changed: all processes are cut at once
 
 Only faults that a network has (docs/TESTING.md has the words):
@@ -8,7 +9,8 @@ Only faults that a network has (docs/TESTING.md has the words):
   * a request that is dropped, or whose answer is, ends the call as a broken connection does;
   * a request that is reordered seems dropped to the caller, and arrives after a later one;
   * a request over a cut is swallowed: the call waits until the cut is healed or its time is over. The answers of a
-    caller that is cut off are lost as well, since nothing that it sends arrives.
+    caller that is cut off are lost as well, since nothing that it sends arrives;
+  * a call of, or to, a node that is frozen waits until that is over, as a call to a process that is paused does.
 
 Draws come from one generator per pair of names and seed, so that threads do not disturb each other's.
 """
@@ -16,9 +18,8 @@ Draws come from one generator per pair of names and seed, so that threads do not
 from __future__ import annotations
 
 import os
-import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -29,67 +30,13 @@ from loguru import logger
 
 from gcom.errors import BadValue, PeerError
 from gcom.runtime import pyro
+from gcom.runtime.faults import TEXT_CHARS_MAX, Faults, LinkFaults
 from gcom.values import names
 
 VARIABLE = "GCOM_FAULTS"
 REGISTRY = "registry"  # the registry's name in a cut
-ANYBODY = "*"
-TEXT_CHARS_MAX = 64 * 1024
-DELAY_MS_MAX = 10_000
 HELD_MAX = 4  # reordered requests that wait for a later one; the oldest is lost for good
 HEAL_POLL_S = 0.01  # how soon a call that waits at a cut sees that it is healed
-
-_ALLOWED = "seed=N, drop=P, drop_reply=P, duplicate=P, reorder=P (P: 0 to 1), delay=A..Bms, cut=A>B or cut=A+B<>C+D"
-_DELAY = re.compile(r"([0-9]{1,6})(?:\.\.([0-9]{1,6}))?ms")
-_CUT = re.compile(r"([^<>]+)(<?>)([^<>]+)")
-_SHARES = ("drop", "drop_reply", "duplicate", "reorder")
-
-
-@dataclass(frozen=True, slots=True)
-class FaultPlan:
-    """The faults that calls may have. `cuts` are pairs of names: nothing from the first reaches the second."""
-
-    seed: int = 0
-    drop: float = 0.0
-    drop_reply: float = 0.0
-    duplicate: float = 0.0
-    reorder: float = 0.0
-    delay_ms: tuple[int, int] = (0, 0)  # each way
-    cuts: frozenset[tuple[str, str]] = frozenset()
-
-    @classmethod
-    def parse(cls, text: str) -> FaultPlan:
-        """Read a plan from a text; raises BadValue naming what is allowed."""
-        shares: dict[str, float] = {}
-        cuts: set[tuple[str, str]] = set()
-        seed, delay_ms = 0, (0, 0)
-        if len(text) > TEXT_CHARS_MAX:
-            raise BadValue(f"faults of {len(text):,} characters are too long: at most {TEXT_CHARS_MAX:,}")
-        for item in [item for item in re.split(r"[,\s]+", text) if item]:
-            key, _, value = item.partition("=")
-            if key == "cut":
-                cuts.update(_cuts(item, value))
-            elif key == "seed" and value.isascii() and value.isdigit() and len(value) <= 18:
-                seed = int(value)
-            elif key == "delay":
-                delay_ms = _delay_ms(item, value)
-            elif key in _SHARES:
-                shares[key] = _share(item, value)
-            else:
-                raise _bad(item)
-        return cls(seed, delay_ms=delay_ms, cuts=frozenset(cuts), **shares)
-
-    def __str__(self) -> str:
-        """Return a text that parses to this plan; `none` where nothing goes wrong."""
-        items = [f"{name}={getattr(self, name):g}" for name in _SHARES if getattr(self, name)]
-        if any(self.delay_ms):
-            items.append(f"delay={self.delay_ms[0]}..{self.delay_ms[1]}ms")
-        items += [f"cut={source}>{target}" for source, target in sorted(self.cuts)]
-        return ",".join([f"seed={self.seed}", *items]) if items else "none"
-
-    def cut(self, source: str, target: str) -> bool:
-        """Tell whether nothing gets from one name to the other."""
-        return bool(self.cuts) and any((a, b) in self.cuts for a in (source, ANYBODY) for b in (target, ANYBODY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +58,16 @@ class _Way:
     rng: Random
     held: deque[bytes] = field(default_factory=lambda: deque(maxlen=HELD_MAX))
 
-    def draw(self, plan: FaultPlan) -> _Fate:
-        """Draw a fate, with as many draws whatever the plan is, so that a change of it moves no later fate."""
+    def draw(self, faults: LinkFaults) -> _Fate:
+        """Draw a fate, with as many draws whatever the faults are, so that a change of them moves no later fate."""
         drop, reply, again, late, there, back = (self.rng.random() for _ in range(6))
-        least, most = plan.delay_ms
-        there_s, back_s = ((least + share * (most - least)) / 1000 for share in (there, back))
         return _Fate(
-            there_s, back_s, drop < plan.drop, reply < plan.drop_reply, again < plan.duplicate, late < plan.reorder
+            faults.delay.seconds(there) if faults.delay else 0.0,
+            faults.delay.seconds(back) if faults.delay else 0.0,
+            drop < (faults.drop or 0.0),
+            reply < (faults.drop_reply or 0.0),
+            again < (faults.duplicate or 0.0),
+            late < (faults.reorder or 0.0),
         )
 
 
@@ -127,25 +77,33 @@ class FaultInjector:
     Raises BadValue for a text or file that says nothing sensible. Any thread may call anything.
     """
 
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, faults: str | Faults) -> None:
         self._name = name
         self._lock = Lock()
         self._closed = Event()
         self._ways: dict[str, _Way] = {}
         self._file: Path | None = None
         self._seen: tuple[int, ...] = ()
-        self._plan = FaultPlan()
-        self.change(text)
+        self._plan = Faults()
+        self._since = monotonic()  # when these faults came in force
+        self.change(faults)
 
-    def change(self, text: str) -> None:
+    @property
+    def faults(self) -> Faults:
+        """The faults in force."""
+        with self._lock:
+            return self._current()
+
+    def change(self, faults: str | Faults) -> None:
         """Have these faults from now on, in place of what there was; `@FILE` follows a file."""
         with self._lock:
+            text = faults if isinstance(faults, str) else ""
             self._file = Path(text[1:]) if text.startswith("@") else None
             if self._file is None:
-                self._adopt(FaultPlan.parse(text))
+                self._adopt(faults if isinstance(faults, Faults) else Faults.parse(text))
             else:
                 self._seen = _stamp(self._file)
-                self._adopt(FaultPlan.parse(_content(self._file)))
+                self._adopt(Faults.parse(_content(self._file)))
 
     def close(self) -> None:
         """End every wait: the node closes."""
@@ -157,9 +115,9 @@ class FaultInjector:
         target = names.name_of(peer)
         with self._lock:
             way = self._way(target)
-            fate = way.draw(self._current())
+            fate = way.draw(self._current().of_link(self._name, target))
         self._closed.wait(fate.there_s)
-        self._pass_cut(target, deadline)
+        self._pass(target, deadline, self._is_cut)
         if fate.reorder and target != REGISTRY:  # no request outlives the registry that it was put to
             with self._lock:
                 way.held.append(data)
@@ -169,19 +127,25 @@ class FaultInjector:
         for late in self._late(way, data, fate):
             self._put_late(caller, late, deadline)
         self._closed.wait(fate.back_s)
-        if fate.drop_reply or self._is_cut(target, self._name):
+        self._pass(target, deadline, self._is_frozen)
+        if fate.drop_reply or self.faults.cut(target, self._name):
             raise pyro.ConnectionLost(f"the answer of {target} was lost, on purpose")
         return answer
 
-    def _pass_cut(self, target: str, deadline: float) -> None:
-        while self._is_cut(self._name, target):
+    def _pass(self, target: str, deadline: float, is_shut: Callable[[str, str], bool]) -> None:
+        """Wait until the way to a name is open; raises TimedOut if the call's time is over before that."""
+        while is_shut(self._name, target):
             left = deadline - monotonic()
             if left <= 0 or self._closed.wait(min(left, HEAL_POLL_S)):
                 raise pyro.TimedOut(f"the way to {target} is cut, on purpose")
 
     def _is_cut(self, source: str, target: str) -> bool:
         with self._lock:
-            return self._current().cut(source, target)
+            return self._current().cut(source, target) or self._freezes(source, target)
+
+    def _is_frozen(self, source: str, target: str) -> bool:
+        with self._lock:
+            return self._freezes(source, target)
 
     def _late(self, way: _Way, data: bytes, fate: _Fate) -> Iterator[bytes]:
         """Yield the requests that arrive after this one: it once more, and older ones that were held up."""
@@ -202,69 +166,37 @@ class FaultInjector:
 
     # the lock is held
 
+    def _freezes(self, *names_of: str) -> bool:
+        """Tell whether one of these names is frozen now."""
+        frozen_ms = self._current().frozen_ms(names_of)
+        return frozen_ms > 0 and monotonic() < self._since + frozen_ms / 1000
+
     def _way(self, target: str) -> _Way:
         found = self._ways.get(target)
         if found is None:
             found = self._ways[target] = _Way(Random(f"{self._plan.seed} {self._name}>{target}"))
         return found
 
-    def _current(self) -> FaultPlan:
+    def _current(self) -> Faults:
         """Return the plan in force; a file that changed is read again, and one that means nothing is warned of."""
         if self._file is not None and (seen := _stamp(self._file)) != self._seen:
             self._seen = seen
             try:
-                self._adopt(FaultPlan.parse(_content(self._file)))
+                self._adopt(Faults.parse(_content(self._file)))
             except BadValue as error:
                 logger.warning("{}; the faults of {} stay as they were", error, self._name)
         return self._plan
 
-    def _adopt(self, plan: FaultPlan) -> None:
+    def _adopt(self, plan: Faults) -> None:
         if plan.seed != self._plan.seed:
             self._ways.clear()
-        self._plan = plan
+        self._plan, self._since = plan, monotonic()
         logger.warning("the calls of {} have faults, on purpose: {}", self._name, plan)
 
 
-def wanted(text: str | None) -> str | None:
+def wanted(faults: str | Faults | None) -> str | Faults | None:
     """Return the faults that a program or the environment asks for; None: none."""
-    return text if text is not None else os.environ.get(VARIABLE) or None
-
-
-def _bad(item: str) -> BadValue:
-    return BadValue(f"faults: {item[:200]!r} is not one of {_ALLOWED}, or @FILE in place of all")
-
-
-def _share(item: str, value: str) -> float:
-    if not re.fullmatch(r"[0-9]{0,3}(\.[0-9]{0,9})?", value) or not value.strip(".") or float(value) > 1:
-        raise _bad(item)
-    return float(value)
-
-
-def _delay_ms(item: str, value: str) -> tuple[int, int]:
-    match = _DELAY.fullmatch(value)
-    if not match:
-        raise _bad(item)
-    least = int(match[1])
-    most = int(match[2] or match[1])
-    if not least <= most <= DELAY_MS_MAX:
-        raise BadValue(f"faults: {item!r} is not A..Bms with A <= B <= {DELAY_MS_MAX}")
-    return least, most
-
-
-def _cuts(item: str, value: str) -> Iterator[tuple[str, str]]:
-    match = _CUT.fullmatch(value)
-    if not match:
-        raise _bad(item)
-    sources, targets = (_side(match[side]) for side in (1, 3))
-    for source in sources:
-        for target in targets:
-            yield source, target
-            if match[2] == "<>":
-                yield target, source
-
-
-def _side(text: str) -> list[str]:
-    return [name if name == ANYBODY else names.member_name(name) for name in text.split("+")]
+    return faults if faults is not None else os.environ.get(VARIABLE) or None
 
 
 def _content(path: Path) -> str:

@@ -30,6 +30,7 @@ from gcom.errors import GComError, GComTimeout, LocalError, NotAMember, PeerErro
 from gcom.runtime import pyro
 from gcom.runtime.connection import Link
 from gcom.runtime.fault_injection import REGISTRY, FaultInjector, wanted
+from gcom.runtime.faults import Faults, refuse_off_loopback
 from gcom.runtime.life import Life
 from gcom.runtime.logs import DeliveryLogs
 from gcom.runtime.membership import Membership, Uses
@@ -48,7 +49,9 @@ FLUSH_S = 0.05  # delivery lines reach the operating system within 100 ms
 class Host:
     """The machine room of one `Node`. Any thread may call it; the headings below say where the lock is held."""
 
-    def __init__(self, name: str, registry: str | None, log_dir: str | Path | None, faults: str | None) -> None:
+    def __init__(
+        self, name: str, registry: str | None, log_dir: str | Path | None, faults: str | Faults | None
+    ) -> None:
         self.name = names.member_name(name)
         wanted_faults = wanted(faults)
         self._faults = FaultInjector(self.name, wanted_faults) if wanted_faults else None
@@ -137,8 +140,14 @@ class Host:
 
     # calls to peers and the registry; the lock is not held
 
-    def inject(self, faults: str) -> None:
+    @property
+    def faults(self) -> Faults:
+        """The faults that calls have now."""
+        return Faults() if self._faults is None else self._faults.faults
+
+    def inject(self, faults: str | Faults) -> None:
         """Have faults in the calls from now on (`Node.inject`)."""
+        refuse_off_loopback(self.directory.address, self.address)
         if self._faults is None:
             self._faults = FaultInjector(self.name, faults)
         else:

@@ -26,6 +26,7 @@ from gcom.runtime import arrivals
 from gcom.runtime.arrivals import Entered, Gone, Own
 from gcom.runtime.request_handlers import CallServer
 from gcom.runtime.session import Session
+from gcom.runtime.traces import TraceBuffer, TraceRecorder
 from gcom.values.names import Process
 
 LEAVE_S = 1.0  # of a leave's time, the share kept for the view change without this process
@@ -96,6 +97,7 @@ class Membership:
         self.reconciliation = StateReconciliation()  # of the session before, until it is merged in this one
         self.listened_by: int | None = None  # the listener's thread
         self.following = None
+        self.recorder: TraceRecorder | None = None  # while somebody watches
         self.call_server = CallServer(host.lock, host.on_defect)  # the application's handler stays what it is
         self._entered: deque[Session] = deque()  # sessions whose Entered the application has not read
         self._host = host
@@ -104,6 +106,17 @@ class Membership:
     def receives(self) -> bool:
         """Tell whether the application reads what is delivered; else it is dropped."""
         return self.uses.receive
+
+    def watch(self, buffer: TraceBuffer) -> None:
+        """Tell a watch of each run that is delivered from now on. Holds the lock."""
+        self.recorder = self.recorder or TraceRecorder(self.session.machine)
+        self.recorder.buffers.append(buffer)
+
+    def unwatch(self, buffer: TraceBuffer) -> None:
+        """Tell a watch nothing more; without any, nothing is recorded. Holds the lock."""
+        if self.recorder and buffer in self.recorder.buffers:
+            self.recorder.buffers.remove(buffer)
+            self.recorder = self.recorder if self.recorder.buffers else None
 
     def begin(self, machine: GroupMachine) -> Session:
         """Enter for the first time."""

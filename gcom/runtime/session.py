@@ -7,6 +7,7 @@ held for as long as a step takes, and a callback, which runs without it, may sen
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Condition, Lock
@@ -53,11 +54,13 @@ from gcom.runtime import arrivals
 from gcom.runtime.arrivals import LogStopped, Own
 from gcom.runtime.open_calls import OpenCall, OpenCalls
 from gcom.runtime.request_handlers import NO_HANDLER, CallServer
+from gcom.runtime.traces import TraceRecorder
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Payload
 
+LOST_MAX = 1_000  # ranges of own messages that are known to be lost; the oldest are forgotten
 Notice = Installed | Quorum | DoubtSettled | Suspected | Skip | UnicastLost
 
 
@@ -87,6 +90,7 @@ class SessionOwner(Protocol):
     changed: Condition
     call_server: CallServer
     reconciliation: StateReconciliation
+    recorder: TraceRecorder | None
     unread: bool
 
     @property
@@ -129,8 +133,11 @@ class Session:
         self.calls = OpenCalls()
         self._waiting_size = 0  # characters or bytes of messages that have no number yet
         self.state_awaited = False  # until set_state has returned, or the state is lost
+        self.state_awaited_ms = 0  # since when
         self.state_lost = False
         self._early: list[Serve] = []  # requests that came before the state which they are about
+        self.last_number = 0  # of the messages put: numbers follow the order of sending
+        self.lost: deque[tuple[int, int]] = deque(maxlen=LOST_MAX)  # own messages that will never be delivered
         self.acks_awaited = 0  # threads that wait for members to hold a message; no effect tells of acks
 
     # steps; each takes the lock
@@ -153,6 +160,8 @@ class Session:
     def receive(self, frame: Frame) -> Reply:
         """Answer the frame of a peer."""
         with self._host.lock:
+            if self.membership.recorder is not None:
+                self.membership.recorder.on_frame(frame)
             self._hand_over()  # first, so that the reply can say what the application has sent
             reply, effects = self.machine.receive(frame, self._host.now_ms())
             self._carry_out(effects)
@@ -205,18 +214,21 @@ class Session:
         return 0 if self.carried_on else len(self._buffer) + self.machine.pending
 
     @property
+    def waiting(self) -> list[Deliver]:
+        """The deliveries that wait for the application's state, oldest first."""
+        return [] if self._queue.is_open else [it for it in self._queue.tail if isinstance(it, Deliver)]
+
+    @property
     def has_unsent(self) -> bool:
         """Tell whether a message sent here waits, and can go."""
         view = self.machine.view
         return bool(self.unnumbered and view and view.started) or not self.machine.mail_settled
 
-    @property
-    def last_number(self) -> int:
-        """Return the number of the last message put: numbers follow the order of sending."""
-        return self.machine.number + self.unnumbered
-
-    def put(self, payload: Payload) -> None:
-        """Queue a message, and hand it over at once when a link has nothing else to do. Holds the lock."""
+    def put(self, payload: Payload) -> int:
+        """Queue a message, hand it over if a link has nothing else to do; return its number. Holds the lock."""
+        self.last_number = number = self.last_number + 1
+        if self.membership.recorder is not None:
+            self.membership.recorder.on_put(number)
         self._buffer.append(payload)
         self._waiting_size += len(payload)
         # While every link has a call in flight the message waits: what collects until one is free becomes one run,
@@ -224,6 +236,7 @@ class Session:
         if self._host.idle or self.machine.alone:
             self._hand_over()
             self._pump()
+        return number
 
     def take_unsent(self) -> list[Payload]:
         """Hand over what never got a number: it goes on with the process. Holds the lock."""
@@ -289,6 +302,8 @@ class Session:
     def _carry_out(self, effects: list[Effect]) -> None:
         done: list[Deliver | Skip] = []
         follows: list[events.Event] = []
+        if self.membership.recorder is not None:
+            self.membership.recorder.record(self.machine, effects)
         for effect in effects:
             self._record(effect)
             match effect:
@@ -305,7 +320,9 @@ class Session:
                 case Quorum(_, has):
                     self.detached = not has
                     self._notice(effect)
-                case DoubtSettled():
+                case DoubtSettled(first, last, arrived):
+                    if not arrived:
+                        self.lost.append((first, last))
                     self._notice(effect)
                 case Skip() if self._receive:
                     self._notice(effect)
@@ -371,7 +388,7 @@ class Session:
         """Carry out an effect of state transfer; return what is not handed over any more, since the state covers it."""
         match effect:
             case AwaitState():
-                self.state_awaited = True
+                self.state_awaited, self.state_awaited_ms = True, self._host.now_ms()
             case StateUnavailable():
                 self.state_awaited, self.state_lost = False, True
             case MergeState(_, sender, data):

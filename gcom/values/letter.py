@@ -39,7 +39,7 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class LetterReceipt:
     """The receipt for the target's letters, in a status; every field only grows."""
 
     held: int = 0  # letters 1…held are here

@@ -8,7 +8,7 @@ import pytest
 
 from gcom.bench.benchmark import Figure, Goal
 from gcom.bench.failover.membership import SCENES, Scene
-from gcom.bench.failover.probe import SeenDelivery, Watch
+from gcom.bench.failover.probe import DeliveryWatch, SeenDelivery
 from gcom.bench.failover.scenario import Scenario
 from gcom.bench.failover.trials import FailoverResult, FailoverSetup, Kill, Trial, measure
 from gcom.errors import BadValue
@@ -19,7 +19,7 @@ TOTAL = [Definition("bench", ordering) for ordering in Ordering if Definition("b
 
 
 def test_a_watch_ends_with_a_later_message_of_each_in_a_view_without_the_dead() -> None:
-    watch = Watch(1, 10.0, frozenset(["a", "b"]), "dead")
+    watch = DeliveryWatch(1, 10.0, frozenset(["a", "b"]), "dead")
     before, after = ("a", "b", "dead"), ("a", "b")
     assert not watch.take(SeenDelivery("a", 9.0, 10.5, 1), before)
     assert not watch.take(SeenDelivery("a", 10.1, 10.6, 1), before)
@@ -31,7 +31,7 @@ def test_a_watch_ends_with_a_later_message_of_each_in_a_view_without_the_dead() 
 
 
 def test_without_a_dead_member_the_first_message_of_each_will_do() -> None:
-    watch = Watch(1, 10.0, frozenset(["a"]), "")
+    watch = DeliveryWatch(1, 10.0, frozenset(["a"]), "")
     assert watch.take(SeenDelivery("a", 10.1, 10.6, 1), ("a", "b"))
 
 

@@ -19,7 +19,7 @@ from gcom.core.messages.orders import Orders, Span
 from gcom.core.ordering.agreement import PIECE_SPANS
 from gcom.errors import MalformedFrame, VersionMismatch
 from gcom.values import limits
-from gcom.values.letter import Kind, Letter, Receipt
+from gcom.values.letter import Kind, Letter, LetterReceipt
 from gcom.values.names import Process
 from gcom.values.run import Piece, Run
 from gcom.values.view import View
@@ -107,7 +107,7 @@ KINDS: dict[type[Control], st.SearchStrategy[Control]] = {
     frames.DiscoverRequest: st.builds(frames.DiscoverRequest, numbers, numbers, addresses),
     frames.DiscoverReply: st.builds(frames.DiscoverReply, numbers, numbers, processes, addresses),
 }
-receipts = st.builds(Receipt, numbers, numbers, numbers)
+receipts = st.builds(LetterReceipt, numbers, numbers, numbers)
 flags = st.booleans()
 positive = st.integers(1, limits.NUMBER_MAX)
 letters = st.one_of(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from gcom.core.unicast.channel import Channels, Inbox, Outbox, Unread
 from gcom.values import limits
-from gcom.values.letter import Kind, Letter, Receipt
+from gcom.values.letter import Kind, Letter, LetterReceipt
 from gcom.values.names import Process
 from gcom.values.run import Payload
 from tests.core.making import A, B, C
@@ -28,9 +28,9 @@ PAIRS = [(A, B), (B, A)]
 
 @dataclass
 class Call:
-    receipt: Receipt
+    receipt: LetterReceipt
     letters: list[Letter]
-    reply: Receipt | None = None
+    reply: LetterReceipt | None = None
 
 
 @dataclass
@@ -184,12 +184,12 @@ class TestOutbox:
             for letter in letters:
                 assert inbox.takes(letter, 0)
                 inbox.add(letter)
-            outbox.on_receipt(Receipt(inbox.held), 1)
+            outbox.on_receipt(LetterReceipt(inbox.held), 1)
         assert len(put) == limits.UNICASTS_UNREAD_MAX
         outbox.add_request(1, "?")
         outbox.add_answer(Kind.ERROR, 7, "!")
         assert [letter.kind for letter in outbox.take(10**6)] == [Kind.ERROR, Kind.REQUEST]
-        outbox.on_receipt(Receipt(inbox.held, read=3), 1)
+        outbox.on_receipt(LetterReceipt(inbox.held, read=3), 1)
         assert [letter.payload for letter in outbox.take(10**6)] == ["1024", "1025", "1026"]
 
     def test_bytes_bound_the_window_too(self) -> None:
@@ -219,12 +219,12 @@ class TestOutbox:
         outbox.add_unicast("hello")
         assert outbox.has_more
         (letter,) = outbox.take(BUDGET)
-        outbox.on_receipt(Receipt(), 0)
+        outbox.on_receipt(LetterReceipt(), 0)
         outbox.on_replied()
         assert not outbox.has_more  # else the link would call and call
         assert outbox.take(BUDGET) == [letter]  # but in a frame that goes anyway
         outbox.on_replied()
-        outbox.on_receipt(Receipt(), 3)  # the member has installed a view: now it may take it
+        outbox.on_receipt(LetterReceipt(), 3)  # the member has installed a view: now it may take it
         assert outbox.has_more
 
     def test_a_request_is_withdrawn_until_it_has_a_number(self) -> None:
@@ -234,13 +234,13 @@ class TestOutbox:
         assert len(outbox.take(10**6)) == limits.REQUESTS_UNSERVED_MAX
         outbox.withdraw(1)
         outbox.withdraw(limits.REQUESTS_UNSERVED_MAX + 1)
-        outbox.on_receipt(Receipt(limits.REQUESTS_UNSERVED_MAX, served=2), 1)
+        outbox.on_receipt(LetterReceipt(limits.REQUESTS_UNSERVED_MAX, served=2), 1)
         assert [letter.call for letter in outbox.take(10**6)] == [limits.REQUESTS_UNSERVED_MAX + 2]
 
     def test_a_receipt_for_what_was_never_put_changes_nothing(self) -> None:
         outbox = Outbox()
         outbox.add_unicast("a")
-        outbox.on_receipt(Receipt(2**62, 2**62, 2**62), 1)
+        outbox.on_receipt(LetterReceipt(2**62, 2**62, 2**62), 1)
         assert [letter.number for letter in outbox.take(BUDGET)] == [1]
 
 
@@ -282,14 +282,14 @@ def test_a_view_reports_what_those_who_went_are_not_known_to_hold() -> None:
     letters = Channels(A, (A, B))
     letters.outboxes[B].add_unicast("held")
     letters.outboxes[B].take(BUDGET)
-    letters.outboxes[B].on_receipt(Receipt(1), 1)
+    letters.outboxes[B].on_receipt(LetterReceipt(1), 1)
     letters.outboxes[B].add_unicast("put")
     letters.outboxes[B].take(BUDGET)
     letters.outboxes[B].add_unicast("waiting")
     assert letters.undelivered == 2
     assert letters.install((A, C)) == [(B, ("put", "waiting"))]
     assert list(letters.outboxes) == [A, C]
-    assert letters.receipt(B) == Receipt()
+    assert letters.receipt(B) == LetterReceipt()
 
 
 def test_letters_to_oneself_need_no_call_but_credit() -> None:

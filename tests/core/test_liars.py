@@ -44,7 +44,7 @@ from gcom.core.streams import Streams
 from gcom.errors import MalformedFrame
 from gcom.values import limits
 from gcom.values.definition import Definition
-from gcom.values.letter import Kind, Letter, Receipt
+from gcom.values.letter import Kind, Letter, LetterReceipt
 from gcom.values.names import Process
 from gcom.values.run import Payload, Piece, Run
 from gcom.values.view import View
@@ -188,7 +188,7 @@ class Liar:
         held, consumed, stable, sent, safe, ordered, agreed = (self._number() for _ in range(7))
         flags = self._chance(20), self._chance(2), self._chance(5)
         leaving = self._rng.choice(frames.LEAVES_FOR) if self._chance(10) else ""
-        receipt = Receipt(self._number(), self._number(), self._number())
+        receipt = LetterReceipt(self._number(), self._number(), self._number())
         marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
         status = Status(*marks, *flags, leaving, partial=self._number(), receipt=receipt)
         unheard = {one: self._rng.getrandbits(limits.MEMBERS_MAX) & ~(1 << one) for one in range(5) if self._chance(5)}

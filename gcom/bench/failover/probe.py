@@ -38,7 +38,7 @@ class SeenDelivery:
 
 
 @dataclass(slots=True)
-class Watch:
+class DeliveryWatch:
     """A wait for a message of each of `senders` that was sent after `since`, and for one in a view without `gone`."""
 
     token: int
@@ -67,7 +67,7 @@ class ProbeProcess:
         self._node = gcom.connect(name, registry)
         self._lock = threading.Lock()
         self._seen: deque[SeenDelivery] = deque(maxlen=KEPT)
-        self._watch: Watch | None = None
+        self._watch: DeliveryWatch | None = None
         self._views: dict[int, tuple[str, ...]] = {}
         self._group: gcom.Group | None = None
         self._counts: Counter[str] = Counter()  # the application's state: messages, by sender
@@ -82,7 +82,7 @@ class ProbeProcess:
                 self._flow(order["every_s"])
             case "watch":
                 gone, senders = order["gone"], frozenset(order["senders"])
-                self._begin_watch(Watch(order["token"], order["since"], senders, gone))
+                self._begin_watch(DeliveryWatch(order["token"], order["since"], senders, gone))
             case "leave":
                 self._leave()
 
@@ -133,7 +133,7 @@ class ProbeProcess:
             self._seen.append(seen)
             self._look(seen)
 
-    def _begin_watch(self, watch: Watch) -> None:
+    def _begin_watch(self, watch: DeliveryWatch) -> None:
         with self._lock:
             self._watch = watch
             for seen in self._seen:

@@ -66,7 +66,8 @@ class Feed:
         """Send a line, while the process is in its group; raises NotAMember or Detached if it never will be again."""
         while True:
             try:
-                return self._group.send(line, timeout_s=None)
+                self._group.send(line, timeout_s=None)
+                return
             except Detached:
                 self._group.wait_for_members(1)
 

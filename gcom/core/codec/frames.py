@@ -22,7 +22,7 @@ from gcom.core.messages.frames import Ballot, Control, Decision, Frame, Keeping,
 from gcom.core.messages.orders import Orders
 from gcom.errors import MalformedFrame
 from gcom.values import limits, names
-from gcom.values.letter import Kind, Letter, Receipt, size_of
+from gcom.values.letter import Kind, Letter, LetterReceipt, size_of
 from gcom.values.names import Process
 from gcom.values.run import Brought, Payload, Piece, Run
 
@@ -167,7 +167,7 @@ def _status(fields: list[Any]) -> Status:
     # Nearly every status has these three at their defaults; the check of each would cost more than all the rest.
     if (leaving, suspects, unheard) != _USUAL:
         leaving, suspects, unheard = checked.leaving(leaving), checked.processes(suspects), checked.unheard(unheard)
-    told = (tuple(suspects), partial, Receipt(got, read, served), state, seeking, unheard or {})
+    told = (tuple(suspects), partial, LetterReceipt(got, read, served), state, seeking, unheard or {})
     return Status(*marks, cut_off, reaches, wedged, leaving, *told)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from gcom.core.messages.orders import Orders
-from gcom.values.letter import Letter, Receipt
+from gcom.values.letter import Letter, LetterReceipt
 from gcom.values.names import Address, Process
 from gcom.values.run import Piece, Run
 from gcom.values.view import View
@@ -25,7 +25,7 @@ ORDER: Process = ""  # the log of the view's order, where it counts as one more 
 Ballot = tuple[int, int]  # (attempt, proposer's rank in the view that is left); a rank has one process, so none clash
 NO_BALLOT: Ballot = (0, 0)
 Source = tuple[Process, int]  # a donor, and the view of the barrier (docs/protocols/state.md)
-NO_RECEIPT = Receipt()
+NO_RECEIPT = LetterReceipt()
 # Proofs that a member will never vote again. Silence, a reset or `unknown` are none.
 DEAD = "dead"  # its own kernel, or another life at its address, says so
 ENDED = "ended"  # its node says that its session is over
@@ -52,7 +52,7 @@ class Status:
     leaving: str = ""  # what it wants to go for, if it does: LEAVES_FOR
     suspects: tuple[Process, ...] = ()
     partial: int = 0  # of the target's stream: so many bytes of the run after `held` are here
-    receipt: Receipt = NO_RECEIPT  # of the target's letters
+    receipt: LetterReceipt = NO_RECEIPT  # of the target's letters
     state: int = 0  # chunks held of the state that the target gives
     seeking: bool = False  # waits for state, and its donor has failed
     unheard: Misses = field(default_factory=dict)  # which member misses which now, as the source knows

@@ -8,8 +8,10 @@ run go once each: where a call with one fails, the rest is not sent, and the mes
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gcom.core.hold_back import VIEW, HeldRun
 from gcom.core.messages.frames import Status
 from gcom.core.multicast.reliable import MulticastProtocol, Range
 from gcom.core.multicast.window import NOTHING, Load, Peer
@@ -131,6 +133,11 @@ class Basic(MulticastProtocol):
             self._note(sender, end, now_ms)
         gaps = [(sender, first, gap) for sender, found in self._gaps.items() for first, gap in sorted(found.items())]
         return [Range(sender, first, gap.last) for sender, first, gap in gaps if first <= self._cut.get(sender, 0)]
+
+    def held_back(self) -> Iterator[HeldRun]:
+        yield from super().held_back()
+        for run in [*self._rest, *[run for late in self._late.values() for run in late.values()]]:
+            yield run.sender, run.first, run.last, (VIEW,)
 
     def fetched(self, view: int, sender: Process, after: int, at_byte: int, bytes_max: int) -> Load:
         return NOTHING

@@ -11,9 +11,11 @@ Sources: Chang and Maxemchuk 1984; Cachin, Guerraoui and Rodrigues 2011, §3.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from gcom.core.hold_back import FRAGMENTS, VIEW, HeldRun
 from gcom.core.messages.frames import Status
 from gcom.core.multicast.fragments import Assemblies
 from gcom.core.multicast.window import NOTHING, Load, OwnStream, Peer, RunStore
@@ -223,6 +225,11 @@ class MulticastProtocol(ABC):
         """Forget the last view's payloads: all who stay have installed."""
         return
 
+    def held_back(self) -> Iterator[HeldRun]:
+        """Yield what is here in part, or whole and not yet up, and what it waits for."""
+        for sender, assembly in self.assemblies.open.items():
+            yield sender, assembly.first, assembly.first, (FRAGMENTS,)
+
     @abstractmethod
     def _awaits(self, piece: Piece) -> bool:
         """Return whether the run of a piece would be taken, were it whole."""
@@ -357,6 +364,12 @@ class Reliable(MulticastProtocol):
 
     def release_previous(self) -> None:
         self._previous = {}
+
+    def held_back(self) -> Iterator[HeldRun]:
+        yield from super().held_back()
+        for sender, store in self._stores.items():
+            for run in store.after(max(self._released[sender], store.floor), limits.NUMBER_MAX):
+                yield sender, run.first, run.last, (VIEW,)
 
     def _begin(self, others: list[Process], cut: dict[Process, int]) -> None:
         self._stores = {sender: RunStore(cut.get(sender, 0)) for sender in others}

@@ -8,6 +8,9 @@ knows by itself, since the sender holds what it sends.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from gcom.core.hold_back import STABILITY, VIEW, HeldRun
 from gcom.core.messages.frames import Status
 from gcom.core.multicast.reliable import Range, Reliable
 from gcom.core.multicast.window import Peer
@@ -53,6 +56,13 @@ class Safe(Reliable):
             # suffice. Larger views wait for the sender's count, one status later.
             runs += self._release(sender, store.last if self._pairs[sender] else min(store.last, self._told[sender]))
         return runs
+
+    def held_back(self) -> Iterator[HeldRun]:
+        waits_for = (STABILITY, VIEW) if self.wedged else (STABILITY,)
+        for sender, first, last, missing in super().held_back():
+            yield sender, first, last, waits_for if VIEW in missing else missing
+        for run in self.out.store.after(max(self._released[self.process], self.out.store.floor), limits.NUMBER_MAX):
+            yield self.process, run.first, run.last, waits_for
 
     def awaited(self, risen: list[Run]) -> bool:
         # The others wait for this process's `safe` unless each of them can count by itself: a status is owed at once.

@@ -236,6 +236,11 @@ class OrderAgreement:
         return spans
 
     @property
+    def doubted(self) -> bool:
+        """Return whether the registry's sequencer did not answer, or does not serve this process."""
+        return self.service in (Service.DOUBTED, Service.CUT_OFF)
+
+    @property
     def counted(self) -> bool:
         """Return whether this process knows by itself of more that is agreed than any member has told it."""
         return self.agreed > self._told

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from gcom.core.hold_back import HeldRun
 from gcom.core.messages.effects import Deliver, Delivery
 from gcom.core.ordering.fifo import Fifo
 from gcom.values.names import Process
 from gcom.values.run import Run
+from gcom.values.snapshot import MISSING_MAX, Missing
 
 
 class Causal(Fifo):
@@ -66,6 +70,20 @@ class Causal(Fifo):
                 self._waiting[other][run.sender] = number
                 return True
         return False
+
+    def held_back(self) -> Iterator[HeldRun]:
+        past: dict[Process, tuple[Missing, ...]] = {}
+        for sender, first, last, missing in super().held_back():
+            # The sender's runs are released in order: what the earlier ones wait for, the later ones do as well.
+            past[sender] = tuple(dict.fromkeys((*past.get(sender, ()), *self._predecessors(sender, first))))
+            yield sender, first, last, (*missing, *past[sender])[:MISSING_MAX]
+
+    def _predecessors(self, sender: Process, first: int) -> Iterator[Missing]:
+        """Yield what of a held run's causal past is not behind."""
+        for other, number in self._held[sender][first].clock.items():
+            settled = self._settled.get(other, number)
+            if other != sender and number > settled:
+                yield Missing("message", other, settled + 1, number)
 
     def _freed_by(self, stream: Process) -> list[Process]:
         waiting = self._waiting[stream]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from gcom.core.hold_back import HeldRun, gaps
 from gcom.core.messages.effects import Deliver, Delivery, Skip
 from gcom.core.ordering.unordered import NonOrdered
 from gcom.values.names import Process
@@ -52,6 +55,11 @@ class Fifo(NonOrdered):
             held.clear()
             self._lost[sender].clear()
         return given_up
+
+    def held_back(self) -> Iterator[HeldRun]:
+        for sender, held in self._held.items():
+            ranges = {first: run.last for first, run in held.items()}
+            yield from gaps(sender, self._settled[sender], ranges, self._lost[sender])
 
     def _skip(self, sender: Process, first: int, last: int) -> Skip:
         return Skip(sender, first, last - first + 1, self._view)

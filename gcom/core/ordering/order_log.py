@@ -75,6 +75,13 @@ class OrderLog:
             index += 1
         return found
 
+    def serial_of(self, sender: Process, number: int) -> int | None:
+        """Return the serial of a message; None: it has none yet, or its span was dropped."""
+        for index, (ordered, first, last) in enumerate(self._spans):
+            if ordered == sender and first <= number <= last:
+                return self._ends[index] - (last - number)
+        return None
+
     def truncate(self, serial: int) -> None:
         """Forget the order after `serial`, which is in no cut."""
         while self.end > max(serial, self.floor):

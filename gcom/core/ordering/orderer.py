@@ -7,8 +7,10 @@ given up. Total order, which needs serials besides, is in `total`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
+from gcom.core.hold_back import HeldRun
 from gcom.core.messages.effects import Delivery
 from gcom.core.messages.orders import Span
 from gcom.core.ordering.causal import Causal
@@ -21,7 +23,9 @@ from gcom.values.run import Run
 
 
 class Orderer(Protocol):
-    """The part of an ordering that the group uses."""
+    """The part of an ordering that the group uses. `serial`: the last one that is behind; 0 where there are none."""
+
+    serial: int
 
     def install(self, view: int, members: tuple[Process, ...], cut: dict[Process, int], serial: int) -> None:
         """Begin a view: every stream stands at the cut, the last serial was `serial`; streams of others have ended."""
@@ -40,6 +44,9 @@ class Orderer(Protocol):
 
     def abandon(self) -> list[Delivery]:
         """Give up, after `close`, what has no agreed serial, where another instance succeeds this one."""
+
+    def held_back(self) -> Iterator[HeldRun]:
+        """Yield the runs that are held back, and what each waits for."""
 
 
 def orderer(ordering: Ordering) -> Orderer:

@@ -8,20 +8,23 @@ too, at its serial.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
+from gcom.core.hold_back import PLACE, HeldRun
 from gcom.core.messages.effects import Deliver, Skip
 from gcom.core.messages.orders import Span
 from gcom.values.names import Process
 from gcom.values.run import Run
+from gcom.values.snapshot import Missing
 
 
 class Total:
-    """Total order, and with `causal` causal-total. `_order` are the serials after `_serial`, in order."""
+    """Total order, and with `causal` causal-total. `_order` are the serials after `serial`, in order."""
 
     def __init__(self, causal: bool) -> None:
         self._causal = causal
         self._view = 0
-        self._serial = 0
+        self.serial = 0
         self._closing = False
         self._given_up: dict[
             Process, int
@@ -31,7 +34,7 @@ class Total:
         self._order: deque[Span] = deque()
 
     def install(self, view: int, members: tuple[Process, ...], cut: dict[Process, int], serial: int) -> None:
-        self._view, self._serial, self._closing = view, serial, False
+        self._view, self.serial, self._closing = view, serial, False
         self._order.clear()
         self._given_up = {}
         self._held = {member: {} for member in members}
@@ -65,6 +68,19 @@ class Total:
             lost.clear()
         return given_up
 
+    def held_back(self) -> Iterator[HeldRun]:
+        """Yield the runs that have no agreed place, or whose place is behind that of a message which is not here."""
+        placed = {sender: last for sender, _, last in self._order}
+        behind = (self._awaited(),) if self._order else ()
+        for sender, held in self._held.items():
+            for first, run in sorted(held.items()):
+                yield sender, first, run.last, behind if first <= placed.get(sender, 0) else (PLACE,)
+
+    def _awaited(self) -> Missing:
+        """Return the messages that the next serials are of, and that are not here."""
+        sender, first, last = self._order[0]
+        return Missing("message", sender, first, min([last, *[it - 1 for it in self._held[sender] if it > first]]))
+
     def _release(self) -> list[Deliver | Skip]:
         released: list[Deliver | Skip] = []
         while self._order:
@@ -74,7 +90,7 @@ class Total:
             if up is None:
                 break
             count = up.count if isinstance(up, Skip) else len(up.run.payloads)
-            self._serial += count
+            self.serial += count
             self._order.popleft()
             if first + count <= last:
                 self._order.appendleft((sender, first + count, last))
@@ -83,7 +99,7 @@ class Total:
 
     def _next(self, sender: Process, first: int, last: int) -> Deliver | Skip | None:
         """Return the most that can be handed over of the serials for first…last of `sender`; None: nothing yet."""
-        serial = self._serial + 1
+        serial = self.serial + 1
         if run := self._held[sender].pop(first, None):
             # A serial's span may end within a run, since spans follow WANTs and runs follow frames.
             if run.last > last:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from gcom.core.hold_back import HeldRun
 from gcom.core.messages.effects import Deliver, Delivery, Skip
 from gcom.core.messages.orders import Span
 from gcom.values.names import Process
@@ -10,6 +13,8 @@ from gcom.values.run import Run
 
 class NonOrdered:
     """The ordering that holds nothing back."""
+
+    serial = 0
 
     def __init__(self) -> None:
         self._view = 0
@@ -31,3 +36,6 @@ class NonOrdered:
 
     def abandon(self) -> list[Delivery]:
         return []
+
+    def held_back(self) -> Iterator[HeldRun]:
+        yield from ()

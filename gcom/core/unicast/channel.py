@@ -18,7 +18,7 @@ from enum import Enum
 from itertools import islice
 
 from gcom.values import limits
-from gcom.values.letter import Kind, Letter, Receipt, size_of
+from gcom.values.letter import Kind, Letter, LetterReceipt, size_of
 from gcom.values.names import Process
 from gcom.values.run import Payload
 
@@ -183,7 +183,7 @@ class Outbox:
 
     # acknowledgement and credit
 
-    def on_receipt(self, receipt: Receipt, view: int) -> None:
+    def on_receipt(self, receipt: LetterReceipt, view: int) -> None:
         """Take the member's acknowledgement and credit from its status in a view."""
         held = min(receipt.held, self.number)
         # A member takes letters once it is in a view with their sender, so a new view may end a stall.
@@ -283,13 +283,13 @@ class Channels:
             outbox.on_receipt(self.receipt(self.process), 0)
         return taken
 
-    def receipt(self, peer: Process) -> Receipt:
+    def receipt(self, peer: Process) -> LetterReceipt:
         """Return the receipt that a status for a peer carries, now that it goes out; a stranger has none."""
         inbox = self._inboxes.get(peer)
         if inbox is None:
-            return Receipt()
+            return LetterReceipt()
         inbox.told, inbox.untold_bytes = inbox.unread.read, 0
-        return Receipt(inbox.held, inbox.unread.read, self.outboxes[peer].served)
+        return LetterReceipt(inbox.held, inbox.unread.read, self.outboxes[peer].served)
 
     def on_read(self, sender: Process) -> bool:
         """Record that one more unicast was read; return whether its sender should hear of it at once."""

@@ -10,6 +10,6 @@
 - Within a callback nothing is sent or called that would have to wait for what only that thread can read: it raises
   WouldBlock.
 
-    node; group = sending + calling + receiving, over a handle; state_callbacks; events; results
+    node; group = sending + calling + inspecting + receiving, over a handle; state_callbacks; events; results; watch
     guards: who may send or read no more, and why; deadlines: how long a caller waits
 """

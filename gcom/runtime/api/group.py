@@ -1,4 +1,4 @@
-"""`Group`: a membership as applications hold it. Its methods stand in three parts: sending, calling, receiving."""
+"""`Group`: a membership as applications hold it. Its methods: sending, calling, receiving, inspecting."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from gcom.errors import GComTimeout
 from gcom.runtime.api import guards
 from gcom.runtime.api.calling import Calling
 from gcom.runtime.api.deadlines import deadline_of
+from gcom.runtime.api.inspecting import Inspecting
 from gcom.runtime.api.receiving import Receiving
 from gcom.runtime.api.sending import Sending
 from gcom.values.definition import Definition
 from gcom.values.view import View
 
 
-class Group(Sending, Calling, Receiving):
+class Group(Sending, Calling, Inspecting, Receiving):
     """A membership, from `Node.join` until `leave`. Safe to use from any thread.
 
     A process that was put out of its group, or lost contact to a quorum, is told by a Departure, and cannot send until

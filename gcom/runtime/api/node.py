@@ -11,6 +11,7 @@ from typing import Literal, Self
 from gcom.core.messages.registry import GroupInfo as GroupInfo
 from gcom.errors import LocalError, NotAMember
 from gcom.runtime.api.group import Group
+from gcom.runtime.faults import Faults
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Uses
 from gcom.runtime.registry.directory_client import DirectoryClient as Directory
@@ -31,7 +32,7 @@ class Node:
         *,
         log_dir: str | Path | None = None,
         timeout_s: float = 10.0,
-        faults: str | None = None,
+        faults: str | Faults | None = None,
     ) -> None:
         self._host = Host(name, registry, log_dir, faults)
         self._timeout_s = timeout_s
@@ -128,8 +129,21 @@ class Node:
 
     # tests, the end
 
-    def inject(self, faults: str) -> None:
-        """Have faults in the calls of this node from now on, for tests (docs/TESTING.md); raises BadValue."""
+    @property
+    def faults(self) -> Faults:
+        """The faults that the calls of this node have now; none if nobody asked for any."""
+        return self._host.faults
+
+    def inject(self, faults: str | Faults) -> None:
+        """Have faults in the calls of this node from now on, in place of those before (docs/TESTING.md).
+
+            node.inject(gcom.Faults(seed=7, drop=0.1, cuts=frozenset({("alice", "bob")})))
+            node.inject("seed=7,drop=0.1,delay[alice>carol]=pareto:20ms,cut=alice>bob")
+            node.inject("")
+
+        For tests and demonstrations on one machine; a node notices only its own calls, so give all nodes the same.
+        Raises BadValue for faults that say nothing sensible, and where node or registry is not on loopback.
+        """
         self._host.inject(faults)
 
     def close(self, timeout_s: float = 5.0) -> None:

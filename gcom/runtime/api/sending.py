@@ -31,8 +31,12 @@ class Sending(GroupHandle):
         payload: bytes | str,
         timeout_s: float | None = 10.0,
         held_by: Literal["sender", "majority", "all"] = "sender",
-    ) -> None:
+    ) -> int:
         """Multicast bytes or text to all members, this one included; blocks while the window is full.
+
+        Returns the message's number in this process's stream, under which all members deliver it, and which `receipt`
+        takes. It holds as long as `process` and `instance` stay what they are: a message that was not sent before a
+        Departure has none (`unsent`), or, where the same process goes on in a successor, one of that instance.
 
         With `held_by` "majority" or "all" (RELIABLE only) it returns once so many members of the view, this one
         included, have stored the message, whether or not they have read it: a crash of the others does not lose it.
@@ -43,13 +47,12 @@ class Sending(GroupHandle):
         """
         payloads.check(payload, limits.MESSAGE_BYTES_MAX)
         if held_by != "sender":
-            self._send_and_wait(payload, timeout_s, held_by)
-            return
+            return self._send_and_wait(payload, timeout_s, held_by)
         with self._host.lock:
             session = self._membership.session
             if session.ended is not None or session.detached or session.leaving or not session.room:
                 session = self._await_room(timeout_s, deadline_of(timeout_s))
-            session.put(payload)
+            return session.put(payload)
 
     def send_many(self, payloads: Iterable[bytes | str], timeout_s: float | None = 10.0) -> None:
         """Send each; `timeout_s` holds for each. Messages sent before an error stay sent."""
@@ -71,19 +74,19 @@ class Sending(GroupHandle):
                     text = f"not all that was sent in group {session.machine.group!r} has arrived after {timeout_s} s"
                     raise GComTimeout(f"{text}: it waits for {why}")
 
-    def _send_and_wait(self, payload: bytes | str, timeout_s: float | None, held_by: HeldBy) -> None:
+    def _send_and_wait(self, payload: bytes | str, timeout_s: float | None, held_by: HeldBy) -> int:
         self._check_held_by(held_by)
         deadline = deadline_of(timeout_s)
         with self._host.lock:
             session = self._await_room(timeout_s, deadline)
-            session.put(payload)
-            number = session.last_number
+            number = session.put(payload)
             with session.awaiting_acks():
                 while not self._is_held(session, number, held_by):
                     guards.raise_if_detached(session, f"{_named(session, number)} is not held by {held_by}")
                     if not session.wait(deadline):
                         raise GComTimeout(_why_not_held(session, number, held_by, timeout_s))
             session.confirm(number, held_by)
+        return number
 
     def _check_held_by(self, held_by: str) -> None:
         definition = self._session.machine.definition

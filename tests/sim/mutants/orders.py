@@ -152,8 +152,8 @@ def total_delivers_on_receipt(patch: Patch) -> None:
     """Each member gives serials by itself, in the order in which runs come."""
 
     def receive(self: Total, run: Run) -> list[Deliver | Skip]:
-        serial = self._serial + 1
-        self._serial += len(run.payloads)
+        serial = self.serial + 1
+        self.serial += len(run.payloads)
         return [Deliver(run, self._view, serial)]
 
     patch.setattr(Total, "receive", receive)
@@ -195,7 +195,7 @@ def a_no_op_takes_no_serial(patch: Patch) -> None:
         known = first in self._held[sender] or first in self._lost[sender]
         up = following(self, sender, first, last)
         if isinstance(up, Skip) and self._closing and not known:
-            self._serial -= up.count
+            self.serial -= up.count
             return replace(up, serial=0)
         return up
 

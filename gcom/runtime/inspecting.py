@@ -1,0 +1,98 @@
+"""Looks at a session for the application: a snapshot of it, and the receipt of a message. They hold the lock."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from gcom.core.hold_back import STATE
+from gcom.errors import BadValue
+from gcom.runtime.membership import Membership
+from gcom.runtime.session import Session
+from gcom.values.definition import Multicast
+from gcom.values.snapshot import HELD_BACK_MAX, HeldBack, Receipt, Snapshot
+
+State = Literal["waiting", "sent", "ordered", "held", "doubt", "lost"]
+
+
+def snapshot_of(membership: Membership, now_ms: int) -> Snapshot:
+    """Return one look at the session that is in the group, or was last."""
+    session = membership.session
+    machine = session.machine
+    seen, definition = machine.inspect(now_ms), machine.definition
+    assert seen is not None, "a Group is made for a member"
+    assert definition is not None, "a member knows it"
+    waiting = [_waits_for_state(session, now_ms, it.run.sender, it.run.first, it.run.last) for it in session.waiting]
+    held_back = (*waiting, *seen.held_back)
+    return Snapshot(
+        group=machine.group,
+        process=machine.process,
+        instance=machine.instance,
+        definition=definition,
+        view=seen.view,
+        detached=session.detached,
+        waits_for=_waits_for(membership),
+        clocks=seen.clocks,
+        held_back=held_back[:HELD_BACK_MAX],
+        held_back_rest=seen.held_back_rest + max(0, len(held_back) - HELD_BACK_MAX),
+        sequencer=seen.sequencer,
+        window=replace(seen.window, unnumbered=session.unnumbered),
+        suspected=seen.suspected,
+        heard_s=seen.heard_s,
+    )
+
+
+def _waits_for_state(session: Session, now_ms: int, sender: str, first: int, last: int) -> HeldBack:
+    return HeldBack(sender, first, last, (STATE,), (now_ms - session.state_awaited_ms) / 1000)
+
+
+def _waits_for(membership: Membership) -> str:
+    session, following = membership.session, membership.following
+    if following is not None:
+        return following.machine.waits_for or "its way back into the group"
+    if session.ended is not None:
+        return "" if session.leaving else "nothing: it is out of the group for good"
+    return "a quorum of the view to be heard" if session.detached else session.machine.waits_for
+
+
+def receipt_of(session: Session, number: int) -> Receipt:
+    """Return the state of one of the session's messages; raises BadValue for one that was never sent."""
+    machine = session.machine
+    if type(number) is not int or not 1 <= number <= session.last_number:
+        sent = f"1 to {session.last_number}" if session.last_number else "no message"
+        raise BadValue(f"{machine.process} sent no message {number!r} in group {machine.group!r}, but {sent}")
+    members = session.members
+    lacking = {*machine.lacking(number)}
+    if _is_basic(session) and number <= machine.number:
+        lacking = {*members} - {machine.process}
+    held_by = tuple(it for it in members if it not in lacking)
+    others = tuple(it for it in members if it in lacking)
+    state = _state(session, number, bool(others))
+    log = machine.order_log if state not in ("waiting", "lost") else None
+    serial = log.serial_of(machine.process, number) if log is not None else None
+    return Receipt(number, state, serial, held_by, others, machine.process)
+
+
+def _state(session: Session, number: int, lacks: bool) -> State:
+    machine, ended = session.machine, session.ended
+    definition = machine.definition
+    if any(first <= number <= last for first, last in session.lost):
+        return "lost"
+    if number > machine.number:
+        return "lost" if ended is not None and not session.carried_on else "waiting"
+    if ended is not None:
+        return "doubt" if _within(number, ended.unconfirmed) else "held"
+    if (session.detached and lacks) or _within(number, machine.in_doubt):
+        return "doubt"
+    if not lacks and machine.placed(number):
+        return "held"
+    return "ordered" if definition is not None and definition.total and machine.placed(number) else "sent"
+
+
+def _within(number: int, span: tuple[int, int] | None) -> bool:
+    return span is not None and span[0] <= number <= span[1]
+
+
+def _is_basic(session: Session) -> bool:
+    definition = session.machine.definition
+    return definition is not None and definition.multicast is Multicast.BASIC
