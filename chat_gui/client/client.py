@@ -15,6 +15,7 @@ from chat_gui.model.updates import (
     Joined,
     Left,
     Listed,
+    ReceiptCame,
     RegistryAway,
     Update,
     WishFailed,
@@ -77,6 +78,10 @@ class ChatClient:
         if found:
             found.send(message, to)
         return found is not None
+
+    def ask_receipt(self, group: str, number: int) -> None:
+        """Ask which members hold an own message; the answer comes as a ReceiptCame."""
+        self._put("ask who has the message", group, lambda: self._ask_receipt(group, number))
 
     def close(self, timeout_s: float = LEAVE_S) -> None:
         """Leave all groups, as far as the time allows."""
@@ -152,6 +157,10 @@ class ChatClient:
             self._sink(Left(name, "request"))
         else:
             found.leave(LEAVE_S)
+
+    def _ask_receipt(self, group: str, number: int) -> None:
+        if found := self.group(group):
+            self._sink(ReceiptCame(group, found.receipt(number)))
 
     def _need_node(self) -> gcom.Node:
         if self._node is None:

@@ -14,12 +14,14 @@ from chat_gui.model.updates import (
     Arrived,
     BacklogCame,
     Connected,
+    HeldByAll,
     HistoryCame,
     JoinBegan,
     Joined,
     Left,
     Listed,
     MessageNumbered,
+    ReceiptCame,
     RegistryAway,
     StorageTold,
     Unsent,
@@ -127,6 +129,10 @@ class Chat:
                 return self._on_arrived(self.open(group), at_ms, events)
             case MessageNumbered(group, identity, number):
                 self.open(group).conversation.on_sent(identity, number)
+            case HeldByAll(group, up_to):
+                self.open(group).conversation.on_held(up_to)
+            case ReceiptCame():
+                pass  # the window shows it where it was asked for
             case Unsent(group, identity, why):
                 text = self.open(group).conversation.on_failed(identity)
                 return [Notice(f"not sent: {why}", group, error=True, returned=text)]
@@ -217,6 +223,7 @@ class Chat:
                 self._on_departure(state, event, now_ms)
             case gcom.Returned(process):
                 state.process, state.doubt = process, None
+                talk.on_returned()
                 self._become(state, GroupStanding.IN, now_ms)
                 talk.notice("this chat is back in the group", now_ms)
             case gcom.Undelivered(process, payloads):

@@ -36,6 +36,7 @@ class Conversation:
         self._news: list[ChatRow] = []
         self._changed: set[int] = set()
         self._own: dict[int, ChatRow] = {}  # by number: own messages that not all are known to hold
+        self._held = 0  # all members hold the own messages up to this number
         self._seen_ids: dict[str, None] = {}  # of the backlog: a state that comes again brings them again
         self._day = ""
         self._zone = zone
@@ -58,8 +59,9 @@ class Conversation:
             row.text = f"{name} sent {row.text}"
         if own:
             self.outbox.pop(message.id, None)
-            row.delivery = MessageState.ORDERED
-            self._own[number] = row
+            row.delivery = MessageState.HELD if number <= self._held else MessageState.ORDERED
+            if number > self._held:
+                self._own[number] = row
         self._remember(message.id)
         return self._append(row)
 
@@ -132,9 +134,15 @@ class Conversation:
         return row.text if row else ""
 
     def on_held(self, up_to: int) -> None:
-        """Record that all members hold the own messages up to a number."""
+        """Record that all members hold the own messages up to a number, also those that are delivered here later."""
+        self._held = max(self._held, up_to)
         for number in [number for number in self._own if number <= up_to]:
             self._mark(self._own.pop(number), MessageState.HELD)
+
+    def on_returned(self) -> None:
+        """Record that this process is another one now, whose numbers begin at 1."""
+        self._held = 0
+        self._own.clear()
 
     def on_doubt(self, first: int, last: int, delivery: MessageState) -> int:
         """Record what is known of own messages first … last while or after no quorum was heard; return how many."""

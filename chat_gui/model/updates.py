@@ -85,6 +85,22 @@ class MessageNumbered:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldByAll:
+    """All members hold the own messages up to a number."""
+
+    group: str
+    up_to: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptCame:
+    """Which members hold an own message."""
+
+    group: str
+    receipt: gcom.Receipt
+
+
+@dataclass(frozen=True, slots=True)
 class Unsent:
     """An own message that cannot be sent: its text goes back to where it was typed."""
 
@@ -136,6 +152,8 @@ Update = (
     | BacklogCame
     | Arrived
     | MessageNumbered
+    | HeldByAll
+    | ReceiptCame
     | Unsent
     | Whispered
     | Left

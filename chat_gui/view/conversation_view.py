@@ -9,7 +9,8 @@ from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QHelpEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QPushButton, QToolTip, QWidget
 
-from chat_gui.model.rows import ChatRow, RowKind
+import gcom
+from chat_gui.model.rows import ChatRow, MessageState, RowKind
 from chat_gui.view.row_delegate import RowDelegate
 from chat_gui.view.rows_model import DELIVERY_TEXT, SHOWN_MAX, RowsModel, plain
 
@@ -20,6 +21,7 @@ class ConversationView(QListView):
     """Shows rows. `older(key, count)` returns rows before a key, oldest first, from memory or disk."""
 
     row_clicked = Signal(object)
+    receipt_wanted = Signal(object)  # the row of an own message
     older_wanted = Signal(int)  # rows before this key, which are not in memory: they come by `prepend`
 
     def __init__(self, older: Callable[[int, int], Sequence[ChatRow]], parent: QWidget | None = None) -> None:
@@ -159,6 +161,14 @@ class ConversationView(QListView):
         if address and event.button() is Qt.MouseButton.LeftButton and len(self.selectedIndexes()) <= 1:
             QDesktopServices.openUrl(QUrl(address, QUrl.ParsingMode.StrictMode))
         super().mouseReleaseEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        if index.isValid() and event.position().x() > self.viewport().width() - self.delegate.sign_width:
+            self.ask_receipt(self.rows.row(index.row()))
+
+    def ask_receipt(self, row: ChatRow) -> None:
+        """Ask who has an own message, where somebody can know."""
+        if row.own and row.number and row.delivery is not MessageState.NONE:
+            self.receipt_wanted.emit(row)
 
     def _on_clicked(self, index: QModelIndex) -> None:
         self.row_clicked.emit(self.rows.row(index.row()))
@@ -191,3 +201,13 @@ def _time(at_ms: int) -> str:
 def log_line(row: ChatRow) -> str:
     """Return a row as a line of a log: time, then who said what."""
     return f"[{datetime.fromtimestamp(row.at_ms / 1000):%Y-%m-%d %H:%M:%S}] {plain(row)}"
+
+
+def receipt_text(receipt: gcom.Receipt) -> str:
+    """Return who has an own message, and who is not known to have it."""
+    held = ", ".join(process.partition("#")[0] for process in receipt.held_by) or "nobody"
+    lacking = ", ".join(process.partition("#")[0] for process in receipt.lacking)
+    serial = f", number {receipt.serial} in the group's order" if receipt.serial else ""
+    return f"message {receipt.number}: {receipt.state}{serial}; held by {held}" + (
+        f"; lacking: {lacking}" if lacking else ""
+    )

@@ -57,14 +57,14 @@ class RowDelegate(QStyledItemDelegate):
         self._line = self._metrics.height()
         self._time_width = QFontMetricsF(self._small).horizontalAdvance("00:00") + GAP
         self._name_width = QFontMetricsF(self._bold).horizontalAdvance("m" * 8) + GAP
-        self._sign_width = QFontMetricsF(self._small).horizontalAdvance("✓✓") + GAP
+        self.sign_width = QFontMetricsF(self._small).horizontalAdvance("✓✓") + GAP
         self._heights.clear()
 
     # measures
 
     def _text_rect(self, rect: QRect) -> QRectF:
         left = rect.left() + GAP + self._time_width + self._name_width
-        return QRectF(left, rect.top() + PAD, max(40.0, rect.right() - left - self._sign_width - PAD), rect.height())
+        return QRectF(left, rect.top() + PAD, max(40.0, rect.right() - left - self.sign_width - PAD), rect.height())
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return the size of a row at the list's present width."""
@@ -179,7 +179,7 @@ class RowDelegate(QStyledItemDelegate):
         if sign := SIGNS.get(row.delivery):
             painter.setFont(self._small)
             painter.setPen(self._sign_colour(row.delivery, palette))
-            at = QRectF(rect.right() - self._sign_width - PAD, top, self._sign_width, self._line)
+            at = QRectF(rect.right() - self.sign_width - PAD, top, self.sign_width, self._line)
             painter.drawText(at, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, sign)
 
     def _paint_name(self, painter: QPainter, row: ChatRow, place: QRectF, palette: QPalette) -> None:

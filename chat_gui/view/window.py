@@ -7,8 +7,17 @@ import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QByteArray, QTimer, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QKeySequence, QMoveEvent, QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QLabel, QMainWindow, QMessageBox, QStackedWidget, QTabWidget, QWidget
+from PySide6.QtGui import QAction, QCloseEvent, QCursor, QKeySequence, QMoveEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QLabel,
+    QMainWindow,
+    QMessageBox,
+    QStackedWidget,
+    QTabWidget,
+    QToolTip,
+    QWidget,
+)
 
 import gcom
 from chat_gui.client.client import ChatClient
@@ -19,11 +28,11 @@ from chat_gui.model.conversation import Conversation
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import SavedSession
 from chat_gui.model.text import clean
-from chat_gui.model.updates import Connected, HistoryCame, Update
+from chat_gui.model.updates import Connected, HistoryCame, ReceiptCame, Update
 from chat_gui.model.wire import ChatMessage, MessageKind, TextTooLong, encode
 from chat_gui.storage.places import Places
 from chat_gui.view.bridge import Bridge
-from chat_gui.view.conversation_view import log_line
+from chat_gui.view.conversation_view import log_line, receipt_text
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.dialogs import ConnectDialog, CreateDialog, JoinDialog
 from chat_gui.view.group_tab import GroupTab
@@ -116,6 +125,8 @@ class ChatWindow(QMainWindow):
                 self._on_connected()
             elif isinstance(update, HistoryCame):
                 self._on_history(update)
+            elif isinstance(update, ReceiptCame):
+                self._show_receipt(update.receipt)
         self.refresh()
 
     def _on_connected(self) -> None:
@@ -147,6 +158,11 @@ class ChatWindow(QMainWindow):
                 self.client.create(definition)
             else:
                 self.client.join(group)
+
+    def _show_receipt(self, receipt: gcom.Receipt) -> None:
+        text = receipt_text(receipt)
+        self.statusBar().showMessage(text, STATUS_MS)
+        QToolTip.showText(QCursor.pos(), text, self)
 
     # what outlives the window
 
@@ -212,6 +228,7 @@ class ChatWindow(QMainWindow):
         tab = self.tabs[name] = GroupTab(state, _older_of(state.conversation), self._group_names, self)
         tab.entered.connect(self._on_entered)
         tab.banner.pressed.connect(lambda: self._on_banner(name))
+        tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(name, row.number))
         tab.input.textChanged.connect(self.save_session)
         tab.conversation.older_wanted.connect(lambda key: self.keeper.load_older(name, key))
         self._tabs.setCurrentIndex(self._tabs.addTab(tab, name))

@@ -11,8 +11,8 @@ import pytest
 
 import gcom
 from chat_gui.model.rows import ChatRow, RowKind
-from chat_gui.storage.scrollback import Scrollback
 from chat_gui.storage.places import Places
+from chat_gui.storage.scrollback import Scrollback
 from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, say, texts, wait_until
 from tests.running import ROOT, Child, environment
