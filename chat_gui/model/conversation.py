@@ -71,8 +71,18 @@ class Conversation:
         row.own, row.peer, row.id, row.sent_ms, row.mention = own, peer, message.id, message.at_ms, not own
         return self._append(row)
 
-    def on_view(self, text: str, view: int, now_ms: int) -> ChatRow:
-        """Append a separator for a view change."""
+    @property
+    def last_is_view(self) -> bool:
+        """Return whether the last row is a separator for a view change."""
+        return bool(self.rows) and self.rows[-1].kind is RowKind.VIEW
+
+    def on_view(self, text: str, view: int, now_ms: int, again: bool = False) -> ChatRow:
+        """Append a separator for a view change; `again`: the last row's text now tells this change too."""
+        if again and self.last_is_view:
+            row = self.rows[-1]
+            row.text, row.view, row.at_ms = text, view, now_ms
+            self._changed.add(row.key)
+            return row
         row = self._row(RowKind.VIEW, now_ms, "", text)
         row.view = view
         return self._append(row)

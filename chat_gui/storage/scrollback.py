@@ -51,11 +51,11 @@ class Scrollback:
         self._file.execute("PRAGMA synchronous = NORMAL")
 
     def add(self, batch: Iterable[tuple[str, ChatRow]]) -> None:
-        """Keep rows, all or none."""
+        """Keep rows, all or none; one that is there already is replaced."""
         values = [(group, *_fields(row)) for group, row in batch]
         self._file.execute("BEGIN IMMEDIATE")
         try:
-            self._file.executemany(f"INSERT OR IGNORE INTO said VALUES (?{', ?' * len(_COLUMNS.split())})", values)
+            self._file.executemany(f"INSERT OR REPLACE INTO said VALUES (?{', ?' * len(_COLUMNS.split())})", values)
             self._file.execute("COMMIT")
         except sqlite3.Error:
             if self._file.in_transaction:

@@ -37,7 +37,7 @@ class GroupTab(QWidget):
         self._topic = QLabel(self)
         self._topic.setTextFormat(Qt.TextFormat.PlainText)
         self._topic.setContentsMargins(10, 4, 10, 4)
-        self.conversation = ConversationView(older, self)
+        self.conversation = ConversationView(older, self, state.name)
         self.members = MembersView(self)
         self.input = MessageInput(self._member_names, groups, self)
         self.input.entered.connect(lambda text: self.entered.emit(self.state.name, text))
@@ -80,13 +80,13 @@ class GroupTab(QWidget):
         return SavedTab(self.state.name, draft, talk.marker or 0, talk.unread, talk.mentioned)
 
     def refresh(self, registry_away: str) -> list[ChatRow]:
-        """Show what is new; return the rows that came."""
+        """Show what is new; return the rows to keep."""
         talk = self.state.conversation
         news = talk.news()
         self.conversation.add(news)
         self.conversation.show_outbox(list(talk.outbox.values()))
         if changed := talk.changed():
-            self.conversation.rows.refresh(changed)
+            news = [*news, *self.conversation.rows.refresh(changed)]
         self.conversation.rows.marker = talk.marker
         self.members.show_members(self.state.members.list(self.state.process))
         self._topic.setText(talk.topic)

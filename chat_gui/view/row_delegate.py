@@ -26,6 +26,7 @@ from chat_gui.view.rows_model import ROW_ROLE
 _Index = QModelIndex | QPersistentModelIndex
 PAD, GAP = 3, 10
 HEIGHTS_MAX = 20_000
+MARKS_MAX = 100  # of one row
 SIGNS = {
     MessageState.WAITING: "…",
     MessageState.SENT: "›",
@@ -45,6 +46,7 @@ class RowDelegate(QStyledItemDelegate):
         self._view = view
         self._heights: dict[int, int] = {}
         self._width = 0
+        self.marked = ""  # what is searched for
         self.restyle()
 
     def restyle(self) -> None:
@@ -104,7 +106,7 @@ class RowDelegate(QStyledItemDelegate):
             look.setForeground(self._view.palette().color(QPalette.ColorRole.Link))
             each.format = look
             formats.append(each)
-        layout.setFormats(formats)
+        layout.setFormats([*formats, *self._marks(row.text)])
         layout.beginLayout()
         height = 0.0
         while (line := layout.createLine()).isValid():
@@ -113,6 +115,21 @@ class RowDelegate(QStyledItemDelegate):
             height += line.height()
         layout.endLayout()
         return layout
+
+    def _marks(self, text: str) -> list[QTextLayout.FormatRange]:
+        """Return the places of what is searched for, underlined too, so that no colour says it alone."""
+        formats: list[QTextLayout.FormatRange] = []
+        at = text.lower().find(self.marked.lower()) if self.marked else -1
+        while at >= 0 and len(formats) < MARKS_MAX:
+            each = QTextLayout.FormatRange()
+            each.start, each.length = at, len(self.marked)
+            look = QTextCharFormat()
+            look.setBackground(colours.tint(self._view.palette(), colours.accent(self._view.palette()), 0.4))
+            look.setUnderlineStyle(QTextCharFormat.UnderlineStyle.DashUnderline)
+            each.format = look
+            formats.append(each)
+            at = text.lower().find(self.marked.lower(), at + len(self.marked))
+        return formats
 
     def link_at(self, row: ChatRow, rect: QRect, point: QPoint) -> str:
         """Return the address of the link at a point of a row; empty: there is none."""

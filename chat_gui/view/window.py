@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QStackedWidget,
     QTabWidget,
     QToolTip,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -25,6 +26,7 @@ from chat_gui.model import commands
 from chat_gui.model.chat import Chat, GroupState, Notice
 from chat_gui.model.commands import BadCommand, Command
 from chat_gui.model.conversation import Conversation
+from chat_gui.model.copies import log_line
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import SavedSession
 from chat_gui.model.text import clean
@@ -32,9 +34,10 @@ from chat_gui.model.updates import Connected, HistoryCame, ReceiptCame, Update
 from chat_gui.model.wire import ChatMessage, MessageKind, TextTooLong, encode
 from chat_gui.storage.places import Places
 from chat_gui.view.bridge import Bridge
-from chat_gui.view.conversation_view import log_line, receipt_text
+from chat_gui.view.conversation_view import receipt_text
+from chat_gui.view.desk import Desk
 from chat_gui.view.desktop.keeper import Keeper
-from chat_gui.view.dialogs import ConnectDialog, CreateDialog, JoinDialog
+from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.start_page import StartPage
 
@@ -86,7 +89,14 @@ class ChatWindow(QMainWindow):
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self._start)
         self._stack.addWidget(self._tabs)
-        self.setCentralWidget(self._stack)
+        self.desk = Desk(self, self.chat, self.keeper, self._tabs, self._rename)
+        middle = QWidget(self)
+        layout = QVBoxLayout(middle)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._stack, 1)
+        layout.addWidget(self.desk.search)
+        self.setCentralWidget(middle)
         self._connection = QLabel(self)
         self.statusBar().addPermanentWidget(self._connection)
         self._build_menus()
@@ -94,9 +104,10 @@ class ChatWindow(QMainWindow):
 
     def _build_menus(self) -> None:
         bar = self.menuBar()
-        connection, group, view = (
+        connection, group, edit, view = (
             bar.addMenu(self.tr("&Connection")),
             bar.addMenu(self.tr("&Group")),
+            bar.addMenu(self.tr("&Edit")),
             bar.addMenu(self.tr("&View")),
         )
         connection.addAction(self._action(self.tr("&Connect to a registry…"), "Ctrl+R", self.ask_connect))
@@ -106,6 +117,7 @@ class ChatWindow(QMainWindow):
         group.addAction(self._action(self.tr("&Leave"), "Ctrl+W", self._leave_current))
         view.addAction(self._action(self.tr("&Next tab"), "Ctrl+PgDown", lambda: self._turn(1)))
         view.addAction(self._action(self.tr("&Previous tab"), "Ctrl+PgUp", lambda: self._turn(-1)))
+        self.desk.add_actions(edit, view, bar.addMenu(self.tr("&Help")))
 
     def _action(self, text: str, keys: str, run: Callable[[], object]) -> QAction:
         action = QAction(text, self)
@@ -198,6 +210,7 @@ class ChatWindow(QMainWindow):
 
     def _tell(self, notice: Notice) -> None:
         self.statusBar().showMessage(notice.text, STATUS_MS)
+        self.desk.notify(notice, _now_ms())
         tab = self.tabs.get(notice.group)
         if tab and notice.returned:
             tab.input.give_back(notice.returned)

@@ -82,7 +82,7 @@ def test_a_group_keeps_its_bound(tmp_path: Path, told: Updates) -> None:
     assert [kept[0].key, kept[-1].key, len(kept)] == [1401, 1500, 100]
 
 
-def test_a_row_that_comes_twice_is_kept_once(begun: Callable[[], Storage], told: Updates) -> None:
+def test_a_row_that_comes_again_is_replaced(begun: Callable[[], Storage], told: Updates) -> None:
     storage = begun()
     storage.add("news", [row(1)])
     storage.add("news", [row(1, "again"), row(2)])
