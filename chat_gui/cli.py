@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from typing import Annotated
 
 import typer
 
+from chat_gui.display import advice, import_advice
 from gcom import __version__
 
 EXIT_FAILED = 1
@@ -36,6 +38,9 @@ def chat(
     registry: Annotated[str, typer.Option(metavar="HOST:PORT", help="The registry; else the last one.")] = "",
     nick: Annotated[str, typer.Option(metavar="NAME", help="Your name in every group; else the last one.")] = "",
     group: Annotated[list[str] | None, typer.Option(metavar="GROUP", help="A group to join; again for more.")] = None,
+    profile: Annotated[
+        str, typer.Option(metavar="NAME", help="Settings, tabs and scrollback of its own, and a window of its own.")
+    ] = "",
     show_version: Annotated[  # noqa: ARG001 - its callback does it
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
@@ -46,29 +51,41 @@ def chat(
     Examples:
       gcom-chat                                       begin where you left off
       gcom-chat --nick alice --group news             join a group at once
+      gcom-chat --profile bob --nick bob              a second window, as somebody else
       gcom-chat --registry 127.0.0.1:7500 --nick bob  at another registry
     """
-    sys.exit(_run(registry or os.environ.get("GCOM_REGISTRY", ""), nick, tuple(group or ())))
+    sys.exit(_run(registry or os.environ.get("GCOM_REGISTRY", ""), nick, tuple(group or ()), _checked(profile)))
 
 
-def _run(registry: str, nick: str, groups: tuple[str, ...]) -> int:
-    if sys.platform.startswith("linux") and not _has_display():
-        print("gcom-chat: there is no display: start it in a desktop session, or with Xvfb", file=sys.stderr)
-        return EXIT_FAILED
+def _checked(profile: str) -> str:
+    if profile and not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", profile):
+        raise typer.BadParameter("a profile has 1 to 40 letters, digits, underscores and hyphens")
+    return profile
+
+
+def _run(registry: str, nick: str, groups: tuple[str, ...], profile: str) -> int:
+    if missing := advice():
+        return _fail(missing)
     try:
         from PySide6.QtCore import QTimer
         from PySide6.QtWidgets import QApplication
 
         from chat_gui.storage.places import user_places
+        from chat_gui.view.desktop.instance import SingleInstance
         from chat_gui.view.window import ChatWindow
     except ImportError as error:
-        print(f"gcom-chat: Qt cannot be loaded: {error}. Install it: pip install 'gcom[gui]'", file=sys.stderr)
-        return EXIT_FAILED
+        return _fail(import_advice(error))
     qt = QApplication(["gcom-chat"])
     qt.setApplicationName("gcom-chat")
     qt.setApplicationDisplayName("GCom chat")
     qt.setStyle("Fusion")
-    window = ChatWindow(nick, registry, groups, user_places())
+    places = user_places(profile)
+    single = SingleInstance(places.session)
+    if not single.claim(groups):
+        print("gcom-chat: it runs already, and its window comes to the front (another one beside it: --profile NAME)")
+        return 0
+    window = ChatWindow(nick, registry, groups, places)
+    single.asked.connect(window.come_forward)
     window.show()
     signal.signal(signal.SIGINT, lambda *_: window.close())
     awake = QTimer(interval=200)  # Python sees signals only between its own instructions
@@ -77,6 +94,6 @@ def _run(registry: str, nick: str, groups: tuple[str, ...]) -> int:
     return qt.exec()
 
 
-def _has_display() -> bool:
-    offscreen = os.environ.get("QT_QPA_PLATFORM", "").split(":")[0] in ("offscreen", "minimal", "vnc")
-    return offscreen or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+def _fail(why: str) -> int:
+    print(f"gcom-chat: {why}", file=sys.stderr)
+    return EXIT_FAILED

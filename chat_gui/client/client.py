@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from threading import Lock
 
 import gcom
@@ -17,6 +18,7 @@ from chat_gui.model.updates import (
     Listed,
     ReceiptCame,
     RegistryAway,
+    RegistryFound,
     Update,
     WishFailed,
 )
@@ -54,6 +56,10 @@ class ChatClient:
     def connect(self, nick: str, registry: str, log_dir: str | None = None) -> None:
         """Take a name, and find the registry; groups of another name are left first."""
         self._put("connect", "", lambda: self._connect(nick, registry, log_dir))
+
+    def find_registry(self, address: str) -> None:
+        """Look whether a registry answers at an address; tell so, and nothing where none does."""
+        self._put("look for a registry", "", lambda: self._find(address))
 
     def list_groups(self) -> None:
         """Ask the registry which groups there are."""
@@ -118,6 +124,11 @@ class ChatClient:
             before.close(LEAVE_S)
         self._sink(Connected(registry, nick))
         self._sink(Listed(groups))
+
+    def _find(self, address: str) -> None:
+        with suppress(gcom.GComError), closing(gcom.Directory(address)) as directory:
+            directory.groups()
+            self._sink(RegistryFound(address))
 
     def _list(self) -> None:
         self._sink(Listed(self._need_node().groups()))

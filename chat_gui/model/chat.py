@@ -23,6 +23,7 @@ from chat_gui.model.updates import (
     MessageNumbered,
     ReceiptCame,
     RegistryAway,
+    RegistryFound,
     StorageTold,
     Unsent,
     Update,
@@ -142,7 +143,7 @@ class Chat:
                 self.open(group).conversation.on_sent(identity, number)
             case HeldByAll(group, up_to):
                 self.open(group).conversation.on_held(up_to)
-            case ReceiptCame():
+            case ReceiptCame() | RegistryFound():
                 pass  # the window shows it where it was asked for
             case Unsent(group, identity, why):
                 text = self.open(group).conversation.on_failed(identity)

@@ -25,6 +25,13 @@ class RegistryAway:
 
 
 @dataclass(frozen=True, slots=True)
+class RegistryFound:
+    """A registry answers at an address where one was looked for."""
+
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """The groups that the registry knows."""
 
@@ -145,6 +152,7 @@ class StorageTold:
 Update = (
     Connected
     | RegistryAway
+    | RegistryFound
     | Listed
     | WishFailed
     | JoinBegan

@@ -19,9 +19,8 @@ class Places:
     history: Path
 
 
-def user_places() -> Places:
-    """Return the places of this user; nothing is made yet."""
-    config, state = Path(platformdirs.user_config_dir(NAME)), Path(platformdirs.user_state_dir(NAME))
-    return Places(
-        config / "settings.toml", state / "session.toml", Path(platformdirs.user_data_dir(NAME)) / "history.db"
-    )
+def user_places(profile: str = "") -> Places:
+    """Return the places of this user, and of one of its profiles; nothing is made yet."""
+    folders = (platformdirs.user_config_path, platformdirs.user_state_path, platformdirs.user_data_path)
+    config, state, data = (folder(NAME) / profile for folder in folders)
+    return Places(config / "settings.toml", state / "session.toml", data / "history.db")

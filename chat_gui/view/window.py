@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QLabel,
     QMainWindow,
-    QMessageBox,
     QStackedWidget,
     QTabWidget,
     QToolTip,
@@ -30,14 +29,15 @@ from chat_gui.model.copies import log_line
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import SavedSession
 from chat_gui.model.text import clean
-from chat_gui.model.updates import Connected, HistoryCame, ReceiptCame, Update
+from chat_gui.model.updates import Connected, HistoryCame, ReceiptCame, RegistryFound, Update, WishFailed
 from chat_gui.model.wire import ChatMessage, MessageKind, TextTooLong, encode
 from chat_gui.storage.places import Places
 from chat_gui.view.bridge import Bridge
 from chat_gui.view.conversation_view import receipt_text
 from chat_gui.view.desk import Desk
 from chat_gui.view.desktop.keeper import Keeper
-from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
+from chat_gui.view.dialogs.groups import REGISTRY, ConnectDialog, CreateDialog, JoinDialog
+from chat_gui.view.dialogs.trouble import TroubleDialog
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.start_page import StartPage
 
@@ -60,6 +60,7 @@ class ChatWindow(QMainWindow):
         self.tabs: dict[str, GroupTab] = {}
         self._wanted = groups
         self._restored = False
+        self._asked: set[str] = set()  # what the user wished for, and has not heard of
         self._joins: dict[str, gcom.Definition | None] = {}  # that wait for their scrollback; what to create
         self._nick, self._registry = nick or self.keeper.settings.nick, registry or self.keeper.settings.registry
         self._join_dialog: JoinDialog | None = None
@@ -71,6 +72,8 @@ class ChatWindow(QMainWindow):
         self._poll.start()
         if self._nick and self._registry:
             self.client.connect(self._nick, self._registry)
+        elif not self._registry:
+            self.client.find_registry(REGISTRY)
 
     # how it is built
 
@@ -82,8 +85,8 @@ class ChatWindow(QMainWindow):
         self._tabs.tabCloseRequested.connect(self._on_close_wanted)
         self._tabs.currentChanged.connect(self._on_turned)
         self._tabs.tabBar().tabMoved.connect(self.save_session)
-        self._start = StartPage(self)
-        self._start.connect_wanted.connect(self.ask_connect)
+        self._start = StartPage(self._nick, self._registry, self)
+        self._start.connect_wanted.connect(self.connect_to)
         self._start.create_wanted.connect(self.ask_create)
         self._start.join_wanted.connect(self.ask_join)
         self._stack = QStackedWidget(self)
@@ -139,6 +142,10 @@ class ChatWindow(QMainWindow):
                 self._on_history(update)
             elif isinstance(update, ReceiptCame):
                 self._show_receipt(update.receipt)
+            elif isinstance(update, RegistryFound):
+                self._start.on_found(update.address)
+            elif isinstance(update, WishFailed):
+                self._on_failed(update)
         self.refresh()
 
     def _on_connected(self) -> None:
@@ -146,6 +153,17 @@ class ChatWindow(QMainWindow):
         wanted, self._wanted = self._wanted, ()
         for name in wanted:
             self.join(name)
+
+    def _on_failed(self, failed: WishFailed) -> None:
+        """Say what failed where it was wished for: on the start page, else in a dialog, once per wish."""
+        what = self.tr("Could not {}").format(failed.what)
+        todo = self.tr("Check the address, and that gcom-registry runs there; the chat tries again by itself.")
+        todo = todo if failed.what == "connect" else ""
+        if not self.tabs:
+            self._start.show_trouble(f"{what}: {failed.why}\n{todo}".strip())
+        elif failed.what in self._asked:
+            TroubleDialog(what, failed.why, todo, self).open()
+        self._asked.discard(failed.what)
 
     def _on_history(self, update: HistoryCame) -> None:
         self.keeper.on_history(update)
@@ -361,9 +379,24 @@ class ChatWindow(QMainWindow):
         """Ask for nick and registry, and connect."""
         dialog = ConnectDialog(self.chat.nick or self._nick, self.chat.registry or self._registry, self)
         if dialog.exec():
-            self._nick, self._registry = dialog.nick.text().strip(), dialog.registry.text().strip()
-            self._wanted = tuple(self.chat.groups)
-            self.client.connect(self._nick, self._registry)
+            self.connect_to(dialog.nick.text().strip(), dialog.registry.text().strip())
+
+    @Slot(str, str)
+    def connect_to(self, nick: str, registry: str) -> None:
+        """Take a name at a registry, and come to all groups that are open."""
+        self._nick, self._registry = nick, registry
+        self._wanted = tuple(self.chat.groups)
+        self._asked.add("connect")
+        self.client.connect(nick, registry)
+
+    @Slot(list)
+    def come_forward(self, groups: list[str]) -> None:
+        """Show the window, for a second start that wanted these groups."""
+        self.showNormal() if self.isMinimized() else self.show()
+        self.raise_()
+        self.activateWindow()
+        for group in groups:
+            self.join(group)
 
     def ask_create(self) -> None:
         """Ask for the properties of a group, make it and join it."""
@@ -373,6 +406,7 @@ class ChatWindow(QMainWindow):
         dialog = CreateDialog(self)
         if dialog.exec():
             definition = dialog.definition()
+            self._asked.add(f"create the group {definition.group}")
             self.join(definition.group, definition)
 
     def ask_join(self) -> None:
@@ -458,8 +492,3 @@ def _older_of(conversation: Conversation) -> Callable[[int, int], list[ChatRow]]
         return [row for row in conversation.rows if row.key < key][-count:]
 
     return older
-
-
-def show_error(text: str) -> None:
-    """Show an error that ends the chat."""
-    QMessageBox.critical(None, "GCom chat", text)

@@ -86,7 +86,7 @@ def test_a_row_that_comes_again_is_replaced(begun: Callable[[], Storage], told: 
     storage = begun()
     storage.add("news", [row(1)])
     storage.add("news", [row(1, "again"), row(2)])
-    assert loaded(storage, told) == ["message 1", "message 2"]
+    assert loaded(storage, told) == ["again", "message 2"]
 
 
 @pytest.mark.parametrize(
