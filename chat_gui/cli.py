@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from contextlib import ExitStack
@@ -13,6 +14,8 @@ import typer
 import gcom
 from chat_gui.bench import bench
 from chat_gui.demo.companions import Companions
+from chat_gui.display import advice, import_advice
+from chat_gui.storage.places import Places, user_places
 
 EXIT_FAILED = 1
 app = typer.Typer(
@@ -46,6 +49,9 @@ def chat(
     exit_after: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="End by itself, and print what happened.")
     ] = None,
+    profile: Annotated[
+        str, typer.Option(metavar="NAME", help="Settings, tabs and scrollback of its own, and a window of its own.")
+    ] = "",
     show_version: Annotated[  # noqa: ARG001 - its callback does it
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
@@ -57,15 +63,18 @@ def chat(
       gcom-chat --demo                                see everything within two minutes
       gcom-chat                                       begin where you left off
       gcom-chat --nick alice --group news             join a group at once
+      gcom-chat --profile bob --nick bob              a second window, as somebody else
       gcom-chat --registry 127.0.0.1:7500 --nick bob  at another registry
     """
     if context.invoked_subcommand:
         return
     with ExitStack() as stack:
-        stage = _stage(stack) if demo else None
-        if stage:
-            registry, nick, group = stage.registry, nick or "you", []
-        sys.exit(_run(registry or os.environ.get("GCOM_REGISTRY", ""), nick, tuple(group or ()), stage, exit_after))
+        companions = _companions(stack) if demo else None
+        if companions:
+            registry, nick, group = companions.registry, nick or "you", []
+        places = None if demo else user_places(_checked(profile))
+        registry = registry or os.environ.get("GCOM_REGISTRY", "")
+        sys.exit(_run(registry, nick, tuple(group or ()), places, companions, exit_after))
 
 
 @app.command("bench")
@@ -82,35 +91,53 @@ def measure(
     sys.exit(bench(as_json))
 
 
-def _stage(stack: ExitStack) -> Companions:
-    stage = Companions(stack.enter_context(gcom.embedded()).address)
-    stack.callback(stage.close)
-    return stage
+def _companions(stack: ExitStack) -> Companions:
+    companions = Companions(stack.enter_context(gcom.embedded()).address)
+    stack.callback(companions.close)
+    return companions
 
 
-def _run(registry: str, nick: str, groups: tuple[str, ...], stage: Companions | None, exit_after: float | None) -> int:
-    if sys.platform.startswith("linux") and not _has_display():
-        print("gcom-chat: there is no display: start it in a desktop session, or with Xvfb", file=sys.stderr)
-        return EXIT_FAILED
+def _checked(profile: str) -> str:
+    if profile and not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", profile):
+        raise typer.BadParameter("a profile has 1 to 40 letters, digits, underscores and hyphens")
+    return profile
+
+
+def _run(
+    registry: str,
+    nick: str,
+    groups: tuple[str, ...],
+    places: Places | None,
+    companions: Companions | None,
+    exit_after: float | None,
+) -> int:
+    if missing := advice():
+        return _fail(missing)
     try:
         from PySide6.QtCore import QTimer
         from PySide6.QtWidgets import QApplication
 
+        from chat_gui.view.desktop.instance import SingleInstance
         from chat_gui.view.window import ChatWindow
     except ImportError as error:
-        print(f"gcom-chat: Qt cannot be loaded: {error}. Install it: pip install 'gcom[gui]'", file=sys.stderr)
-        return EXIT_FAILED
+        return _fail(import_advice(error))
     qt = QApplication(["gcom-chat"])
     qt.setApplicationName("gcom-chat")
     qt.setApplicationDisplayName("GCom chat")
     qt.setStyle("Fusion")
-    window = ChatWindow(nick, registry, groups, demo=stage is not None)
+    single = SingleInstance(places.session) if places else None
+    if single and not single.claim(groups):
+        print("gcom-chat: it runs already, and its window comes to the front (another one beside it: --profile NAME)")
+        return 0
+    window = ChatWindow(nick, registry, groups, places, demo=companions is not None)
+    if single:
+        single.asked.connect(window.come_forward)
     window.show()
     signal.signal(signal.SIGINT, lambda *_: window.close())
     awake = QTimer(interval=200)  # Python sees signals only between its own instructions
-    awake.timeout.connect(stage.poll if stage else lambda: None)
+    awake.timeout.connect(companions.poll if companions else lambda: None)
     awake.start()
-    if stage:
+    if companions:
         window.show_tour()
     if exit_after is not None:
         QTimer.singleShot(round(exit_after * 1000), window.close)
@@ -120,6 +147,6 @@ def _run(registry: str, nick: str, groups: tuple[str, ...], stage: Companions | 
     return status
 
 
-def _has_display() -> bool:
-    offscreen = os.environ.get("QT_QPA_PLATFORM", "").split(":")[0] in ("offscreen", "minimal", "vnc")
-    return offscreen or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+def _fail(why: str) -> int:
+    print(f"gcom-chat: {why}", file=sys.stderr)
+    return EXIT_FAILED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from threading import Lock
 
 import gcom
@@ -15,7 +16,9 @@ from chat_gui.model.updates import (
     Joined,
     Left,
     Listed,
+    ReceiptCame,
     RegistryAway,
+    RegistryFound,
     Update,
     WishFailed,
 )
@@ -54,6 +57,10 @@ class ChatClient:
         """Take a name, and find the registry; groups of another name are left first."""
         self._put("connect", "", lambda: self._connect(nick, registry, log_dir))
 
+    def find_registry(self, address: str) -> None:
+        """Look whether a registry answers at an address; tell so, and nothing where none does."""
+        self._put("look for a registry", "", lambda: self._find(address))
+
     def list_groups(self) -> None:
         """Ask the registry which groups there are."""
         self._put("list the groups", "", self._list)
@@ -77,6 +84,10 @@ class ChatClient:
         if found:
             found.send(message, to)
         return found is not None
+
+    def ask_receipt(self, group: str, number: int) -> None:
+        """Ask which members hold an own message; the answer comes as a ReceiptCame."""
+        self._put("ask who has the message", group, lambda: self._ask_receipt(group, number))
 
     def close(self, timeout_s: float = LEAVE_S) -> None:
         """Leave all groups, as far as the time allows."""
@@ -113,6 +124,11 @@ class ChatClient:
             before.close(LEAVE_S)
         self._sink(Connected(registry, nick))
         self._sink(Listed(groups))
+
+    def _find(self, address: str) -> None:
+        with suppress(gcom.GComError), closing(gcom.Directory(address)) as directory:
+            directory.groups()
+            self._sink(RegistryFound(address))
 
     def _list(self) -> None:
         self._sink(Listed(self._need_node().groups()))
@@ -152,6 +168,10 @@ class ChatClient:
             self._sink(Left(name, "request"))
         else:
             found.leave(LEAVE_S)
+
+    def _ask_receipt(self, group: str, number: int) -> None:
+        if found := self.group(group):
+            self._sink(ReceiptCame(group, found.receipt(number)))
 
     def _need_node(self) -> gcom.Node:
         if self._node is None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 
 import gcom
+from chat_gui.client.own_messages import OwnMessages
 from chat_gui.model.backlog import Backlog
-from chat_gui.model.updates import Arrived, BacklogCame, Left, MessageNumbered, Unsent, Update, Whispered
+from chat_gui.model.updates import Arrived, BacklogCame, HeldByAll, Left, MessageNumbered, Unsent, Update, Whispered
 from chat_gui.model.wire import ChatMessage, decode, encode
 
 BATCH_MAX = 500  # events per update: more would hold the screen for longer than a frame
@@ -40,6 +42,8 @@ class ChatMembership:
         self._sink = sink
         self._wishes: Queue[_Wish] = Queue(UNSENT_MAX)
         self._stopped = Event()
+        self._own = OwnMessages(group)
+        self._looked_s = 0.0
         threads = (self._receive, f"chat receives {group.name}"), (self._send_all, f"chat sends {group.name}")
         self._threads = [Thread(target=run, name=name, daemon=True) for run, name in threads]
 
@@ -103,11 +107,9 @@ class ChatMembership:
 
     def _send_all(self) -> None:
         while not self._stopped.is_set():
-            try:
-                wish = self._wishes.get(timeout=POLL_S)
-            except Empty:
-                continue
-            self._send_one(wish)
+            with suppress(Empty):
+                self._send_one(self._wishes.get(timeout=POLL_S))
+            self._look()
         while not self._wishes.empty():
             self._refuse(self._wishes.get(), "this group was left")
 
@@ -121,6 +123,7 @@ class ChatMembership:
                     self._sink(Whispered(name, wish.to, wish.message))
                 else:
                     number = self.group.send(payload, timeout_s=POLL_S)
+                    self._own.sent(number)
                     self._sink(MessageNumbered(name, wish.message.id, number))
                 return None
             except gcom.Detached:
@@ -131,6 +134,13 @@ class ChatMembership:
                     return self._refuse(wish, str(error))
             except gcom.GComError as error:
                 return self._refuse(wish, str(error))
+
+    def _look(self) -> None:
+        """Tell, now and then, which own messages all members hold."""
+        if time.monotonic() - self._looked_s >= POLL_S:
+            if last := self._own.held():
+                self._sink(HeldByAll(self.group.name, last))
+            self._looked_s = time.monotonic()
 
     def _refuse(self, wish: _Wish, why: str) -> None:
         self._sink(Unsent(self.group.name, wish.message.id, why))

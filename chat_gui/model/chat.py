@@ -14,12 +14,17 @@ from chat_gui.model.updates import (
     Arrived,
     BacklogCame,
     Connected,
+    HeldByAll,
+    HistoryCame,
     JoinBegan,
     Joined,
     Left,
     Listed,
     MessageNumbered,
+    ReceiptCame,
     RegistryAway,
+    RegistryFound,
+    StorageTold,
     Unsent,
     Update,
     Whispered,
@@ -39,6 +44,9 @@ DEPARTED = {
     "defect": "a defect in GCom ended it",
     **REASONS,
 }
+
+
+VIEWS_A_LINE_MAX = 10
 
 
 class GroupStanding(StrEnum):
@@ -64,6 +72,7 @@ class GroupState:
     doubt: tuple[int, int] | None = None
     since_ms: int = 0  # the standing's
     why: str = ""
+    views: list[gcom.ViewChange] = field(default_factory=list)  # that the last line tells
 
     @property
     def leads(self) -> bool:
@@ -91,6 +100,8 @@ class Chat:
         self.listed: tuple[gcom.GroupInfo, ...] = ()
         self.groups: dict[str, GroupState] = {}
         self.words: frozenset[str] = frozenset()
+        self.collapse = True  # view changes in a row make one line
+        self._more_words: tuple[str, ...] = ()
         self._rows_max = rows_max
 
     def open(self, group: str, first_key: int = 1) -> GroupState:
@@ -103,12 +114,17 @@ class Chat:
         """Forget a group whose tab was closed."""
         self.groups.pop(group, None)
 
+    def set_words(self, words: tuple[str, ...]) -> None:
+        """Count these, and the own name, as a mention."""
+        self._more_words = words
+        self.words = frozenset(word.casefold() for word in (self.nick, *words) if word)
+
     def apply(self, update: Update, now_ms: int) -> list[Notice]:
         """Take one update; return what the window says of it."""
         match update:
             case Connected(registry, nick):
                 self.registry, self.nick, self.registry_away = registry, nick, ""
-                self.words = frozenset({nick.casefold()})
+                self.set_words(self._more_words)
             case RegistryAway(text):
                 self.registry_away = text
             case Listed(groups):
@@ -125,6 +141,10 @@ class Chat:
                 return self._on_arrived(self.open(group), at_ms, events)
             case MessageNumbered(group, identity, number):
                 self.open(group).conversation.on_sent(identity, number)
+            case HeldByAll(group, up_to):
+                self.open(group).conversation.on_held(up_to)
+            case ReceiptCame() | RegistryFound():
+                pass  # the window shows it where it was asked for
             case Unsent(group, identity, why):
                 text = self.open(group).conversation.on_failed(identity)
                 return [Notice(f"not sent: {why}", group, error=True, returned=text)]
@@ -132,6 +152,11 @@ class Chat:
                 self.open(group).conversation.on_private(self.nick, message, now_ms, own=True, peer=to)
             case Left(group, reason):
                 self._on_left(group, reason, now_ms)
+            case HistoryCame(group, rows, older):
+                if group in self.groups and not older:
+                    self.groups[group].conversation.restore(rows)
+            case StorageTold(text):
+                return [Notice(text, error=True)]
             case _:
                 assert_never(update)
         return []
@@ -190,7 +215,7 @@ class Chat:
         match event:
             case gcom.ViewChange(view, _, left):
                 state.members.on_view(view, left, now_ms)
-                talk.on_view(view_text(event), view.number, now_ms)
+                self._on_view(state, event, now_ms)
                 if state.standing is not GroupStanding.DETACHED:
                     self._become(state, GroupStanding.IN, now_ms)
             case gcom.Suspicion(process, reason):
@@ -210,6 +235,7 @@ class Chat:
                 self._on_departure(state, event, now_ms)
             case gcom.Returned(process):
                 state.process, state.doubt = process, None
+                talk.on_returned()
                 self._become(state, GroupStanding.IN, now_ms)
                 talk.notice("this chat is back in the group", now_ms)
             case gcom.Undelivered(process, payloads):
@@ -222,6 +248,14 @@ class Chat:
                 talk.notice(f"what this side said meanwhile stays here alone: {reason}", now_ms)
             case gcom.LogEnded(_, reason):
                 talk.notice(f"the delivery log ends here: {reason}", now_ms)
+
+    def _on_view(self, state: GroupState, event: gcom.ViewChange, now_ms: int) -> None:
+        """Show a view change, in one line with those right before it."""
+        talk = state.conversation
+        if not (self.collapse and state.views and talk.last_is_view and len(state.views) < VIEWS_A_LINE_MAX):
+            state.views = []
+        state.views.append(event)
+        talk.on_view(view_text(*state.views), event.view.number, now_ms, again=len(state.views) > 1)
 
     def _on_settled(self, state: GroupState, first: int, last: int, arrived: bool, now_ms: int) -> None:
         count = state.conversation.on_doubt(first, last, MessageState.HELD if arrived else MessageState.LOST)

@@ -93,11 +93,15 @@ class Members:
         return MemberLine(name, process, Presence.HERE, self._since[process], leads, own)
 
 
-def view_text(change: gcom.ViewChange) -> str:
-    """Return a view change for people: "view 7: +carol −bob (crashed), leader alice"."""
-    joined = [f"+{process.partition('#')[0]}" for process in change.joined]
-    left = [
-        f"\N{MINUS SIGN}{process.partition('#')[0]} ({REASONS.get(why, why)})" for process, why in change.left.items()
-    ]
-    what = " ".join([*joined, *left]) or "the same members"
-    return f"view {change.view.number}: {what}, leader {change.view.leader.partition('#')[0]}"
+def view_text(*changes: gcom.ViewChange) -> str:
+    """Return view changes that follow each other: "view 7: +carol −bob (crashed), leader alice"."""
+    signs = []
+    for change in changes:
+        signs += [f"+{process.partition('#')[0]}" for process in change.joined]
+        signs += [
+            f"\N{MINUS SIGN}{process.partition('#')[0]} ({REASONS.get(why, why)})"
+            for process, why in change.left.items()
+        ]
+    what, first, last = " ".join(signs) or "the same members", changes[0].view.number, changes[-1].view
+    numbers = f"view {first}" if first == last.number else f"views {first} to {last.number}"
+    return f"{numbers}: {what}, leader {last.leader.partition('#')[0]}"

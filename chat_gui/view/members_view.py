@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
@@ -35,6 +35,13 @@ class MembersView(QListWidget):
         self.clear()
         for member in members:
             self.addItem(self._item(member))
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Take new colours and fonts over."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange) and hasattr(self, "_shown"):
+            shown, self._shown = self._shown, []
+            self.show_members(shown)
 
     def _item(self, member: MemberLine) -> QListWidgetItem:
         crown = " ♛" if member.leads else ""

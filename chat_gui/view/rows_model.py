@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from chat_gui.model.copies import plain
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
 
 SHOWN_MAX = 1_000  # rows while the end is shown: the list lays out all of them whenever one comes
@@ -89,8 +90,8 @@ class RowsModel(QAbstractListModel):
             self._outbox = list(rows)
             self.endInsertRows()
 
-    def refresh(self, keys: set[int]) -> None:
-        """Have rows painted again, by their keys."""
+    def refresh(self, keys: set[int]) -> list[ChatRow]:
+        """Have rows painted again, by their keys; return those whose text may be another."""
         first = self.rows[0].key if self.rows else 0
         for key in keys:
             at = key - first  # keys of neighbours follow each other, unless older ones were loaded
@@ -98,17 +99,8 @@ class RowsModel(QAbstractListModel):
                 at = next((place for place, row in enumerate(self.rows) if row.key == key), -1)
             if at >= 0:
                 self.dataChanged.emit(self.index(at), self.index(at))
+        return [row for row in self.rows[-len(keys) :] if row.key in keys and row.kind is RowKind.VIEW]
 
     def index_of(self, key: int) -> QModelIndex:
         """Return the index of a key; an invalid one if the row is not shown."""
         return next((self.index(at) for at, row in enumerate(self.rows) if row.key == key), QModelIndex())
-
-
-def plain(row: ChatRow) -> str:
-    """Return a row as one text."""
-    said = {
-        RowKind.ACTION: f"* {row.name} {row.text}",
-        RowKind.PRIVATE: f"{row.name} to {row.peer} alone: {row.text}",
-        RowKind.MESSAGE: f"{row.name}: {row.text}",
-    }
-    return said.get(row.kind, row.text)

@@ -168,9 +168,7 @@ def test_a_newcomer_waits_for_who_was_put_out_when_all_others_are_dead(workers: 
 
 
 @pytest.mark.slow
-def test_another_life_under_the_name_of_who_was_put_out_is_not_taken_for_it(
-    workers: Workers, stack: ExitStack
-) -> None:
+def test_another_life_under_the_name_of_who_was_put_out_is_not_taken_for_it(workers: Workers, stack: ExitStack) -> None:
     """1. Carol is paused, and put out. 2. Another process takes her name. 3. All but the first Carol are killed."""
     alice, bob, carol = members = workers.three(*WORDS)
     confirm(alice, "before", bob, carol)

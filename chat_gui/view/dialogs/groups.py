@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 import gcom
+from chat_gui.model.words import translate
 
 REGISTRY = "127.0.0.1:7411"
 
@@ -75,14 +76,19 @@ class ConnectDialog(FormDialog):
 
     def problem(self) -> str:
         """Return what is wrong with nick or registry."""
-        try:
-            gcom.Definition("x", static=(self.nick.text().strip(),))
-        except gcom.BadValue as error:
-            return str(error)
-        host, _, port = self.registry.text().strip().rpartition(":")
-        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-            return self.tr("The registry is HOST:PORT, as in {}; a port is 1 to 65535.").format(REGISTRY)
-        return ""
+        return connection_problem(self.nick.text(), self.registry.text())
+
+
+def connection_problem(nick: str, registry: str) -> str:
+    """Return what is wrong with a nick or the address of a registry; empty: nothing."""
+    try:
+        gcom.Definition("x", static=(nick.strip(),))
+    except gcom.BadValue as error:
+        return str(error)
+    host, _, port = registry.strip().rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+        return translate("connect", "The registry is HOST:PORT, as in {}; a port is 1 to 65535.").format(REGISTRY)
+    return ""
 
 
 # Per ordering: what it gives, and what that costs.
