@@ -33,6 +33,7 @@ from chat_gui.model.updates import (
 from chat_gui.model.wire import decode
 
 DEPARTED = {
+    **REASONS,
     "expelled": "the group went on without this chat",
     "succession": "too few were left; it goes on in an instance that succeeds the old one",
     "merge": "this side goes over to the other one",
@@ -42,7 +43,6 @@ DEPARTED = {
     "state": "a member's state could not be used",
     "unread": "this chat read nothing for too long",
     "defect": "a defect in GCom ended it",
-    **REASONS,
 }
 
 
