@@ -39,6 +39,7 @@ class ChatClient:
         self._node: gcom.Node | None = None
         self._groups: dict[str, ChatMembership] = {}
         self._closed = False
+        self.log_dir: str | None = None  # where delivery logs go, from the next connect on
 
     @property
     def node(self) -> gcom.Node | None:
@@ -55,7 +56,7 @@ class ChatClient:
 
     def connect(self, nick: str, registry: str, log_dir: str | None = None) -> None:
         """Take a name, and find the registry; groups of another name are left first."""
-        self._put("connect", "", lambda: self._connect(nick, registry, log_dir))
+        self._put("connect", "", lambda: self._connect(nick, registry, log_dir or self.log_dir))
 
     def find_registry(self, address: str) -> None:
         """Look whether a registry answers at an address; tell so, and nothing where none does."""

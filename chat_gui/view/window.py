@@ -138,6 +138,8 @@ class ChatWindow(QMainWindow):
         self._stripe.off_wanted.connect(lambda: self.dock.debug.switch.setChecked(False))
         self.dock.debug.changed.connect(self._stripe.show_faults)
         self.addToolBar(self._stripe)
+        self.dock.audit.logs_wanted.connect(self._on_logs_wanted)
+        self.dock.audit.reconnect_wanted.connect(self._reconnect)
         self.dock.message_wanted.connect(self._reveal)
         self.dock.hide()
         self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.dock)
@@ -389,11 +391,22 @@ class ChatWindow(QMainWindow):
             self.chat.groups[group].conversation.sending(message, self.chat.nick, _now_ms())
         return True
 
+    @Slot(str)
+    def _on_logs_wanted(self, folder: str) -> None:
+        self.client.log_dir = folder or None
+
+    @Slot()
+    def _reconnect(self) -> None:
+        if self.chat.registry:
+            self._wanted = tuple(self.chat.groups)
+            self.client.connect(self.chat.nick, self.chat.registry)
+
     @Slot(str, str, int)
     def _reveal(self, group: str, sender: str, number: int) -> None:
         """Show a message in the conversation of its group."""
         tab = self.tabs.get(group)
         if tab is not None:
+            self._tabs.setCurrentWidget(tab)
             rows = tab.state.conversation.rows
             key = next((row.key for row in rows if (row.process, row.number) == (sender, number)), 0)
             if not key or not tab.conversation.reveal(key):

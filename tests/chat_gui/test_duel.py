@@ -6,11 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 from chat_gui.client.duel import run_duel
 from chat_gui.model.insight.duel import ORDERINGS, SCRIPT, DuelRun, DuelScreen, score
 from chat_gui.view.dock.duel_dialog import DuelDialog
+from chat_gui.view.dock.duel_file import write_duel
 from chat_gui.view.dock.duel_picture import PANEL, DuelPicture, render_duel
 
 IN_TURN = tuple(range(len(SCRIPT)))
@@ -69,6 +71,15 @@ def test_the_window_runs_the_duel(qtbot: QtBot) -> None:
         dialog.run()
     assert told.args == [True]
     assert set(dialog.runs) == set(ORDERINGS)
+
+
+@pytest.mark.slow
+def test_the_picture_is_written_without_a_window(qtbot: QtBot, tmp_path: Path) -> None:
+    some = DuelPicture()
+    qtbot.addWidget(some)
+    path = tmp_path / "duel.png"
+    assert write_duel(str(path), some.palette(), some.font(), scale=1.0)
+    assert QImage(str(path)).width() == 3 * PANEL.width()
 
 
 def test_a_window_that_is_closed_ends_the_duel(qtbot: QtBot) -> None:

@@ -12,6 +12,7 @@ import gcom
 from chat_gui.client.probe import GroupProbe
 from chat_gui.model.insight.group_insight import GroupInsight, Probed
 from chat_gui.model.updates import Arrived, Joined, Update
+from chat_gui.view.dock.audit_page import AuditPage
 from chat_gui.view.dock.clocks_page import ClocksPage
 from chat_gui.view.dock.debug_page import DebugPage
 from chat_gui.view.dock.latency_page import LatencyPage
@@ -41,6 +42,8 @@ class InsightDock(QDockWidget):
         self.tabs = QTabWidget(self, documentMode=True)
         self.tabs.setAccessibleName(self.tr("Inside the group"))
         self.debug = DebugPage(find_node, self)
+        self.audit = AuditPage(self)
+        self.audit.incident_wanted.connect(self.message_wanted)
         self.pages: list[InsightPage] = [
             ClocksPage(self),
             HeldPage(self),
@@ -49,6 +52,7 @@ class InsightDock(QDockWidget):
             SpaceTimePage(self),
             LatencyPage(self),
             self.debug,
+            self.audit,
         ]
         for page in self.pages:
             self.tabs.addTab(page, page.title)
@@ -110,6 +114,7 @@ class InsightDock(QDockWidget):
         """Look no more, and change no faults: the window closes."""
         self.stop()
         self.debug.close_control()
+        self.audit.stop()
 
     def changeEvent(self, event: QEvent) -> None:
         """Show the pages anew in another palette."""

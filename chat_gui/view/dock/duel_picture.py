@@ -191,7 +191,7 @@ class _Panel:
     def _arc(self, number: int, begin: float, end: float, kind: Qt.PenStyle) -> None:
         outward = -1 if number == 0 else 1
         x = self._left[number] + (0 if number == 0 else COLUMN)
-        depth = x + outward * min(ARC, 7 + (end - begin) / ROW * 3) * 1.4
+        depth = x + outward * min(ARC, 7 + (end - begin) / ROW * 3) * 1.2
         path = QPainterPath(QPointF(x, begin))
         path.cubicTo(QPointF(depth, begin), QPointF(depth, end), QPointF(x + outward, end))
         self._painter.setPen(QPen(self._wrong, 1.6, kind))

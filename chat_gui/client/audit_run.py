@@ -1,0 +1,50 @@
+"""Runs `gcom audit` on delivery logs as a process of its own, and reads what it found."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from chat_gui.model.insight.audit import AuditOutcome, NoAudit, parse_audit
+
+COULD_NOT_RUN = 3  # the exit status of an audit without a verdict
+
+
+class AuditFailed(Exception):
+    """The audit could not be run; the text says why."""
+
+
+class AuditRun:
+    """One audit of a folder. `report` is the page that it writes; `stop` ends it, from any thread."""
+
+    def __init__(self, folder: str, all_rules: bool) -> None:
+        made = Path(tempfile.mkdtemp(prefix="gcom-audit-"))
+        self.report, self._result = made / "report.html", made / "result.json"
+        outputs = ["--json", str(self._result), "--report", str(self.report)]
+        command = [sys.executable, "-m", "gcom.cli", "audit", folder, *outputs, *(["--all-rules"] if all_rules else [])]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def wait(self, tell: Callable[[str], None]) -> AuditOutcome:
+        """Tell what the audit says of its progress, and return what it found; raises AuditFailed."""
+        assert self._process.stderr is not None, "it was asked for"
+        last = ""
+        with self._process:
+            for line in self._process.stderr:
+                last = line.strip().removeprefix("gcom: ") or last
+                tell(last)
+        code = self._process.returncode
+        if code < 0:
+            raise AuditFailed("it was stopped")
+        if code >= COULD_NOT_RUN or not self._result.exists():
+            raise AuditFailed(last or f"it ended with {code}")
+        try:
+            return parse_audit(self._result.read_text("utf-8"))
+        except (OSError, NoAudit) as error:
+            raise AuditFailed(str(error)) from error
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.kill()
