@@ -6,17 +6,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
+
 COMMANDS = {
-    "join": ("GROUP", "open a tab for a group, and join it"),
-    "leave": ("", "leave this group, and close its tab"),
-    "me": ("TEXT", "say what you do: * alice waves"),
-    "nick": ("NAME", "come back to all groups under another name"),
-    "topic": ("[TEXT]", "show the topic, or set it"),
-    "msg": ("MEMBER TEXT", "say something to one member alone"),
-    "who": ("", "list the members, and when each was last heard"),
-    "debug": ("[on|off]", "open or close the page that breaks the network on purpose"),
-    "export": ("[FILE]", "write this conversation to a file"),
-    "help": ("", "list the commands"),
+    "join": ("GROUP", QT_TRANSLATE_NOOP("commands", "open a tab for a group, and join it")),
+    "leave": ("", QT_TRANSLATE_NOOP("commands", "leave this group, and close its tab")),
+    "me": ("TEXT", QT_TRANSLATE_NOOP("commands", "say what you do: * alice waves")),
+    "nick": ("NAME", QT_TRANSLATE_NOOP("commands", "come back to all groups under another name")),
+    "topic": ("[TEXT]", QT_TRANSLATE_NOOP("commands", "show the topic, or set it")),
+    "msg": ("MEMBER TEXT", QT_TRANSLATE_NOOP("commands", "say something to one member alone")),
+    "who": ("", QT_TRANSLATE_NOOP("commands", "list the members, and when each was last heard")),
+    "debug": ("[on|off]", QT_TRANSLATE_NOOP("commands", "open or close the page that breaks the network on purpose")),
+    "export": ("[FILE]", QT_TRANSLATE_NOOP("commands", "write this conversation to a file")),
+    "help": ("", QT_TRANSLATE_NOOP("commands", "list the commands")),
 }
 
 
@@ -39,13 +41,17 @@ def parse(line: str) -> Command:
     name, _, rest = line[1:].partition(" ")
     name, rest = name.casefold(), rest.strip()
     if name not in COMMANDS:
-        raise BadCommand(f"unknown command /{name[:20]}: /help lists them; begin with // to say a text with a slash")
+        unknown = translate(
+            "commands", "unknown command /{}: /help lists them; begin with // to say a text with a slash"
+        )
+        raise BadCommand(unknown.format(name[:20]))
     wanted = COMMANDS[name][0]
     if wanted and not wanted.startswith("[") and len(rest.split(maxsplit=1)) < len(wanted.split()):
-        raise BadCommand(f"/{name} needs more: /{name} {wanted}")
+        raise BadCommand(translate("commands", "/{0} needs more: /{0} {1}").format(name, wanted))
     return Command(name, rest)
 
 
 def help_text() -> str:
     """Return the list of the commands, a line for each."""
-    return "\n".join(f"/{name} {wanted}".rstrip() + f" - {text}" for name, (wanted, text) in COMMANDS.items())
+    lines = [(f"/{name} {wanted}".rstrip(), translate("commands", text)) for name, (wanted, text) in COMMANDS.items()]
+    return "\n".join(f"{left} - {right}" for left, right in lines)

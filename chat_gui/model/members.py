@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import gcom
+from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
 
 GONE_MAX = 50  # members that are gone and still listed; the oldest go first
 
@@ -33,15 +34,32 @@ class MemberLine:
 
 # The reasons of a ViewChange's `left`, for people.
 REASONS = {
-    "request": "left",
-    "exit": "left without waiting",
-    "expelled": "was put out: nothing was heard of it",
-    "crash": "crashed",
-    "merge": "went over to another instance",
-    "state": "left: its state could not be kept",
-    "unread": "left: its window read nothing",
-    "defect": "ended by a defect",
+    "request": QT_TRANSLATE_NOOP("reasons", "left"),
+    "exit": QT_TRANSLATE_NOOP("reasons", "left without waiting"),
+    "expelled": QT_TRANSLATE_NOOP("reasons", "was put out: nothing was heard of it"),
+    "crash": QT_TRANSLATE_NOOP("reasons", "crashed"),
+    "merge": QT_TRANSLATE_NOOP("reasons", "went over to another instance"),
+    "state": QT_TRANSLATE_NOOP("reasons", "left: its state could not be kept"),
+    "unread": QT_TRANSLATE_NOOP("reasons", "left: its window read nothing"),
+    "defect": QT_TRANSLATE_NOOP("reasons", "ended by a defect"),
 }
+
+
+_PRESENCES = {
+    Presence.HERE: QT_TRANSLATE_NOOP("presence", "here"),
+    Presence.SUSPECTED: QT_TRANSLATE_NOOP("presence", "suspected"),
+    Presence.GONE: QT_TRANSLATE_NOOP("presence", "gone"),
+}
+
+
+def presence_text(presence: Presence) -> str:
+    """Return the state of a member, in words."""
+    return translate("presence", _PRESENCES[presence])
+
+
+def reason_text(reason: str) -> str:
+    """Return why a member went, in words."""
+    return translate("reasons", REASONS.get(reason, reason))
 
 
 class Members:
@@ -58,7 +76,7 @@ class Members:
         for process, reason in left.items():
             name = process.partition("#")[0]
             self._gone.pop(name, None)
-            self._gone[name] = MemberLine(name, process, Presence.GONE, now_ms, why=REASONS.get(reason, reason))
+            self._gone[name] = MemberLine(name, process, Presence.GONE, now_ms, why=reason_text(reason))
         for process in view.members:
             self._since.setdefault(process, now_ms)
             self._gone.pop(process.partition("#")[0], None)
@@ -102,6 +120,12 @@ def view_text(*changes: gcom.ViewChange) -> str:
             f"\N{MINUS SIGN}{process.partition('#')[0]} ({REASONS.get(why, why)})"
             for process, why in change.left.items()
         ]
-    what, first, last = " ".join(signs) or "the same members", changes[0].view.number, changes[-1].view
-    numbers = f"view {first}" if first == last.number else f"views {first} to {last.number}"
-    return f"{numbers}: {what}, leader {last.leader.partition('#')[0]}"
+    what, first, last = (
+        " ".join(signs) or translate("view", "the same members"),
+        changes[0].view.number,
+        changes[-1].view,
+    )
+    leader = last.leader.partition("#")[0]
+    if first == last.number:
+        return translate("view", "view {}: {}, leader {}").format(first, what, leader)
+    return translate("view", "views {} to {}: {}, leader {}").format(first, last.number, what, leader)
