@@ -165,6 +165,10 @@ class ChatClient:
             self._groups[name] = membership
         self._sink(Joined(name, group.process, group.definition, group.view))
         membership.start()
+        if create and create != group.definition:
+            why = translate("wish", "it was there already, with other promises ({}), and was joined")
+            what = translate("wish", "create the group {}").format(name)
+            self._sink(WishFailed(what, why.format(group.definition.ordering.value), name))
 
     def _leave(self, name: str) -> None:
         with self._lock:

@@ -209,11 +209,13 @@ class Chat:
                     event.sender == state.process,
                     self.words,
                 )
+                row.looks_like = state.members.looks_like(row.name)
                 if row.mention and not state.conversation.watched:
                     notices.append(Notice(f"{row.name}: {row.text[:200]}", state.name))
             elif isinstance(event, gcom.Unicast):
                 message = decode(event.payload)
                 row = state.conversation.on_private(event.name, message, at_ms, own=False, peer=self.nick)
+                row.looks_like = state.members.looks_like(row.name)
                 if not state.conversation.watched:
                     notices.append(
                         Notice(translate("chat", "{} (private): {}").format(row.name, row.text[:200]), state.name)

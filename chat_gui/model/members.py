@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import gcom
+from chat_gui.model.imitation import imitated
 from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
 
 GONE_MAX = 50  # members that are gone and still listed; the oldest go first
@@ -30,6 +31,7 @@ class MemberLine:
     leads: bool = False
     own: bool = False
     why: str = ""
+    looks_like: str = ""  # a member that was here before, with a name that may be taken for this one's
 
 
 # The reasons of a ViewChange's `left`, for people.
@@ -70,6 +72,7 @@ class Members:
         self._since: dict[str, int] = {}
         self._suspected: dict[str, tuple[int, str]] = {}
         self._gone: dict[str, MemberLine] = {}
+        self._looks: dict[str, str] = {}  # by the name of who came later, the older member it looks like
 
     def on_view(self, view: gcom.View, left: dict[str, str], now_ms: int) -> None:
         """Take a new view: who is in it is here, and no more suspected."""
@@ -85,6 +88,8 @@ class Members:
         self._since = {process: self._since[process] for process in view.members}
         self._suspected.clear()
         self.view = view
+        looks = ((name, imitated(name, view.names[:rank])) for rank, name in enumerate(view.names))
+        self._looks = {name: older for name, older in looks if older}
 
     def on_suspected(self, suspected: dict[str, str], now_ms: int) -> None:
         """Take who is suspected now, and why."""
@@ -100,15 +105,21 @@ class Members:
 
     def list(self, own: str) -> list[MemberLine]:
         """Return all, in rank order, and then who is gone, latest first."""
-        here = [self._line(process, process == own) for process in (self.view.members if self.view else ())]
+        members = self.view.members if self.view else ()
+        here = [self._line(process, process == own) for process in members]
         return here + list(reversed(self._gone.values()))
+
+    def looks_like(self, name: str) -> str:
+        """Return the older member for whom a name may be taken; empty: none."""
+        return self._looks.get(name, "")
 
     def _line(self, process: str, own: bool) -> MemberLine:
         assert self.view is not None, "a line is of a view"
         name, leads = process.partition("#")[0], process == self.view.leader
+        looks = self.looks_like(name)
         if found := self._suspected.get(process):
-            return MemberLine(name, process, Presence.SUSPECTED, found[0], leads, own, found[1])
-        return MemberLine(name, process, Presence.HERE, self._since[process], leads, own)
+            return MemberLine(name, process, Presence.SUSPECTED, found[0], leads, own, found[1], looks)
+        return MemberLine(name, process, Presence.HERE, self._since[process], leads, own, "", looks)
 
 
 def view_text(*changes: gcom.ViewChange) -> str:

@@ -362,6 +362,10 @@
         <translation>Zustand</translation>
     </message>
     <message>
+        <source>Groups</source>
+        <translation>Gruppen</translation>
+    </message>
+    <message>
         <source>nobody</source>
         <translation>niemand</translation>
     </message>
@@ -411,6 +415,10 @@
     <message>
         <source>this chat</source>
         <translation>dieser Chat</translation>
+    </message>
+    <message>
+        <source>careful: this name looks like {}</source>
+        <translation>Vorsicht: dieser Name sieht aus wie {}</translation>
     </message>
 </context>
 <context>
@@ -872,6 +880,13 @@
     </message>
 </context>
 <context>
+    <name>names</name>
+    <message>
+        <source>careful: this name looks like {}</source>
+        <translation>Vorsicht: dieser Name sieht aus wie {}</translation>
+    </message>
+</context>
+<context>
     <name>orderings</name>
     <message>
         <source>Messages are shown as they arrive: fastest, and an answer may stand before its question.</source>
@@ -1120,6 +1135,10 @@
     <message>
         <source>ask who has the message</source>
         <translation>fragen, wer die Nachricht hat</translation>
+    </message>
+    <message>
+        <source>it was there already, with other promises ({}), and was joined</source>
+        <translation>es gab sie schon, mit anderen Zusagen ({}), und der Chat ist beigetreten</translation>
     </message>
 </context>
 </TS>

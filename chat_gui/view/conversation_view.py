@@ -247,6 +247,8 @@ def tooltip(row: ChatRow) -> str:
     if row.number:
         text = translate("times", "message {} of {}, view {}")
         lines.append(text.format(row.number, row.process, row.view))
+    if row.looks_like:
+        lines.insert(0, translate("names", "careful: this name looks like {}").format(row.looks_like))
     if row.delivery in DELIVERY_TEXT:
         lines.append(translate("delivery", DELIVERY_TEXT[row.delivery]))
     return "\n".join(lines)

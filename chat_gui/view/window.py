@@ -181,6 +181,7 @@ class ChatWindow(QMainWindow):
         self._open(group)
         self._joins[group] = create
         self._join_loaded()
+        self.refresh()
 
     def _open(self, group: str) -> GroupState:
         if group not in self.chat.groups:

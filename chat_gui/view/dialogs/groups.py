@@ -183,6 +183,7 @@ class JoinDialog(FormDialog):
         self.table.setHorizontalHeaderLabels(
             [self.tr("Group"), self.tr("Ordering"), self.tr("Members"), self.tr("State")]
         )
+        self.table.setAccessibleName(self.tr("Groups"))
         self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
         self.table.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
         self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
