@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a set-up that is up to date costs a fraction of a second.
 .DEFAULT_GOAL := help
-.PHONY: help setup test check soak format notes traces figures demo chat screenshots mutants seeds bench lock clean
+.PHONY: translations help setup test check soak format notes traces figures demo chat screenshots mutants seeds bench lock clean
 
 BIN := .venv/bin
 CODE := gcom registry chat_gui tests
@@ -39,6 +39,10 @@ format: setup ## bring the code into the format that check asks for
 
 notes: setup ## write the state tables of docs/protocols, and the tree in README.md, from the code
 	@$(BIN)/python -m tests.tables
+
+translations: setup ## bring the chat's texts up to date in chat_gui/translations; translate what is unfinished there, and run it again
+	@$(BIN)/pyside6-lupdate -no-obsolete -locations none $$(find chat_gui -name '*.py' | sort) -source-language en -target-language de -ts chat_gui/translations/gcom-chat_de.ts
+	@$(BIN)/pyside6-lrelease chat_gui/translations/gcom-chat_de.ts -qm chat_gui/translations/gcom-chat_de.qm
 
 traces: setup ## play the golden traces of tests/traces, and write what comes out; look at the diff
 	@$(BIN)/python -m tests.traces

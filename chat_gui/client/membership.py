@@ -14,6 +14,7 @@ from chat_gui.client.own_messages import OwnMessages
 from chat_gui.model.backlog import Backlog
 from chat_gui.model.updates import Arrived, BacklogCame, HeldByAll, Left, MessageNumbered, Unsent, Update, Whispered
 from chat_gui.model.wire import ChatMessage, decode, encode
+from chat_gui.model.words import translate
 
 BATCH_MAX = 500  # events per update: more would hold the screen for longer than a frame
 UNSENT_MAX = 1_000  # own messages that wait for the group
@@ -57,7 +58,13 @@ class ChatMembership:
         try:
             self._wishes.put_nowait(_Wish(message, to))
         except Full:
-            self._sink(Unsent(self.group.name, message.id, f"{UNSENT_MAX:,} messages wait for the group already"))
+            self._sink(
+                Unsent(
+                    self.group.name,
+                    message.id,
+                    translate("chat", "{:,} messages wait for the group already").format(UNSENT_MAX),
+                )
+            )
 
     def leave(self, timeout_s: float) -> None:
         """Leave the group, and wait until its last event was told."""
@@ -111,7 +118,7 @@ class ChatMembership:
                 self._send_one(self._wishes.get(timeout=POLL_S))
             self._look()
         while not self._wishes.empty():
-            self._refuse(self._wishes.get(), "this group was left")
+            self._refuse(self._wishes.get(), translate("chat", "this group was left"))
 
     def _send_one(self, wish: _Wish) -> None:
         """Send one, for as long as that takes: a detached member waits for its quorum."""
@@ -128,7 +135,7 @@ class ChatMembership:
                 return None
             except gcom.Detached:
                 if self._stopped.wait(POLL_S):
-                    return self._refuse(wish, "this group was left")
+                    return self._refuse(wish, translate("chat", "this group was left"))
             except gcom.GComTimeout as error:
                 if wish.to or self._stopped.is_set():
                     return self._refuse(wish, str(error))

@@ -13,6 +13,7 @@ from datetime import datetime, tzinfo
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
 from chat_gui.model.text import mentions, shown
 from chat_gui.model.wire import ChatMessage, MessageKind
+from chat_gui.model.words import translate
 
 ROWS_MAX = 10_000
 _KINDS = {MessageKind.ACTION: RowKind.ACTION, MessageKind.TEXT: RowKind.MESSAGE, MessageKind.UNKNOWN: RowKind.NOTICE}
@@ -51,12 +52,12 @@ class Conversation:
         if message.kind is MessageKind.TOPIC:
             return self._on_topic(name, message.text, now_ms)
         if message.kind is MessageKind.NICK:
-            return self.notice(f"{name} comes back as {shown(message.text)[:40]}", now_ms)
+            return self.notice(translate("chat", "{} comes back as {}").format(name, shown(message.text)[:40]), now_ms)
         row = self._row(_KINDS[message.kind], now_ms, name, shown(message.text))
         row.process, row.number, row.view, row.id, row.sent_ms = process, number, view, message.id, message.at_ms
         row.own, row.mention = own, not own and mentions(row.text, words)
         if message.kind is MessageKind.UNKNOWN:
-            row.text = f"{name} sent {row.text}"
+            row.text = translate("chat", "{} sent {}").format(name, row.text)
         if own:
             self.outbox.pop(message.id, None)
             row.delivery = MessageState.HELD if number <= self._held else MessageState.ORDERED
@@ -93,7 +94,11 @@ class Conversation:
 
     def _on_topic(self, name: str, topic: str, now_ms: int) -> ChatRow:
         self.topic = shown(topic).replace("\n", " ")[:500]
-        text = f"{name} set the topic: {self.topic}" if self.topic else f"{name} removed the topic"
+        text = (
+            translate("chat", "{} set the topic: {}").format(name, self.topic)
+            if self.topic
+            else translate("chat", "{} removed the topic").format(name)
+        )
         return self.notice(text, now_ms)
 
     def on_backlog(self, topic: str, said: Iterable[tuple[str, ChatMessage]], now_ms: int) -> None:

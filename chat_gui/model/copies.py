@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.model.words import translate
 
 
 def plain(row: ChatRow) -> str:
     """Return a row as one text."""
     said = {
         RowKind.ACTION: f"* {row.name} {row.text}",
-        RowKind.PRIVATE: f"{row.name} to {row.peer} alone: {row.text}",
+        RowKind.PRIVATE: translate("chat", "{} to {} alone: {}").format(row.name, row.peer, row.text),
         RowKind.MESSAGE: f"{row.name}: {row.text}",
     }
     return said.get(row.kind, row.text)

@@ -18,6 +18,11 @@ def set_translator(translator: Translator) -> None:
     _Words.translator = staticmethod(translator)
 
 
+def QT_TRANSLATE_NOOP(_: str, text: str) -> str:
+    """Return a text of a table as it is: it is translated where it is shown. The name is what pyside6-lupdate knows."""
+    return text
+
+
 def translate(context: str, text: str) -> str:
     """Return a text in the reader's language; `context` groups texts for whoever translates them."""
     return _Words.translator(context, text)

@@ -15,6 +15,7 @@ from threading import Condition, Thread
 
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.updates import HistoryCame, StorageTold, Update
+from chat_gui.model.words import translate
 from chat_gui.storage.scrollback import Scrollback, is_damage
 from chat_gui.storage.toml_files import write_text
 
@@ -113,8 +114,11 @@ class Storage:
         except OSError as error:
             self._say(
                 "files",
-                f"{path} cannot be written ({error.strerror}): what is open now, and settings that change, "
-                "will not be there at the next start. Make room, or make the folder writable",
+                translate(
+                    "storage",
+                    "{} cannot be written ({}): what is open now, and settings that change, will not be there at the "
+                    "next start. Make room, or make the folder writable",
+                ).format(path, error.strerror),
             )
         else:
             self._said.discard("files")
@@ -132,8 +136,11 @@ class Storage:
                 return
             self._say(
                 "rows",
-                f"the scrollback cannot be saved ({error}): the chat goes on, and tries again. "
-                f"Make room, or make {self._path.parent} writable",
+                translate(
+                    "storage",
+                    "the scrollback cannot be saved ({}): the chat goes on, and tries again. Make room, or make {} "
+                    "writable",
+                ).format(error, self._path.parent),
             )
             with self._more:
                 self._rows = deque([*kept, *self._rows], maxlen=PENDING_MAX)
@@ -158,8 +165,11 @@ class Storage:
             self._mute.add(request.group)
             self._say(
                 "read",
-                f"what was said earlier cannot be read ({error}): this chat goes on without, and saves "
-                f"nothing of these groups until its next start. Look at {self._path}",
+                translate(
+                    "storage",
+                    "what was said earlier cannot be read ({}): this chat goes on without, and saves nothing of these "
+                    "groups until its next start. Look at {}",
+                ).format(error, self._path),
             )
         first = request.key == KEY_MAX
         self._sink(HistoryCame(request.group, tuple(rows), not first))
@@ -187,7 +197,8 @@ class Storage:
                     beside.replace(aside.with_name(aside.name + ending))
         except OSError:
             return False
-        self._say(f"damaged {aside}", f"the scrollback was damaged: it is kept as {aside}, and a new one begins")
+        text = translate("storage", "the scrollback was damaged: it is kept as {}, and a new one begins")
+        self._say(f"damaged {aside}", text.format(aside))
         return True
 
     def _say(self, about: str, text: str) -> None:

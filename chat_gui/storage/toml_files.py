@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chat_gui.model.settings import SavedSession, Settings
+from chat_gui.model.words import translate
 
 _HEAD = "# Written by gcom-chat; it may be edited while no chat is running.\n"
 
@@ -21,14 +22,18 @@ def read_table(path: Path) -> tuple[dict[str, Any], str]:
     except FileNotFoundError:
         return {}, ""
     except OSError as error:
-        return {}, f"{path} cannot be read ({error.strerror}): this chat begins with its defaults"
+        return {}, translate("storage", "{} cannot be read ({}): this chat begins with its defaults").format(
+            path, error.strerror
+        )
     except ValueError:
         aside = path.with_name(f"{path.name}.damaged")
         try:
             path.replace(aside)
         except OSError:
-            return {}, f"{path} is damaged: this chat begins with its defaults"
-        return {}, f"{path} is damaged and kept as {aside.name}: this chat begins with its defaults"
+            return {}, translate("storage", "{} is damaged: this chat begins with its defaults").format(path)
+        return {}, translate("storage", "{} is damaged and kept as {}: this chat begins with its defaults").format(
+            path, aside.name
+        )
 
 
 def write_text(path: Path, text: str) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QPushButton, 
 import gcom
 from chat_gui.model.copies import as_json, as_text, with_header
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
+from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.view.row_delegate import RowDelegate
 from chat_gui.view.rows_model import DELIVERY_TEXT, SHOWN_MAX, RowsModel
 
@@ -241,12 +242,15 @@ def tooltip(row: ChatRow) -> str:
     """Return the times of a row, and its state."""
     if row.kind in (RowKind.DAY, RowKind.VIEW, RowKind.NOTICE):
         return _time(row.at_ms)
-    lines = [f"sent       {_time(row.sent_ms)}"] if row.sent_ms else []
-    lines += [f"delivered  {_time(row.at_ms)}"]
+    lines = [translate("times", "sent {}").format(_time(row.sent_ms))] if row.sent_ms else []
+    lines += [translate("times", "delivered {}").format(_time(row.at_ms))]
     if row.number:
-        lines.append(f"message {row.number} of {row.process}, view {row.view}")
+        text = translate("times", "message {} of {}, view {}")
+        lines.append(text.format(row.number, row.process, row.view))
+    if row.looks_like:
+        lines.insert(0, translate("names", "careful: this name looks like {}").format(row.looks_like))
     if row.delivery in DELIVERY_TEXT:
-        lines.append(DELIVERY_TEXT[row.delivery])
+        lines.append(translate("delivery", DELIVERY_TEXT[row.delivery]))
     return "\n".join(lines)
 
 
@@ -257,9 +261,22 @@ def _time(at_ms: int) -> str:
 
 def receipt_text(receipt: gcom.Receipt) -> str:
     """Return who has an own message, and who is not known to have it."""
-    held = ", ".join(process.partition("#")[0] for process in receipt.held_by) or "nobody"
+    held = ", ".join(process.partition("#")[0] for process in receipt.held_by)
     lacking = ", ".join(process.partition("#")[0] for process in receipt.lacking)
-    serial = f", number {receipt.serial} in the group's order" if receipt.serial else ""
-    return f"message {receipt.number}: {receipt.state}{serial}; held by {held}" + (
-        f"; lacking: {lacking}" if lacking else ""
-    )
+    parts = [translate("receipt", "message {}: {}").format(receipt.number, translate("states", receipt.state))]
+    if receipt.serial:
+        parts.append(translate("receipt", "number {} in the group's order").format(receipt.serial))
+    parts.append(translate("receipt", "held by {}").format(held or translate("receipt", "nobody")))
+    if lacking:
+        parts.append(translate("receipt", "lacking: {}").format(lacking))
+    return "; ".join(parts)
+
+
+STATES = (
+    QT_TRANSLATE_NOOP("states", "waiting"),
+    QT_TRANSLATE_NOOP("states", "sent"),
+    QT_TRANSLATE_NOOP("states", "ordered"),
+    QT_TRANSLATE_NOOP("states", "held"),
+    QT_TRANSLATE_NOOP("states", "doubt"),
+    QT_TRANSLATE_NOOP("states", "lost"),
+)

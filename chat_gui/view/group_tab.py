@@ -91,5 +91,5 @@ class GroupTab(QWidget):
         self.members.show_members(self.state.members.list(self.state.process))
         self._topic.setText(talk.topic)
         self._topic.setVisible(bool(talk.topic))
-        self.banner.say(*words(self.state, registry_away, self.banner))
+        self.banner.say(*words(self.state, registry_away))
         return news

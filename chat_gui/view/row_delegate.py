@@ -203,6 +203,8 @@ class RowDelegate(QStyledItemDelegate):
         text = {RowKind.NOTICE: "", RowKind.ACTION: f"* {row.name}"}.get(row.kind, row.name)
         if row.kind is RowKind.PRIVATE:
             text = f"→ {row.peer}" if row.own else f"{row.name} →"
+        if row.looks_like:
+            text = f"⚠ {text}"
         painter.setFont(self._bold)
         painter.setPen(colours.of_name(row.peer if row.own and row.peer else row.name, palette))
         fitting = QFontMetricsF(self._bold).elidedText(text, Qt.TextElideMode.ElideRight, place.width())

@@ -8,6 +8,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 
 from chat_gui.model.copies import plain
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
+from chat_gui.model.words import QT_TRANSLATE_NOOP
 
 SHOWN_MAX = 1_000  # rows while the end is shown: the list lays out all of them whenever one comes
 ROW_ROLE = Qt.ItemDataRole.UserRole
@@ -15,12 +16,12 @@ _Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 
 DELIVERY_TEXT = {
-    MessageState.WAITING: "waiting: not in the group yet",
-    MessageState.SENT: "sent",
-    MessageState.ORDERED: "ordered and delivered here; not yet known to be held by all",
-    MessageState.HELD: "held by all members",
-    MessageState.DOUBT: "in doubt: it may not have arrived",
-    MessageState.LOST: "never arrived, and never will",
+    MessageState.WAITING: QT_TRANSLATE_NOOP("delivery", "waiting: not in the group yet"),
+    MessageState.SENT: QT_TRANSLATE_NOOP("delivery", "sent"),
+    MessageState.ORDERED: QT_TRANSLATE_NOOP("delivery", "ordered and delivered here; not yet known to be held by all"),
+    MessageState.HELD: QT_TRANSLATE_NOOP("delivery", "held by all members"),
+    MessageState.DOUBT: QT_TRANSLATE_NOOP("delivery", "in doubt: it may not have arrived"),
+    MessageState.LOST: QT_TRANSLATE_NOOP("delivery", "never arrived, and never will"),
 }
 
 

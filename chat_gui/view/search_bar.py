@@ -89,7 +89,7 @@ class SearchBar(QWidget):
         text = self.tr("nothing found") if self._search.text else ""
         if hits:
             place = self._search.place
-            text = self.tr("{} of {}").format(place, hits) if place else self.tr("%n hit(s)", "", hits)
+            text = self.tr("{} of {}").format(place, hits) if place else self.tr("%n found", "", hits)
         self.count.setText(text)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

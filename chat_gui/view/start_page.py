@@ -67,6 +67,8 @@ class StartPage(QWidget):
             "Press F12 in a group to see how it keeps its word."
         )
         self._who = QFrame(self)
+        self._who.setFixedWidth(WIDTH)
+        self.hint.setMinimumWidth(0)
         form = QFormLayout(self._who)
         form.setContentsMargins(0, 0, 0, 0)
         form.addRow(self.tr("&Nick"), self.nick)
@@ -137,5 +139,6 @@ def _label(text: str, parent: QWidget) -> QLabel:
     label = QLabel(text, parent)
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
-    label.setFixedWidth(WIDTH)
+    label.setMinimumWidth(WIDTH)
+    label.setMaximumWidth(WIDTH)
     return label

@@ -28,16 +28,19 @@ from chat_gui.model.chat import Chat, GroupState, Notice
 from chat_gui.model.commands import BadCommand, Command
 from chat_gui.model.conversation import Conversation
 from chat_gui.model.copies import log_line
+from chat_gui.model.members import presence_text
 from chat_gui.model.rows import ChatRow, RowKind
 from chat_gui.model.settings import SavedSession
 from chat_gui.model.text import clean
 from chat_gui.model.updates import Connected, HistoryCame, ReceiptCame, RegistryFound, Update, WishFailed
 from chat_gui.model.wire import ChatMessage, MessageKind, TextTooLong, encode
+from chat_gui.model.words import translate
 from chat_gui.storage.places import Places
 from chat_gui.view.bridge import Bridge
 from chat_gui.view.conversation_view import receipt_text
 from chat_gui.view.desk import Desk
 from chat_gui.view.desktop.keeper import Keeper
+from chat_gui.view.desktop.languages import install
 from chat_gui.view.dialogs.groups import REGISTRY, ConnectDialog, CreateDialog, JoinDialog
 from chat_gui.view.dialogs.trouble import TroubleDialog
 from chat_gui.view.dock.debug_stripe import DebugStripe
@@ -67,6 +70,8 @@ class ChatWindow(QMainWindow):
         self.chat = Chat()
         self.bridge = Bridge(self)
         self.keeper = Keeper(places, self.bridge.post, self)
+        if places:
+            install(self.keeper.settings.language)
         self.client = ChatClient(self.bridge.post)
         self.tabs: dict[str, GroupTab] = {}
         self._wanted = groups
@@ -206,7 +211,7 @@ class ChatWindow(QMainWindow):
         """Say what failed where it was wished for: on the start page, else in a dialog, once per wish."""
         what = self.tr("Could not {}").format(failed.what)
         todo = self.tr("Check the address, and that gcom-registry runs there; the chat tries again by itself.")
-        todo = todo if failed.what == "connect" else ""
+        todo = todo if failed.what == translate("wish", "connect") else ""
         if not self.tabs:
             self._start.show_trouble(f"{what}: {failed.why}\n{todo}".strip())
         elif failed.what in self._asked:
@@ -224,6 +229,7 @@ class ChatWindow(QMainWindow):
         self._open(group)
         self._joins[group] = create
         self._join_loaded()
+        self.refresh()
 
     def _open(self, group: str) -> GroupState:
         if group not in self.chat.groups:
@@ -419,7 +425,7 @@ class ChatWindow(QMainWindow):
         state = self.chat.groups[group]
         lines = []
         for member in state.members.list(state.process):
-            words = (member.presence.value, self.tr("leader") if member.leads else "", member.why)
+            words = (presence_text(member.presence), self.tr("leader") if member.leads else "", member.why)
             lines.append(f"{member.name}: {', '.join(word for word in words if word)}")
         return "\n".join(lines) or self.tr("nobody is known yet")
 
@@ -455,7 +461,7 @@ class ChatWindow(QMainWindow):
         """Take a name at a registry, and come to all groups that are open."""
         self._nick, self._registry = nick, registry
         self._wanted = tuple(self.chat.groups)
-        self._asked.add("connect")
+        self._asked.add(translate("wish", "connect"))
         self.client.connect(nick, registry)
 
     @Slot(list)
@@ -475,7 +481,7 @@ class ChatWindow(QMainWindow):
         dialog = CreateDialog(self)
         if dialog.exec():
             definition = dialog.definition()
-            self._asked.add(f"create the group {definition.group}")
+            self._asked.add(translate("wish", "create the group {}").format(definition.group))
             self.join(definition.group, definition)
 
     def ask_join(self) -> None:

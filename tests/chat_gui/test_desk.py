@@ -60,12 +60,12 @@ def test_search_in_a_tab_and_in_all(window: ChatWindow) -> None:
     bar = window.desk.search
     bar.open()
     QTest.keyClicks(bar.field, "tea")
-    assert bar.count.text() == "2 hit(s)"
+    assert bar.count.text() == "2 found"
     QTest.keyClick(bar.field, Qt.Key.Key_Return)
     index = window.tabs["news"].conversation.currentIndex()
     assert index.data() == "bob: tea!"
     bar.everywhere.setChecked(True)
-    assert bar.count.text() == "3 hit(s)"
+    assert bar.count.text() == "3 found"
     bar.next()
     assert bar.count.text() == "1 of 3"
     bar.previous()

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 import gcom
-from chat_gui.model.words import translate
+from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
 
 REGISTRY = "127.0.0.1:7411"
 
@@ -93,11 +93,21 @@ def connection_problem(nick: str, registry: str) -> str:
 
 # Per ordering: what it gives, and what that costs.
 ORDERINGS = {
-    "NONORDERED": "Messages are shown as they arrive: fastest, and an answer may stand before its question.",
-    "FIFO": "Each member's messages in the order of sending; those of two members may interleave as they like.",
-    "CAUSAL": "An answer never stands before what it answers. A message may wait for one that it follows.",
-    "TOTAL": "All members see one and the same order. A message waits for its number from the sequencer.",
-    "CAUSALTOTAL": "One order for all, and no answer before its question. Waits for both.",
+    "NONORDERED": QT_TRANSLATE_NOOP(
+        "orderings", "Messages are shown as they arrive: fastest, and an answer may stand before its question."
+    ),
+    "FIFO": QT_TRANSLATE_NOOP(
+        "orderings", "Each member's messages in the order of sending; those of two members may interleave as they like."
+    ),
+    "CAUSAL": QT_TRANSLATE_NOOP(
+        "orderings", "An answer never stands before what it answers. A message may wait for one that it follows."
+    ),
+    "TOTAL": QT_TRANSLATE_NOOP(
+        "orderings", "All members see one and the same order. A message waits for its number from the sequencer."
+    ),
+    "CAUSALTOTAL": QT_TRANSLATE_NOOP(
+        "orderings", "One order for all, and no answer before its question. Waits for both."
+    ),
 }
 
 
@@ -152,7 +162,7 @@ class CreateDialog(FormDialog):
 
     def problem(self) -> str:
         """Return what is wrong with the definition."""
-        self.about.setText(self.tr(ORDERINGS[self.ordering.currentText()]))
+        self.about.setText(translate("orderings", ORDERINGS[self.ordering.currentText()]))
         if not self.name.text().strip():
             return self.tr("A group needs a name.")
         try:
@@ -173,6 +183,7 @@ class JoinDialog(FormDialog):
         self.table.setHorizontalHeaderLabels(
             [self.tr("Group"), self.tr("Ordering"), self.tr("Members"), self.tr("State")]
         )
+        self.table.setAccessibleName(self.tr("Groups"))
         self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
         self.table.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
         self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
