@@ -18,17 +18,17 @@ COMMANDS = {
     "who": ("", QT_TRANSLATE_NOOP("commands", "list the members, and when each was last heard")),
     "debug": (
         "[on|off]",
-        QT_TRANSLATE_NOOP("commands", "break the network on purpose, or stop that (F12, Debug mode)"),
+        QT_TRANSLATE_NOOP("commands", "break the network on purpose, or stop (F12, Debug mode)"),
     ),
     "delay": (
         "[MEMBER] A..Bms",
-        QT_TRANSLATE_NOOP("commands", "in debug mode: make calls late, all or those of one member"),
+        QT_TRANSLATE_NOOP("commands", "debug mode: make calls late, all or one member's"),
     ),
-    "drop": ("P%", QT_TRANSLATE_NOOP("commands", "in debug mode: lose a share of all calls")),
-    "reorder": ("P%", QT_TRANSLATE_NOOP("commands", "in debug mode: let a share of all calls be overtaken")),
+    "drop": ("P%", QT_TRANSLATE_NOOP("commands", "debug mode: lose a share of all calls")),
+    "reorder": ("P%", QT_TRANSLATE_NOOP("commands", "debug mode: let a share of all calls be overtaken")),
     "partition": (
         "[A B | C]",
-        QT_TRANSLATE_NOOP("commands", "in debug mode: cut all links between the sides; without sides: heal them"),
+        QT_TRANSLATE_NOOP("commands", "debug mode: cut the links between two sides; nothing: heal"),
     ),
     "export": ("[FILE]", QT_TRANSLATE_NOOP("commands", "write this conversation to a file")),
     "help": ("", QT_TRANSLATE_NOOP("commands", "list the commands")),

@@ -10,9 +10,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
+
 import gcom
+from chat_gui.view.desktop.appearance import palette_of
+from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
+from chat_gui.view.dialogs.preferences import PreferencesDialog
+from chat_gui.view.dock.duel_dialog import DuelDialog
+from chat_gui.view.group_tab import GroupTab
+from chat_gui.view.window import ChatWindow
+
+Take = Callable[[str, QWidget], None]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 VARIANTS = (("light", 1), ("dark", 1), ("light", 2), ("dark", 2))
@@ -34,84 +47,90 @@ class Photographer:
     def __init__(self, folder: Path, suffix: str) -> None:
         self._folder, self._suffix = folder, suffix
 
-    def take(self, name: str, widget: object) -> None:
+    def take(self, name: str, widget: QWidget) -> None:
         """Write what a widget looks like."""
         path = self._folder / f"chat-{name}-{self._suffix}.png"
-        widget.grab().save(str(path), quality=0)  # type: ignore[attr-defined] # of a PNG: the smallest
+        widget.grab().save(str(path), quality=0)  # of a PNG: the smallest
         print(path.name, path.stat().st_size // 1024, "KiB", flush=True)
 
 
 def _wait(true: Callable[[], bool]) -> None:
-    from PySide6.QtTest import QTest
-
     deadline = time.monotonic() + LIMIT_S
     while not true() and time.monotonic() < deadline:
         QTest.qWait(40)
 
 
-def _take_modal(take: Callable[[str, object], None]) -> None:
-    from PySide6.QtWidgets import QApplication
+class Story:
+    """A small story in a real group, and a picture of each window in it."""
 
-    if sheet := QApplication.activeModalWidget():
-        take("shortcuts", sheet)
-        sheet.close()
+    def __init__(self, take: Take, dark: bool) -> None:
+        self._take = take
+        self._qt = QApplication(["gcom-chat"])
+        self._qt.setStyle("Fusion")
+        self._look = palette_of(dark)
+        self._qt.setPalette(self._look)
 
-
-def _story(take: Callable[[str, object], None], dark: bool) -> None:
-    """Go through the windows."""
-    from PySide6.QtCore import Qt, QTimer
-    from PySide6.QtTest import QTest
-    from PySide6.QtWidgets import QApplication
-
-    from chat_gui.view.desktop.appearance import palette_of
-    from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
-    from chat_gui.view.dialogs.preferences import PreferencesDialog
-    from chat_gui.view.dock.duel_dialog import DuelDialog
-    from chat_gui.view.window import ChatWindow
-
-    qt = QApplication(["gcom-chat"])
-    qt.setStyle("Fusion")
-    qt.setPalette(palette_of(dark))
-    with gcom.embedded() as registry, gcom.connect("bob", registry.address) as bob:
+    def tell(self) -> None:
+        """Go through the windows."""
         first = ChatWindow()
-        first.show()
-        QTest.qWait(400)
-        take("first-run", first)
+        self._show(first)
+        self._take("first-run", first)
         first.close()
-        bob.create("builds", "CAUSALTOTAL")
-        bob.create("lunch", "FIFO")
-        groups = {"bob": bob.join("builds")}
-        lunch = bob.join("lunch")
-        carol = gcom.connect("carol", registry.address)
-        groups["carol"] = carol.join("builds")
-        window = ChatWindow("alice", registry.address, ("lunch", "builds"))
-        qt.setPalette(palette_of(dark))
+        with gcom.embedded() as registry, ExitStack() as stack:
+            nodes = {name: stack.enter_context(gcom.connect(name, registry.address)) for name in ("bob", "carol")}
+            nodes["bob"].create("builds", "CAUSALTOTAL")
+            nodes["bob"].create("lunch", "FIFO")
+            groups = {name: node.join("builds") for name, node in nodes.items()}
+            lunch = nodes["bob"].join("lunch")
+            window = ChatWindow("alice", registry.address, ("lunch", "builds"))
+            self._show(window)
+            _wait(lambda: len(groups["bob"].members) == 3 and len(lunch.members) == 2)
+            window.desk.go_to("builds")
+            lunch.send("alice: soup or salad?")
+            self._talk(window, groups)
+            self._dialogs(window, nodes["bob"].groups())
+            self._dock(window, nodes["bob"], groups)
+            self._banner(window, nodes)
+            self._duel(window)
+            window.close()
+
+    def _show(self, window: ChatWindow) -> None:
         window.show()
-        _wait(lambda: len(groups["bob"].members) == 3 and "builds" in window.tabs and len(lunch.members) == 2)
+        self._qt.setPalette(self._look)  # a window takes its settings' look; these have none
+        QTest.qWait(400)
+
+    def _talk(self, window: ChatWindow, groups: dict[str, gcom.Group]) -> None:
         tab = window.tabs["builds"]
-        window.desk.go_to("builds")
         for name, text in TALK:
             groups[name].send(text)
             QTest.qWait(150)
-        lunch.send("alice: soup or salad?")
         for text in ("/topic Builds and releases", "Merging now.", "/me opens a bottle"):
-            tab.input.setPlainText(text)
-            QTest.keyClick(tab.input, Qt.Key.Key_Return)
+            _type(tab, text)
         _wait(lambda: not tab.state.conversation.outbox and not tab.state.conversation.awaited)
         QTest.qWait(300)
-        take("main", window)
-        for name, dialog in (
-            ("connect", ConnectDialog("alice", registry.address, window)),
+        self._take("main", window)
+
+    def _dialogs(self, window: ChatWindow, known: tuple[gcom.GroupInfo, ...]) -> None:
+        dialogs: tuple[tuple[str, QDialog], ...] = (
+            ("connect", ConnectDialog("alice", "127.0.0.1:7411", window)),
             ("create", CreateDialog(window)),
-            ("join", JoinDialog(bob.groups(), window)),
+            ("join", JoinDialog(known, window)),
             ("preferences", PreferencesDialog(window.keeper, "alice", window)),
-        ):
+        )
+        for name, dialog in dialogs:
             dialog.show()
             QTest.qWait(150)
-            take(name, dialog)
+            self._take(name, dialog)
             dialog.close()
-        QTimer.singleShot(300, lambda: _take_modal(take))
+        QTimer.singleShot(300, self._take_modal)
         window.desk.show_shortcuts()
+
+    def _take_modal(self) -> None:
+        if sheet := QApplication.activeModalWidget():
+            self._take("shortcuts", sheet)
+            sheet.close()
+
+    def _dock(self, window: ChatWindow, bob: gcom.Node, groups: dict[str, gcom.Group]) -> None:
         window.resize(1100, 860)
         window.dock.show()
         for name, text in TALK * 3:
@@ -123,32 +142,40 @@ def _story(take: Callable[[str, object], None], dark: bool) -> None:
         for at, page in enumerate(window.dock.pages):
             window.dock.tabs.setCurrentIndex(at)
             QTest.qWait(500)
-            take(f"dock-{at + 1}-{type(page).__name__.removesuffix('Page').lower()}", window)
+            self._take(f"dock-{at + 1}-{type(page).__name__.removesuffix('Page').lower()}", window)
+        window.dock.tabs.setCurrentWidget(window.dock.debug)
         window.dock.debug.switch.setChecked(True)
         QTest.qWait(600)
-        take("debug", window)
+        self._take("debug", window)
         window.dock.debug.switch.setChecked(False)
         window.dock.hide()
+
+    def _banner(self, window: ChatWindow, nodes: dict[str, gcom.Node]) -> None:
         window.resize(980, 640)
-        bob.inject("cut=bob<>alice")
-        carol.inject("cut=carol<>alice")
+        tab = window.tabs["builds"]
+        for name, node in nodes.items():
+            node.inject(f"cut={name}<>alice")
         _wait(lambda: bool(tab.banner.text))
-        tab.input.setPlainText("Is anybody there?")
-        QTest.keyClick(tab.input, Qt.Key.Key_Return)
+        _type(tab, "Is anybody there?")
         QTest.qWait(400)
-        take("banner", window)
-        for node in (bob, carol):
+        self._take("banner", window)
+        for node in nodes.values():
             node.inject("seed=1")
+
+    def _duel(self, window: ChatWindow) -> None:
         duel = DuelDialog(window)
-        duel.show()
         finished: list[bool] = []
         duel.finished_run.connect(finished.append)
+        duel.show()
         _wait(lambda: bool(finished))
         QTest.qWait(200)
-        take("duel", duel)
+        self._take("duel", duel)
         duel.close()
-        window.close()
-        carol.close()
+
+
+def _type(tab: GroupTab, text: str) -> None:
+    tab.input.setPlainText(text)
+    QTest.keyClick(tab.input, Qt.Key.Key_Return)
 
 
 def main() -> None:
@@ -156,7 +183,7 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
     folder.mkdir(parents=True, exist_ok=True)
     if len(sys.argv) > 2:
-        _story(Photographer(folder, f"{sys.argv[2]}-{sys.argv[3]}x").take, sys.argv[2] == "dark")
+        Story(Photographer(folder, f"{sys.argv[2]}-{sys.argv[3]}x").take, sys.argv[2] == "dark").tell()
         sys.stdout.flush()
         os._exit(0)
     for scheme, scale in VARIANTS:
