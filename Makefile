@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a set-up that is up to date costs a fraction of a second.
 .DEFAULT_GOAL := help
-.PHONY: help setup test check soak format notes traces figures demo mutants seeds bench lock clean
+.PHONY: translations help setup test check soak format notes traces figures demo chat screenshots mutants seeds bench lock clean
 
 BIN := .venv/bin
 CODE := gcom registry chat_gui tests
@@ -40,6 +40,10 @@ format: setup ## bring the code into the format that check asks for
 notes: setup ## write the state tables of docs/protocols, and the tree in README.md, from the code
 	@$(BIN)/python -m tests.tables
 
+translations: setup ## bring the chat's texts up to date in chat_gui/translations; translate what is unfinished there, and run it again
+	@$(BIN)/pyside6-lupdate -no-obsolete -locations none $$(find chat_gui -name '*.py' | sort) -source-language en -target-language de -ts chat_gui/translations/gcom-chat_de.ts
+	@$(BIN)/pyside6-lrelease chat_gui/translations/gcom-chat_de.ts -qm chat_gui/translations/gcom-chat_de.qm
+
 traces: setup ## play the golden traces of tests/traces, and write what comes out; look at the diff
 	@$(BIN)/python -m tests.traces
 
@@ -49,6 +53,12 @@ figures: setup ## count files, lines, comments, and the calls that one message c
 demo: setup ## members as processes, text through a group for each ordering, then the audit; INPUT="f1 f2 f3" for other text
 	@$(BIN)/gcom demo $(INPUT)
 	@$(BIN)/gcom audit gcom-demo --report gcom-demo.html
+
+chat: setup ## the desktop chat, with a registry and companions of its own: nothing else is needed
+	@$(BIN)/gcom-chat --demo
+
+screenshots: setup ## pictures of every window of the chat, into docs/pictures
+	@$(BIN)/python -m tests.chat_gui.screenshots
 
 mutants: setup ## break the core in one place at a time; each must be caught, by the first seed of many that does
 	@$(MUTANTS)

@@ -1,4 +1,4 @@
-"""Everything that the make targets need: Java, `.venv`, the locked packages, and the project itself, editable.
+"""Everything that the make targets need: Java, `.venv`, the locked packages, Qt's system libraries, the project itself.
 
 Whatever can stop the set-up is looked at first, so that it stops at once and not after a long download. The stamp in
 `.venv` is written last and removed first. Its absence therefore means an interrupted run, whose half-unpacked packages
@@ -28,6 +28,26 @@ EXTRAS = "audit,bench,gui,dev"
 BUILDERS = ("setuptools", "hatchling", "editables")  # without build isolation, so that these are the locked ones too
 JAVA_MAJOR_MIN = 17  # what PySpark 4 asks for
 JAVA_PACKAGES = ("openjdk-17-jre-headless", "openjdk-21-jre-headless", "openjdk-25-jre-headless")
+# What Qt links to for X and for offscreen windows, and the X server without a screen that tests of windows use.
+QT_PACKAGES = (
+    *(
+        "libegl1",
+        "libgl1",
+        "libdbus-1-3",
+        "libfontconfig1",
+        "fonts-dejavu-core",
+        "libxkbcommon-x11-0",
+        "libxcb-cursor0",
+    ),
+    *("libxcb-icccm4", "libxcb-image0", "libxcb-keysyms1", "libxcb-randr0", "libxcb-render-util0", "libxcb-shape0"),
+    *("libxcb-xinerama0", "libxcb-xkb1", "xvfb"),
+)
+QT_PROBE = """
+import shutil
+from PySide6.QtWidgets import QApplication
+QApplication([])
+raise SystemExit(shutil.which("Xvfb") is None)
+"""
 PROBE = """
 import os, sys, sysconfig
 print(sys.prefix)
@@ -56,12 +76,12 @@ def may_apt() -> bool:
     return os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
-def apt_install(package: str) -> bool:
-    """Install a system package; false when that failed, with apt-get's own words on standard error."""
-    say(f"apt-get install {package}")
+def apt_install(*packages: str) -> bool:
+    """Install system packages; false when that failed, with apt-get's own words on standard error."""
+    say(f"apt-get install {' '.join(packages)}")
     quiet = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["update"], ["install", "-y", "--no-install-recommends", package]):
+    for command in (["update"], ["install", "-y", "--no-install-recommends", *packages]):
         done = subprocess.run(quiet + command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     return done.returncode == 0
 
@@ -164,13 +184,35 @@ def pip(*arguments: str) -> None:
 
 def make_venv() -> None:
     """Make `.venv` anew, whatever is in its place."""
-    say(f"making .venv with Python {sys.version.split()[0]}; its packages are about 500 MB to fetch, 1.1 GB on disk")
+    say(f"making .venv with Python {sys.version.split()[0]}; its packages are about 600 MB to fetch, 1.3 GB on disk")
     if VENV.is_symlink() or VENV.is_file():
         VENV.unlink()
     elif VENV.exists():
         shutil.rmtree(VENV)
     if subprocess.run([sys.executable, "-m", "venv", VENV], stdin=subprocess.DEVNULL).returncode:
         raise Stop(f"{sys.executable} -m venv {VENV} failed, for the reason above")
+
+
+def qt_runs() -> bool:
+    """Tell whether Qt can open a window, and whether tests have a screen for it."""
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    try:
+        tried = subprocess.run([VENV_PYTHON, "-c", QT_PROBE], env=environment, capture_output=True, timeout=120)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return tried.returncode == 0
+
+
+def need_qt() -> None:
+    """Make sure of what Qt links to, by apt-get where that is allowed; without it all but the chat works."""
+    if qt_runs() or (may_apt() and apt_install(*QT_PACKAGES) and qt_runs()):
+        return
+    how = (
+        f"    sudo sh -c '{apt(*QT_PACKAGES)}'"
+        if shutil.which("apt-get")
+        else "    the libraries that Qt 6 for X11 needs"
+    )
+    say(f"the chat, and the tests of its windows, need system libraries:\n{how}")
 
 
 def install() -> None:
@@ -185,6 +227,7 @@ def install() -> None:
     found = probe()
     if not found:
         raise Stop(".venv does not run after the installation; remove it and run make setup again")
+    need_qt()
     STAMP.write_text("\n".join([inputs(), *found]))
 
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
-from gcom import __version__
+import gcom
+from chat_gui.bench import bench
+from chat_gui.demo.companions import Companions
+from chat_gui.display import advice, import_advice
+from chat_gui.storage.places import Places, user_places
 
 EXIT_FAILED = 1
 app = typer.Typer(
@@ -27,15 +33,25 @@ def main() -> None:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"gcom-chat {__version__}")
+        print(f"gcom-chat {gcom.__version__}")
         raise typer.Exit
 
 
-@app.command()
+@app.callback(invoke_without_command=True)
 def chat(
+    context: typer.Context,
     registry: Annotated[str, typer.Option(metavar="HOST:PORT", help="The registry; else the last one.")] = "",
     nick: Annotated[str, typer.Option(metavar="NAME", help="Your name in every group; else the last one.")] = "",
     group: Annotated[list[str] | None, typer.Option(metavar="GROUP", help="A group to join; again for more.")] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Needs nothing: a registry and three companions of its own, and a tour.")
+    ] = False,
+    exit_after: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="End by itself, and print what happened.")
+    ] = None,
+    profile: Annotated[
+        str, typer.Option(metavar="NAME", help="Settings, tabs and scrollback of its own, and a window of its own.")
+    ] = "",
     show_version: Annotated[  # noqa: ARG001 - its callback does it
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
@@ -44,38 +60,93 @@ def chat(
 
     \b
     Examples:
+      gcom-chat --demo                                see everything within two minutes
       gcom-chat                                       begin where you left off
       gcom-chat --nick alice --group news             join a group at once
+      gcom-chat --profile bob --nick bob              a second window, as somebody else
       gcom-chat --registry 127.0.0.1:7500 --nick bob  at another registry
     """
-    sys.exit(_run(registry or os.environ.get("GCOM_REGISTRY", ""), nick, tuple(group or ())))
+    if context.invoked_subcommand:
+        return
+    with ExitStack() as stack:
+        companions = _companions(stack) if demo else None
+        if companions:
+            registry, nick, group = companions.registry, nick or "you", []
+        places = None if demo else user_places(_checked(profile))
+        registry = registry or os.environ.get("GCOM_REGISTRY", "")
+        sys.exit(_run(registry, nick, tuple(group or ()), places, companions, exit_after))
 
 
-def _run(registry: str, nick: str, groups: tuple[str, ...]) -> int:
-    if sys.platform.startswith("linux") and not _has_display():
-        print("gcom-chat: there is no display: start it in a desktop session, or with Xvfb", file=sys.stderr)
-        return EXIT_FAILED
+@app.command("bench")
+def measure(
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per figure.")] = False,
+) -> None:
+    """Measure the window without a screen: start, stalls in a flood, memory, typing, idle tabs.
+
+    \b
+    Examples:
+      gcom-chat bench          a line per figure, beside what it may be at most; status 1 if one is above
+      gcom-chat bench --json   the same for programs
+    """
+    sys.exit(bench(as_json))
+
+
+def _companions(stack: ExitStack) -> Companions:
+    companions = Companions(stack.enter_context(gcom.embedded()).address)
+    stack.callback(companions.close)
+    return companions
+
+
+def _checked(profile: str) -> str:
+    if profile and not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", profile):
+        raise typer.BadParameter("a profile has 1 to 40 letters, digits, underscores and hyphens")
+    return profile
+
+
+def _run(
+    registry: str,
+    nick: str,
+    groups: tuple[str, ...],
+    places: Places | None,
+    companions: Companions | None,
+    exit_after: float | None,
+) -> int:
+    if missing := advice():
+        return _fail(missing)
     try:
         from PySide6.QtCore import QTimer
         from PySide6.QtWidgets import QApplication
 
+        from chat_gui.view.desktop.instance import SingleInstance
         from chat_gui.view.window import ChatWindow
     except ImportError as error:
-        print(f"gcom-chat: Qt cannot be loaded: {error}. Install it: pip install 'gcom[gui]'", file=sys.stderr)
-        return EXIT_FAILED
+        return _fail(import_advice(error))
     qt = QApplication(["gcom-chat"])
     qt.setApplicationName("gcom-chat")
     qt.setApplicationDisplayName("GCom chat")
     qt.setStyle("Fusion")
-    window = ChatWindow(nick, registry, groups)
+    single = SingleInstance(places.session) if places else None
+    if single and not single.claim(groups):
+        print("gcom-chat: it runs already, and its window comes to the front (another one beside it: --profile NAME)")
+        return 0
+    window = ChatWindow(nick, registry, groups, places, demo=companions is not None)
+    if single:
+        single.asked.connect(window.come_forward)
     window.show()
     signal.signal(signal.SIGINT, lambda *_: window.close())
     awake = QTimer(interval=200)  # Python sees signals only between its own instructions
-    awake.timeout.connect(lambda: None)
+    awake.timeout.connect(companions.poll if companions else lambda: None)
     awake.start()
-    return qt.exec()
+    if companions:
+        window.show_tour()
+    if exit_after is not None:
+        QTimer.singleShot(round(exit_after * 1000), window.close)
+    status = qt.exec()
+    if exit_after is not None:
+        print(window.summary())
+    return status
 
 
-def _has_display() -> bool:
-    offscreen = os.environ.get("QT_QPA_PLATFORM", "").split(":")[0] in ("offscreen", "minimal", "vnc")
-    return offscreen or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+def _fail(why: str) -> int:
+    print(f"gcom-chat: {why}", file=sys.stderr)
+    return EXIT_FAILED

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gcom.core.codec.frames import decode_decision, encode_decision
+from gcom.core.codec.control import decode_decision, encode_decision
 from gcom.core.codec.registry import decode_row, encode_row
 from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.witness import WitnessRecord

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from threading import Lock
 
 import gcom
@@ -15,11 +16,14 @@ from chat_gui.model.updates import (
     Joined,
     Left,
     Listed,
+    ReceiptCame,
     RegistryAway,
+    RegistryFound,
     Update,
     WishFailed,
 )
 from chat_gui.model.wire import ChatMessage
+from chat_gui.model.words import translate
 
 JOBS = 4  # that may wait at a time
 JOIN_S = 30.0
@@ -53,23 +57,31 @@ class ChatClient:
 
     def connect(self, nick: str, registry: str, log_dir: str | None = None) -> None:
         """Take a name, and find the registry; groups of another name are left first."""
-        self._put("connect", "", lambda: self._connect(nick, registry, log_dir or self.log_dir))
+        self._put(translate("wish", "connect"), "", lambda: self._connect(nick, registry, log_dir or self.log_dir))
+
+    def find_registry(self, address: str) -> None:
+        """Look whether a registry answers at an address; tell so, and nothing where none does."""
+        self._put(translate("wish", "look for a registry"), "", lambda: self._find(address))
 
     def list_groups(self) -> None:
         """Ask the registry which groups there are."""
-        self._put("list the groups", "", self._list)
+        self._put(translate("wish", "list the groups"), "", self._list)
 
     def create(self, definition: gcom.Definition) -> None:
         """Make a group, and join it."""
-        self._put(f"create the group {definition.group}", definition.group, lambda: self._join(definition))
+        self._put(
+            translate("wish", "create the group {}").format(definition.group),
+            definition.group,
+            lambda: self._join(definition),
+        )
 
     def join(self, group: str) -> None:
         """Join a group that is there."""
-        self._put(f"join the group {group}", group, lambda: self._join(None, group))
+        self._put(translate("wish", "join the group {}").format(group), group, lambda: self._join(None, group))
 
     def leave(self, group: str) -> None:
         """Leave a group."""
-        self._put(f"leave the group {group}", group, lambda: self._leave(group))
+        self._put(translate("wish", "leave the group {}").format(group), group, lambda: self._leave(group))
 
     def send(self, group: str, message: ChatMessage, to: str = "") -> bool:
         """Send to a group, or to one member of it; False: this chat is not in it."""
@@ -78,6 +90,10 @@ class ChatClient:
         if found:
             found.send(message, to)
         return found is not None
+
+    def ask_receipt(self, group: str, number: int) -> None:
+        """Ask which members hold an own message; the answer comes as a ReceiptCame."""
+        self._put(translate("wish", "ask who has the message"), group, lambda: self._ask_receipt(group, number))
 
     def close(self, timeout_s: float = LEAVE_S) -> None:
         """Leave all groups, as far as the time allows."""
@@ -115,6 +131,11 @@ class ChatClient:
         self._sink(Connected(registry, nick))
         self._sink(Listed(groups))
 
+    def _find(self, address: str) -> None:
+        with suppress(gcom.GComError), closing(gcom.Directory(address)) as directory:
+            directory.groups()
+            self._sink(RegistryFound(address))
+
     def _list(self) -> None:
         self._sink(Listed(self._need_node().groups()))
 
@@ -145,6 +166,10 @@ class ChatClient:
             self._groups[name] = membership
         self._sink(Joined(name, group.process, group.definition, group.view))
         membership.start()
+        if create and create != group.definition:
+            why = translate("wish", "it was there already, with other promises ({}), and was joined")
+            what = translate("wish", "create the group {}").format(name)
+            self._sink(WishFailed(what, why.format(group.definition.ordering.value), name))
 
     def _leave(self, name: str) -> None:
         with self._lock:
@@ -153,6 +178,10 @@ class ChatClient:
             self._sink(Left(name, "request"))
         else:
             found.leave(LEAVE_S)
+
+    def _ask_receipt(self, group: str, number: int) -> None:
+        if found := self.group(group):
+            self._sink(ReceiptCame(group, found.receipt(number)))
 
     def _need_node(self) -> gcom.Node:
         if self._node is None:

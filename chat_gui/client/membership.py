@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 
 import gcom
+from chat_gui.client.own_messages import OwnMessages
 from chat_gui.model.backlog import Backlog
-from chat_gui.model.updates import Arrived, BacklogCame, Left, Unsent, Update, Whispered
+from chat_gui.model.updates import Arrived, BacklogCame, HeldByAll, Left, MessageNumbered, Unsent, Update, Whispered
 from chat_gui.model.wire import ChatMessage, decode, encode
+from chat_gui.model.words import translate
 
 BATCH_MAX = 500  # events per update: more would hold the screen for longer than a frame
 UNSENT_MAX = 1_000  # own messages that wait for the group
@@ -40,6 +43,8 @@ class ChatMembership:
         self._sink = sink
         self._wishes: Queue[_Wish] = Queue(UNSENT_MAX)
         self._stopped = Event()
+        self._own = OwnMessages(group)
+        self._looked_s = 0.0
         threads = (self._receive, f"chat receives {group.name}"), (self._send_all, f"chat sends {group.name}")
         self._threads = [Thread(target=run, name=name, daemon=True) for run, name in threads]
 
@@ -53,7 +58,13 @@ class ChatMembership:
         try:
             self._wishes.put_nowait(_Wish(message, to))
         except Full:
-            self._sink(Unsent(self.group.name, message.id, f"{UNSENT_MAX:,} messages wait for the group already"))
+            self._sink(
+                Unsent(
+                    self.group.name,
+                    message.id,
+                    translate("chat", "{:,} messages wait for the group already").format(UNSENT_MAX),
+                )
+            )
 
     def leave(self, timeout_s: float) -> None:
         """Leave the group, and wait until its last event was told."""
@@ -103,13 +114,11 @@ class ChatMembership:
 
     def _send_all(self) -> None:
         while not self._stopped.is_set():
-            try:
-                wish = self._wishes.get(timeout=POLL_S)
-            except Empty:
-                continue
-            self._send_one(wish)
+            with suppress(Empty):
+                self._send_one(self._wishes.get(timeout=POLL_S))
+            self._look()
         while not self._wishes.empty():
-            self._refuse(self._wishes.get(), "this group was left")
+            self._refuse(self._wishes.get(), translate("chat", "this group was left"))
 
     def _send_one(self, wish: _Wish) -> None:
         """Send one, for as long as that takes: a detached member waits for its quorum."""
@@ -120,16 +129,25 @@ class ChatMembership:
                     self.group.send_to(wish.to, payload, timeout_s=10)
                     self._sink(Whispered(name, wish.to, wish.message))
                 else:
-                    self.group.send(payload, timeout_s=POLL_S)
+                    number = self.group.send(payload, timeout_s=POLL_S)
+                    self._own.sent(number)
+                    self._sink(MessageNumbered(name, wish.message.id, number))
                 return None
             except gcom.Detached:
                 if self._stopped.wait(POLL_S):
-                    return self._refuse(wish, "this group was left")
+                    return self._refuse(wish, translate("chat", "this group was left"))
             except gcom.GComTimeout as error:
                 if wish.to or self._stopped.is_set():
                     return self._refuse(wish, str(error))
             except gcom.GComError as error:
                 return self._refuse(wish, str(error))
+
+    def _look(self) -> None:
+        """Tell, now and then, which own messages all members hold."""
+        if time.monotonic() - self._looked_s >= POLL_S:
+            if last := self._own.held():
+                self._sink(HeldByAll(self.group.name, last))
+            self._looked_s = time.monotonic()
 
     def _refuse(self, wish: _Wish, why: str) -> None:
         self._sink(Unsent(self.group.name, wish.message.id, why))

@@ -14,31 +14,42 @@ from chat_gui.model.updates import (
     Arrived,
     BacklogCame,
     Connected,
+    HeldByAll,
+    HistoryCame,
     JoinBegan,
     Joined,
     Left,
     Listed,
     MessageNumbered,
+    ReceiptCame,
     RegistryAway,
+    RegistryFound,
+    StorageTold,
     Unsent,
     Update,
     Whispered,
     WishFailed,
 )
 from chat_gui.model.wire import decode
+from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
 
 DEPARTED = {
-    "expelled": "the group went on without this chat",
-    "succession": "too few were left; it goes on in an instance that succeeds the old one",
-    "merge": "this side goes over to the other one",
-    "fork": "this side goes on alone",
-    "dissolved": "all others have left",
-    "taken": "the name was taken by another",
-    "state": "a member's state could not be used",
-    "unread": "this chat read nothing for too long",
-    "defect": "a defect in GCom ended it",
     **REASONS,
+    "expelled": QT_TRANSLATE_NOOP("reasons", "the group went on without this chat"),
+    "succession": QT_TRANSLATE_NOOP(
+        "reasons", "too few were left; it goes on in an instance that succeeds the old one"
+    ),
+    "merge": QT_TRANSLATE_NOOP("reasons", "this side goes over to the other one"),
+    "fork": QT_TRANSLATE_NOOP("reasons", "this side goes on alone"),
+    "dissolved": QT_TRANSLATE_NOOP("reasons", "all others have left"),
+    "taken": QT_TRANSLATE_NOOP("reasons", "the name was taken by another"),
+    "state": QT_TRANSLATE_NOOP("reasons", "a member's state could not be used"),
+    "unread": QT_TRANSLATE_NOOP("reasons", "this chat read nothing for too long"),
+    "defect": QT_TRANSLATE_NOOP("reasons", "a defect in GCom ended it"),
 }
+
+
+VIEWS_A_LINE_MAX = 10
 
 
 class GroupStanding(StrEnum):
@@ -64,11 +75,17 @@ class GroupState:
     doubt: tuple[int, int] | None = None
     since_ms: int = 0  # the standing's
     why: str = ""
+    views: list[gcom.ViewChange] = field(default_factory=list)  # that the last line tells
 
     @property
     def leads(self) -> bool:
         """Return whether this chat is the leader."""
         return self.members.view is not None and self.members.view.leader == self.process
+
+
+def departed_text(reason: str) -> str:
+    """Return why this chat is not in a group, in words."""
+    return translate("reasons", DEPARTED.get(reason, reason))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +108,8 @@ class Chat:
         self.listed: tuple[gcom.GroupInfo, ...] = ()
         self.groups: dict[str, GroupState] = {}
         self.words: frozenset[str] = frozenset()
+        self.collapse = True  # view changes in a row make one line
+        self._more_words: tuple[str, ...] = ()
         self._rows_max = rows_max
 
     def open(self, group: str, first_key: int = 1) -> GroupState:
@@ -103,12 +122,17 @@ class Chat:
         """Forget a group whose tab was closed."""
         self.groups.pop(group, None)
 
+    def set_words(self, words: tuple[str, ...]) -> None:
+        """Count these, and the own name, as a mention."""
+        self._more_words = words
+        self.words = frozenset(word.casefold() for word in (self.nick, *words) if word)
+
     def apply(self, update: Update, now_ms: int) -> list[Notice]:
         """Take one update; return what the window says of it."""
         match update:
             case Connected(registry, nick):
                 self.registry, self.nick, self.registry_away = registry, nick, ""
-                self.words = frozenset({nick.casefold()})
+                self.set_words(self._more_words)
             case RegistryAway(text):
                 self.registry_away = text
             case Listed(groups):
@@ -125,13 +149,22 @@ class Chat:
                 return self._on_arrived(self.open(group), at_ms, events)
             case MessageNumbered(group, identity, number):
                 self.open(group).conversation.on_sent(identity, number)
+            case HeldByAll(group, up_to):
+                self.open(group).conversation.on_held(up_to)
+            case ReceiptCame() | RegistryFound():
+                pass  # the window shows it where it was asked for
             case Unsent(group, identity, why):
                 text = self.open(group).conversation.on_failed(identity)
-                return [Notice(f"not sent: {why}", group, error=True, returned=text)]
+                return [Notice(translate("chat", "not sent: {}").format(why), group, error=True, returned=text)]
             case Whispered(group, to, message):
                 self.open(group).conversation.on_private(self.nick, message, now_ms, own=True, peer=to)
             case Left(group, reason):
                 self._on_left(group, reason, now_ms)
+            case HistoryCame(group, rows, older):
+                if group in self.groups and not older:
+                    self.groups[group].conversation.restore(rows)
+            case StorageTold(text):
+                return [Notice(text, error=True)]
             case _:
                 assert_never(update)
         return []
@@ -145,7 +178,7 @@ class Chat:
         state = self.groups.get(group)
         if state and state.standing is GroupStanding.JOINING:
             self._become(state, GroupStanding.LEFT, now_ms, why)
-        return [Notice(f"could not {what}: {why}", group, error=True)]
+        return [Notice(translate("chat", "could not {}: {}").format(what, why), group, error=True)]
 
     def _on_joined(self, update: Joined, now_ms: int) -> None:
         state = self.open(update.group)
@@ -156,8 +189,10 @@ class Chat:
     def _on_left(self, group: str, reason: str, now_ms: int) -> None:
         state = self.groups.get(group)
         if state is not None:
-            self._become(state, GroupStanding.LEFT, now_ms, DEPARTED.get(reason, reason))
-            state.conversation.notice(f"this chat is no longer in the group: {DEPARTED.get(reason, reason)}", now_ms)
+            self._become(state, GroupStanding.LEFT, now_ms, departed_text(reason))
+            state.conversation.notice(
+                translate("chat", "this chat is no longer in the group: {}").format(departed_text(reason)), now_ms
+            )
 
     # events
 
@@ -174,13 +209,17 @@ class Chat:
                     event.sender == state.process,
                     self.words,
                 )
+                row.looks_like = state.members.looks_like(row.name)
                 if row.mention and not state.conversation.watched:
                     notices.append(Notice(f"{row.name}: {row.text[:200]}", state.name))
             elif isinstance(event, gcom.Unicast):
                 message = decode(event.payload)
                 row = state.conversation.on_private(event.name, message, at_ms, own=False, peer=self.nick)
+                row.looks_like = state.members.looks_like(row.name)
                 if not state.conversation.watched:
-                    notices.append(Notice(f"{row.name} (private): {row.text[:200]}", state.name))
+                    notices.append(
+                        Notice(translate("chat", "{} (private): {}").format(row.name, row.text[:200]), state.name)
+                    )
             else:
                 self._on_event(state, event, at_ms)
         return notices
@@ -190,7 +229,7 @@ class Chat:
         match event:
             case gcom.ViewChange(view, _, left):
                 state.members.on_view(view, left, now_ms)
-                talk.on_view(view_text(event), view.number, now_ms)
+                self._on_view(state, event, now_ms)
                 if state.standing is not GroupStanding.DETACHED:
                     self._become(state, GroupStanding.IN, now_ms)
             case gcom.Suspicion(process, reason):
@@ -205,35 +244,58 @@ class Chat:
             case gcom.Settled(first, last, arrived):
                 self._on_settled(state, first, last, arrived, now_ms)
             case gcom.Lost(sender, _, count):
-                talk.notice(f"{count} messages of {sender.partition('#')[0]} were lost on the way here", now_ms)
+                talk.notice(
+                    translate("chat", "{} messages of {} were lost on the way here").format(
+                        count, sender.partition("#")[0]
+                    ),
+                    now_ms,
+                )
             case gcom.Departure():
                 self._on_departure(state, event, now_ms)
             case gcom.Returned(process):
                 state.process, state.doubt = process, None
+                talk.on_returned()
                 self._become(state, GroupStanding.IN, now_ms)
-                talk.notice("this chat is back in the group", now_ms)
+                talk.notice(translate("chat", "this chat is back in the group"), now_ms)
             case gcom.Undelivered(process, payloads):
                 talk.notice(
-                    f"{len(payloads)} private messages to {process.partition('#')[0]} may not have come", now_ms
+                    translate("chat", "{} private messages to {} may not have come").format(
+                        len(payloads), process.partition("#")[0]
+                    ),
+                    now_ms,
                 )
             case gcom.StateLost(_, reason):
-                talk.notice(f"nobody can give the topic and what was said before: {reason}", now_ms)
+                talk.notice(
+                    translate("chat", "nobody can give the topic and what was said before: {}").format(reason), now_ms
+                )
             case gcom.StateUnmerged(_, reason):
-                talk.notice(f"what this side said meanwhile stays here alone: {reason}", now_ms)
+                talk.notice(
+                    translate("chat", "what this side said meanwhile stays here alone: {}").format(reason), now_ms
+                )
             case gcom.LogEnded(_, reason):
-                talk.notice(f"the delivery log ends here: {reason}", now_ms)
+                talk.notice(translate("chat", "the delivery log ends here: {}").format(reason), now_ms)
+
+    def _on_view(self, state: GroupState, event: gcom.ViewChange, now_ms: int) -> None:
+        """Show a view change, in one line with those right before it."""
+        talk = state.conversation
+        if not (self.collapse and state.views and talk.last_is_view and len(state.views) < VIEWS_A_LINE_MAX):
+            state.views = []
+        state.views.append(event)
+        talk.on_view(view_text(*state.views), event.view.number, now_ms, again=len(state.views) > 1)
 
     def _on_settled(self, state: GroupState, first: int, last: int, arrived: bool, now_ms: int) -> None:
         count = state.conversation.on_doubt(first, last, MessageState.HELD if arrived else MessageState.LOST)
         state.doubt = None
         if count and not arrived:
-            text = f"{count} of your messages never arrived, and never will: they can be sent again"
+            text = translate(
+                "chat", "{} of your messages never arrived, and never will: they can be sent again"
+            ).format(count)
             state.conversation.notice(text, now_ms)
 
     def _on_departure(self, state: GroupState, event: gcom.Departure, now_ms: int) -> None:
-        why = DEPARTED.get(event.reason, event.reason)
+        why = departed_text(event.reason)
         if event.unconfirmed:
             state.conversation.on_doubt(*event.unconfirmed, MessageState.DOUBT)
         if event.returning:
             self._become(state, GroupStanding.RETURNING, now_ms, why)
-            state.conversation.notice(f"out of the group: {why}; coming back", now_ms)
+            state.conversation.notice(translate("chat", "out of the group: {}; coming back").format(why), now_ms)

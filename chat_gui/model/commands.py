@@ -6,21 +6,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
+
 COMMANDS = {
-    "join": ("GROUP", "open a tab for a group, and join it"),
-    "leave": ("", "leave this group, and close its tab"),
-    "me": ("TEXT", "say what you do: * alice waves"),
-    "nick": ("NAME", "come back to all groups under another name"),
-    "topic": ("[TEXT]", "show the topic, or set it"),
-    "msg": ("MEMBER TEXT", "say something to one member alone"),
-    "who": ("", "list the members, and when each was last heard"),
-    "debug": ("[on|off]", "break the network on purpose, or stop that (F12, Debug mode)"),
-    "delay": ("[MEMBER] A..Bms", "in debug mode: make calls late, all or those of one member"),
-    "drop": ("P%", "in debug mode: lose a share of all calls"),
-    "reorder": ("P%", "in debug mode: let a share of all calls be overtaken"),
-    "partition": ("[A B | C]", "in debug mode: cut all links between the sides; without sides: heal them"),
-    "export": ("[FILE]", "write this conversation to a file"),
-    "help": ("", "list the commands"),
+    "join": ("GROUP", QT_TRANSLATE_NOOP("commands", "open a tab for a group, and join it")),
+    "leave": ("", QT_TRANSLATE_NOOP("commands", "leave this group, and close its tab")),
+    "me": ("TEXT", QT_TRANSLATE_NOOP("commands", "say what you do: * alice waves")),
+    "nick": ("NAME", QT_TRANSLATE_NOOP("commands", "come back to all groups under another name")),
+    "topic": ("[TEXT]", QT_TRANSLATE_NOOP("commands", "show the topic, or set it")),
+    "msg": ("MEMBER TEXT", QT_TRANSLATE_NOOP("commands", "say something to one member alone")),
+    "who": ("", QT_TRANSLATE_NOOP("commands", "list the members, and when each was last heard")),
+    "debug": (
+        "[on|off]",
+        QT_TRANSLATE_NOOP("commands", "break the network on purpose, or stop that (F12, Debug mode)"),
+    ),
+    "delay": (
+        "[MEMBER] A..Bms",
+        QT_TRANSLATE_NOOP("commands", "in debug mode: make calls late, all or those of one member"),
+    ),
+    "drop": ("P%", QT_TRANSLATE_NOOP("commands", "in debug mode: lose a share of all calls")),
+    "reorder": ("P%", QT_TRANSLATE_NOOP("commands", "in debug mode: let a share of all calls be overtaken")),
+    "partition": (
+        "[A B | C]",
+        QT_TRANSLATE_NOOP("commands", "in debug mode: cut all links between the sides; without sides: heal them"),
+    ),
+    "export": ("[FILE]", QT_TRANSLATE_NOOP("commands", "write this conversation to a file")),
+    "help": ("", QT_TRANSLATE_NOOP("commands", "list the commands")),
 }
 
 
@@ -43,13 +54,17 @@ def parse(line: str) -> Command:
     name, _, rest = line[1:].partition(" ")
     name, rest = name.casefold(), rest.strip()
     if name not in COMMANDS:
-        raise BadCommand(f"unknown command /{name[:20]}: /help lists them; begin with // to say a text with a slash")
+        unknown = translate(
+            "commands", "unknown command /{}: /help lists them; begin with // to say a text with a slash"
+        )
+        raise BadCommand(unknown.format(name[:20]))
     wanted = COMMANDS[name][0]
     if wanted and not wanted.startswith("[") and len(rest.split(maxsplit=1)) < len(wanted.split()):
-        raise BadCommand(f"/{name} needs more: /{name} {wanted}")
+        raise BadCommand(translate("commands", "/{0} needs more: /{0} {1}").format(name, wanted))
     return Command(name, rest)
 
 
 def help_text() -> str:
     """Return the list of the commands, a line for each."""
-    return "\n".join(f"/{name} {wanted}".rstrip() + f" - {text}" for name, (wanted, text) in COMMANDS.items())
+    lines = [(f"/{name} {wanted}".rstrip(), translate("commands", text)) for name, (wanted, text) in COMMANDS.items()]
+    return "\n".join(f"{left} - {right}" for left, right in lines)

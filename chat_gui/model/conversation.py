@@ -6,13 +6,14 @@ message has. What is older than the bound goes; who reads it has it in the view'
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from datetime import datetime, tzinfo
 
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
 from chat_gui.model.text import mentions, shown
 from chat_gui.model.wire import ChatMessage, MessageKind
+from chat_gui.model.words import translate
 
 ROWS_MAX = 10_000
 _KINDS = {MessageKind.ACTION: RowKind.ACTION, MessageKind.TEXT: RowKind.MESSAGE, MessageKind.UNKNOWN: RowKind.NOTICE}
@@ -36,6 +37,7 @@ class Conversation:
         self._news: list[ChatRow] = []
         self._changed: set[int] = set()
         self._own: dict[int, ChatRow] = {}  # by number: own messages that not all are known to hold
+        self._held = 0  # all members hold the own messages up to this number
         self._seen_ids: dict[str, None] = {}  # of the backlog: a state that comes again brings them again
         self._day = ""
         self._zone = zone
@@ -50,16 +52,17 @@ class Conversation:
         if message.kind is MessageKind.TOPIC:
             return self._on_topic(name, message.text, now_ms)
         if message.kind is MessageKind.NICK:
-            return self.notice(f"{name} comes back as {shown(message.text)[:40]}", now_ms)
+            return self.notice(translate("chat", "{} comes back as {}").format(name, shown(message.text)[:40]), now_ms)
         row = self._row(_KINDS[message.kind], now_ms, name, shown(message.text))
         row.process, row.number, row.view, row.id, row.sent_ms = process, number, view, message.id, message.at_ms
         row.own, row.mention = own, not own and mentions(row.text, words)
         if message.kind is MessageKind.UNKNOWN:
-            row.text = f"{name} sent {row.text}"
+            row.text = translate("chat", "{} sent {}").format(name, row.text)
         if own:
             self.outbox.pop(message.id, None)
-            row.delivery = MessageState.ORDERED
-            self._own[number] = row
+            row.delivery = MessageState.HELD if number <= self._held else MessageState.ORDERED
+            if number > self._held:
+                self._own[number] = row
         self._remember(message.id)
         return self._append(row)
 
@@ -69,8 +72,18 @@ class Conversation:
         row.own, row.peer, row.id, row.sent_ms, row.mention = own, peer, message.id, message.at_ms, not own
         return self._append(row)
 
-    def on_view(self, text: str, view: int, now_ms: int) -> ChatRow:
-        """Append a separator for a view change."""
+    @property
+    def last_is_view(self) -> bool:
+        """Return whether the last row is a separator for a view change."""
+        return bool(self.rows) and self.rows[-1].kind is RowKind.VIEW
+
+    def on_view(self, text: str, view: int, now_ms: int, again: bool = False) -> ChatRow:
+        """Append a separator for a view change; `again`: the last row's text now tells this change too."""
+        if again and self.last_is_view:
+            row = self.rows[-1]
+            row.text, row.view, row.at_ms = text, view, now_ms
+            self._changed.add(row.key)
+            return row
         row = self._row(RowKind.VIEW, now_ms, "", text)
         row.view = view
         return self._append(row)
@@ -81,14 +94,21 @@ class Conversation:
 
     def _on_topic(self, name: str, topic: str, now_ms: int) -> ChatRow:
         self.topic = shown(topic).replace("\n", " ")[:500]
-        text = f"{name} set the topic: {self.topic}" if self.topic else f"{name} removed the topic"
+        text = (
+            translate("chat", "{} set the topic: {}").format(name, self.topic)
+            if self.topic
+            else translate("chat", "{} removed the topic").format(name)
+        )
         return self.notice(text, now_ms)
 
     def on_backlog(self, topic: str, said: Iterable[tuple[str, ChatMessage]], now_ms: int) -> None:
         """Append what was said before this process came and is not here yet, as a member's state tells it."""
         self.topic = shown(topic).replace("\n", " ")[:500]
-        new = [(name, message) for name, message in said if not message.id or message.id not in self._seen_ids]
-        for name, message in new:
+        plain = Counter((row.name, row.text) for row in self.rows if not row.id)
+        for name, message in said:
+            if message.id in self._seen_ids if message.id else plain[name, shown(message.text)] > 0:
+                plain[name, shown(message.text)] -= not message.id
+                continue
             row = self._row(
                 _KINDS.get(message.kind, RowKind.NOTICE), message.at_ms or now_ms, name, shown(message.text)
             )
@@ -129,9 +149,15 @@ class Conversation:
         return row.text if row else ""
 
     def on_held(self, up_to: int) -> None:
-        """Record that all members hold the own messages up to a number."""
+        """Record that all members hold the own messages up to a number, also those that are delivered here later."""
+        self._held = max(self._held, up_to)
         for number in [number for number in self._own if number <= up_to]:
             self._mark(self._own.pop(number), MessageState.HELD)
+
+    def on_returned(self) -> None:
+        """Record that this process is another one now, whose numbers begin at 1."""
+        self._held = 0
+        self._own.clear()
 
     def on_doubt(self, first: int, last: int, delivery: MessageState) -> int:
         """Record what is known of own messages first … last while or after no quorum was heard; return how many."""

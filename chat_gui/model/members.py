@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import gcom
+from chat_gui.model.imitation import imitated
+from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
 
 GONE_MAX = 50  # members that are gone and still listed; the oldest go first
 
@@ -29,19 +31,37 @@ class MemberLine:
     leads: bool = False
     own: bool = False
     why: str = ""
+    looks_like: str = ""  # a member that was here before, with a name that may be taken for this one's
 
 
 # The reasons of a ViewChange's `left`, for people.
 REASONS = {
-    "request": "left",
-    "exit": "left without waiting",
-    "expelled": "was put out: nothing was heard of it",
-    "crash": "crashed",
-    "merge": "went over to another instance",
-    "state": "left: its state could not be kept",
-    "unread": "left: its window read nothing",
-    "defect": "ended by a defect",
+    "request": QT_TRANSLATE_NOOP("reasons", "left"),
+    "exit": QT_TRANSLATE_NOOP("reasons", "left without waiting"),
+    "expelled": QT_TRANSLATE_NOOP("reasons", "was put out: nothing was heard of it"),
+    "crash": QT_TRANSLATE_NOOP("reasons", "crashed"),
+    "merge": QT_TRANSLATE_NOOP("reasons", "went over to another instance"),
+    "state": QT_TRANSLATE_NOOP("reasons", "left: its state could not be kept"),
+    "unread": QT_TRANSLATE_NOOP("reasons", "left: its window read nothing"),
+    "defect": QT_TRANSLATE_NOOP("reasons", "ended by a defect"),
 }
+
+
+_PRESENCES = {
+    Presence.HERE: QT_TRANSLATE_NOOP("presence", "here"),
+    Presence.SUSPECTED: QT_TRANSLATE_NOOP("presence", "suspected"),
+    Presence.GONE: QT_TRANSLATE_NOOP("presence", "gone"),
+}
+
+
+def presence_text(presence: Presence) -> str:
+    """Return the state of a member, in words."""
+    return translate("presence", _PRESENCES[presence])
+
+
+def reason_text(reason: str) -> str:
+    """Return why a member went, in words."""
+    return translate("reasons", REASONS.get(reason, reason))
 
 
 class Members:
@@ -52,13 +72,14 @@ class Members:
         self._since: dict[str, int] = {}
         self._suspected: dict[str, tuple[int, str]] = {}
         self._gone: dict[str, MemberLine] = {}
+        self._looks: dict[str, str] = {}  # by the name of who came later, the older member it looks like
 
     def on_view(self, view: gcom.View, left: dict[str, str], now_ms: int) -> None:
         """Take a new view: who is in it is here, and no more suspected."""
         for process, reason in left.items():
             name = process.partition("#")[0]
             self._gone.pop(name, None)
-            self._gone[name] = MemberLine(name, process, Presence.GONE, now_ms, why=REASONS.get(reason, reason))
+            self._gone[name] = MemberLine(name, process, Presence.GONE, now_ms, why=reason_text(reason))
         for process in view.members:
             self._since.setdefault(process, now_ms)
             self._gone.pop(process.partition("#")[0], None)
@@ -67,6 +88,8 @@ class Members:
         self._since = {process: self._since[process] for process in view.members}
         self._suspected.clear()
         self.view = view
+        looks = ((name, imitated(name, view.names[:rank])) for rank, name in enumerate(view.names))
+        self._looks = {name: older for name, older in looks if older}
 
     def on_suspected(self, suspected: dict[str, str], now_ms: int) -> None:
         """Take who is suspected now, and why."""
@@ -82,22 +105,38 @@ class Members:
 
     def list(self, own: str) -> list[MemberLine]:
         """Return all, in rank order, and then who is gone, latest first."""
-        here = [self._line(process, process == own) for process in (self.view.members if self.view else ())]
+        members = self.view.members if self.view else ()
+        here = [self._line(process, process == own) for process in members]
         return here + list(reversed(self._gone.values()))
+
+    def looks_like(self, name: str) -> str:
+        """Return the older member for whom a name may be taken; empty: none."""
+        return self._looks.get(name, "")
 
     def _line(self, process: str, own: bool) -> MemberLine:
         assert self.view is not None, "a line is of a view"
         name, leads = process.partition("#")[0], process == self.view.leader
+        looks = self.looks_like(name)
         if found := self._suspected.get(process):
-            return MemberLine(name, process, Presence.SUSPECTED, found[0], leads, own, found[1])
-        return MemberLine(name, process, Presence.HERE, self._since[process], leads, own)
+            return MemberLine(name, process, Presence.SUSPECTED, found[0], leads, own, found[1], looks)
+        return MemberLine(name, process, Presence.HERE, self._since[process], leads, own, "", looks)
 
 
-def view_text(change: gcom.ViewChange) -> str:
-    """Return a view change for people: "view 7: +carol −bob (crashed), leader alice"."""
-    joined = [f"+{process.partition('#')[0]}" for process in change.joined]
-    left = [
-        f"\N{MINUS SIGN}{process.partition('#')[0]} ({REASONS.get(why, why)})" for process, why in change.left.items()
-    ]
-    what = " ".join([*joined, *left]) or "the same members"
-    return f"view {change.view.number}: {what}, leader {change.view.leader.partition('#')[0]}"
+def view_text(*changes: gcom.ViewChange) -> str:
+    """Return view changes that follow each other: "view 7: +carol −bob (crashed), leader alice"."""
+    signs = []
+    for change in changes:
+        signs += [f"+{process.partition('#')[0]}" for process in change.joined]
+        signs += [
+            f"\N{MINUS SIGN}{process.partition('#')[0]} ({REASONS.get(why, why)})"
+            for process, why in change.left.items()
+        ]
+    what, first, last = (
+        " ".join(signs) or translate("view", "the same members"),
+        changes[0].view.number,
+        changes[-1].view,
+    )
+    leader = last.leader.partition("#")[0]
+    if first == last.number:
+        return translate("view", "view {}: {}, leader {}").format(first, what, leader)
+    return translate("view", "views {} to {}: {}, leader {}").format(first, last.number, what, leader)

@@ -50,4 +50,5 @@ class ChatRow:
     own: bool = False
     mention: bool = False
     earlier: bool = False  # from the state or the disk: said before this process came
+    looks_like: str = ""  # an older member for whom the sender's name may be taken
     delivery: MessageState = MessageState.NONE

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from chat_gui.model.words import translate
+
 SIGN = "\N{REPLACEMENT CHARACTER}"
 SHOWN_CHARS_MAX = 16 * 1024  # of one message; the rest is counted
 _UNSAFE = re.compile(
@@ -35,7 +37,11 @@ def clean(text: str) -> str:
 def shown(text: str) -> str:
     """Return a clean text no longer than is shown, with a word on what was left out."""
     kept = clean(text[:SHOWN_CHARS_MAX])
-    return kept if len(text) <= SHOWN_CHARS_MAX else f"{kept}… ({len(text) - SHOWN_CHARS_MAX:,} more characters)"
+    return (
+        kept
+        if len(text) <= SHOWN_CHARS_MAX
+        else kept + translate("chat", "… ({:,} more characters)").format(len(text) - SHOWN_CHARS_MAX)
+    )
 
 
 def links(text: str) -> list[WebLink]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import gcom
+from chat_gui.model.rows import ChatRow
 from chat_gui.model.wire import ChatMessage
 
 
@@ -21,6 +22,13 @@ class RegistryAway:
     """The registry does not answer; groups that are joined go on. `since_s` on the client's clock."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryFound:
+    """A registry answers at an address where one was looked for."""
+
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,22 @@ class MessageNumbered:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldByAll:
+    """All members hold the own messages up to a number."""
+
+    group: str
+    up_to: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptCame:
+    """Which members hold an own message."""
+
+    group: str
+    receipt: gcom.Receipt
+
+
+@dataclass(frozen=True, slots=True)
 class Unsent:
     """An own message that cannot be sent: its text goes back to where it was typed."""
 
@@ -109,9 +133,26 @@ class Left:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class HistoryCame:
+    """Rows of the scrollback on disk, oldest first: the last ones, or `older` ones than those that are shown."""
+
+    group: str
+    rows: tuple[ChatRow, ...]
+    older: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StorageTold:
+    """A trouble with the disk, in words; it is told once."""
+
+    text: str
+
+
 Update = (
     Connected
     | RegistryAway
+    | RegistryFound
     | Listed
     | WishFailed
     | JoinBegan
@@ -119,7 +160,11 @@ Update = (
     | BacklogCame
     | Arrived
     | MessageNumbered
+    | HeldByAll
+    | ReceiptCame
     | Unsent
     | Whispered
     | Left
+    | HistoryCame
+    | StorageTold
 )

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from chat_gui.model.words import translate
+
 VERSION = 1
 MARK = "gcom-chat"
 TEXT_BYTES_MAX = 256 * 1024  # of one message that is sent; what comes may be longer, and is shown in part
@@ -53,7 +55,11 @@ def encode(message: ChatMessage) -> str:
         raise ValueError("a message of an unknown kind is shown, not sent")
     size = len(message.text.encode("utf-8", "replace"))
     if size > TEXT_BYTES_MAX:
-        raise TextTooLong(f"text of {size:,} bytes is too long: at most {TEXT_BYTES_MAX:,}; send it in parts")
+        raise TextTooLong(
+            translate("chat", "text of {:,} bytes is too long: at most {:,}; send it in parts").format(
+                size, TEXT_BYTES_MAX
+            )
+        )
     fields = {MARK: VERSION, "kind": message.kind.value, "text": message.text, "id": message.id, "at": message.at_ms}
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
@@ -66,7 +72,7 @@ def decode(payload: bytes | str) -> ChatMessage:
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):
-        return ChatMessage(MessageKind.UNKNOWN, "a message that is broken")
+        return ChatMessage(MessageKind.UNKNOWN, translate("chat", "a message that is broken"))
     return _of_fields(fields)
 
 
@@ -77,6 +83,7 @@ def _of_fields(fields: dict[str, Any]) -> ChatMessage:
     at_ms = at_ms if isinstance(at_ms, int) and not isinstance(at_ms, bool) and 0 <= at_ms <= _AT_MS_MAX else 0
     known = next((each for each in _SENT if each == kind), None)
     if fields.get(MARK) != VERSION or known is None or not isinstance(text, str):
-        what = f"a message of the kind {kind[:40]!r}" if isinstance(kind, str) else "a message without a kind"
-        return ChatMessage(MessageKind.UNKNOWN, f"{what}, which this version cannot show", identity, at_ms)
+        named = f"{kind[:40]!r}" if isinstance(kind, str) else "?"
+        what = translate("chat", "a message of the kind {}, which this version cannot show").format(named)
+        return ChatMessage(MessageKind.UNKNOWN, what, identity, at_ms)
     return ChatMessage(known, text, identity, at_ms)

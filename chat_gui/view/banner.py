@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from chat_gui.model.chat import GroupStanding, GroupState
+from chat_gui.model.words import translate
 from chat_gui.view import colours
 
 
@@ -46,35 +47,37 @@ class Banner(QFrame):
         self.setVisible(bool(text))
 
 
-def words(state: GroupState, registry_away: str, tr: Banner) -> tuple[str, str]:
+def words(state: GroupState, registry_away: str) -> tuple[str, str]:
     """Return what a group's banner says, and the word on its button."""
     match state.standing:
         case GroupStanding.JOINING:
-            return tr.tr("Joining {}: waiting for the registry and for the members to let this chat in.").format(
-                state.name
-            ), ""
+            return translate(
+                "banner", "Joining {}: waiting for the registry and for the members to let this chat in."
+            ).format(state.name), ""
         case GroupStanding.DETACHED:
             doubt = ""
             if state.doubt:
                 first, last = state.doubt
-                doubt = " " + tr.tr(
-                    "Messages {} to {} of yours may not have arrived; they are marked with a ?."
+                doubt = " " + translate(
+                    "banner", "Messages {} to {} of yours may not have arrived; they are marked with a ?."
                 ).format(first, last)
-            text = tr.tr(
+            text = translate(
+                "banner",
                 "This side of a netsplit hears too few members to go on. You can read, and what you write waits here. "
-                "It goes on by itself when a majority of the group is heard again."
+                "It goes on by itself when a majority of the group is heard again.",
             )
             return text + doubt, ""
         case GroupStanding.RETURNING:
-            return tr.tr("Out of the group: {}. This chat is on its way back; what you write waits here.").format(
-                state.why
-            ), ""
+            return translate(
+                "banner", "Out of the group: {}. This chat is on its way back; what you write waits here."
+            ).format(state.why), ""
         case GroupStanding.LEFT:
-            return tr.tr("Not in this group: {}.").format(state.why), tr.tr("Join again")
+            return translate("banner", "Not in this group: {}.").format(state.why), translate("banner", "Join again")
         case GroupStanding.IN if registry_away:
-            text = tr.tr(
+            text = translate(
+                "banner",
                 "The registry does not answer. This group goes on without it; new groups and new members have to wait, "
-                "and so may a total order until a member serves it. The chat keeps asking."
+                "and so may a total order until a member serves it. The chat keeps asking.",
             )
-            return text, tr.tr("Ask now")
+            return text, translate("banner", "Ask now")
     return "", ""

@@ -15,7 +15,7 @@ from chat_gui.model.updates import Arrived, Update
 
 TICK_MS = 40
 QUEUE_EVENTS_MAX = 4_000
-BATCH_EVENTS_MAX = 1_000  # about 20 ms of work: the window answers in between
+BATCH_EVENTS_MAX = 300  # about 10 ms of work: the window answers in between
 
 
 class Bridge(QObject):

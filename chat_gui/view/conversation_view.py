@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QHelpEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QListView, QPushButton, QToolTip, QWidget
+from PySide6.QtGui import QContextMenuEvent, QDesktopServices, QGuiApplication, QHelpEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QPushButton, QToolTip, QWidget
 
-from chat_gui.model.rows import ChatRow, RowKind
+import gcom
+from chat_gui.model.copies import as_json, as_text, with_header
+from chat_gui.model.rows import ChatRow, MessageState, RowKind
+from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.view.row_delegate import RowDelegate
-from chat_gui.view.rows_model import DELIVERY_TEXT, SHOWN_MAX, RowsModel, plain
+from chat_gui.view.rows_model import DELIVERY_TEXT, SHOWN_MAX, RowsModel
 
 OLDER_ROWS = 200  # that are added at the top at a time
 
@@ -20,14 +23,20 @@ class ConversationView(QListView):
     """Shows rows. `older(key, count)` returns rows before a key, oldest first, from memory or disk."""
 
     row_clicked = Signal(object)
+    receipt_wanted = Signal(object)  # the row of an own message
+    older_wanted = Signal(int)  # rows before this key, which are not in memory: they come by `prepend`
 
-    def __init__(self, older: Callable[[int, int], Sequence[ChatRow]], parent: QWidget | None = None) -> None:
+    def __init__(
+        self, older: Callable[[int, int], Sequence[ChatRow]], parent: QWidget | None = None, group: str = ""
+    ) -> None:
         super().__init__(parent)
+        self._group = group
         self._older = older
         self._waiting: list[ChatRow] = []  # that came while somebody reads further up
+        self._asked = 0  # the key before which older rows were asked for last
         self.rows = RowsModel(self)
         self.setModel(self.rows)
-        self.delegate = RowDelegate(self)
+        self.delegate = RowDelegate(self, self.rows)
         self.setItemDelegate(self.delegate)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -87,13 +96,22 @@ class ConversationView(QListView):
     def _load_older(self) -> bool:
         first = next((row.key for row in self.rows.rows), 0)
         rows = self._older(first, OLDER_ROWS)
-        if rows:
+        self.prepend(rows)
+        if not rows and first != self._asked:
+            self._asked = first
+            self.older_wanted.emit(first)
+        return bool(rows)
+
+    def prepend(self, rows: Sequence[ChatRow]) -> None:
+        """Add older rows at the top; what is read stays where it is."""
+        first = next((row.key for row in self.rows.rows), 0)
+        older = [row for row in rows if row.key < first]
+        if older:
             bar = self.verticalScrollBar()
             below = bar.maximum() - bar.value()
-            self.rows.prepend(rows)
+            self.rows.prepend(older)
             self.doItemsLayout()
             bar.setValue(bar.maximum() - below)
-        return bool(rows)
 
     def _on_scrolled(self, value: int) -> None:
         if value == self.verticalScrollBar().minimum() and self.rows.rows and self.isVisible():
@@ -146,8 +164,16 @@ class ConversationView(QListView):
         """Open a link, whose address is what is shown."""
         address = self._link_at(event.position().toPoint())
         if address and event.button() is Qt.MouseButton.LeftButton and len(self.selectedIndexes()) <= 1:
-            QDesktopServices.openUrl(QUrl(address, QUrl.ParsingMode.StrictMode))
+            open_link(address)
         super().mouseReleaseEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        if index.isValid() and event.position().x() > self.viewport().width() - self.delegate.sign_width:
+            self.ask_receipt(self.rows.row(index.row()))
+
+    def ask_receipt(self, row: ChatRow) -> None:
+        """Ask who has an own message, where somebody can know."""
+        if row.own and row.number and row.delivery is not MessageState.NONE:
+            self.receipt_wanted.emit(row)
 
     def _on_clicked(self, index: QModelIndex) -> None:
         self.row_clicked.emit(self.rows.row(index.row()))
@@ -158,17 +184,73 @@ class ConversationView(QListView):
         """Return the selected rows, oldest first."""
         return [self.rows.row(index.row()) for index in sorted(self.selectedIndexes(), key=QModelIndex.row)]
 
+    def copy(self, form: str) -> None:
+        """Copy the selected rows: as `text`, with `header`, or as `json`."""
+        if rows := self.selected():
+            plain_forms = {"text": as_text, "header": with_header}
+            text = plain_forms[form](rows) if form in plain_forms else as_json(self._group, rows)
+            QGuiApplication.clipboard().setText(text)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer what can be done with the rows under the mouse."""
+        index = self.indexAt(event.pos())
+        if not index.isValid():
+            return
+        if not self.selectionModel().isSelected(index):
+            self.setCurrentIndex(index)
+        row = self.rows.row(index.row())
+        self.menu_for(row, self._link_at(event.pos())).exec(event.globalPos())
+
+    def menu_for(self, row: ChatRow, link: str) -> QMenu:
+        """Return the menu of a row, and of a link in it."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(self.tr("&Copy"), lambda: self.copy("text"))
+        menu.addAction(self.tr("Copy with &header"), lambda: self.copy("header"))
+        menu.addAction(self.tr("Copy as &JSON"), lambda: self.copy("json"))
+        if link:
+            menu.addAction(self.tr("Copy the &link"), lambda: QGuiApplication.clipboard().setText(link))
+            menu.addAction(self.tr("&Open {}").format(link[:60]), lambda: open_link(link))
+        if row.own and row.number and row.delivery is not MessageState.NONE:
+            menu.addAction(self.tr("&Who has this message?"), lambda: self.ask_receipt(row))
+        return menu
+
+    # the look
+
+    def mark(self, text: str) -> None:
+        """Mark a text wherever it stands; empty: no more."""
+        self.delegate.marked = text
+        self.viewport().update()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Measure anew after a change of font."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "delegate"):
+            follows = self.follows
+            self.delegate.restyle()
+            self.scheduleDelayedItemsLayout()
+            if follows:
+                self.scrollToBottom()
+
+
+def open_link(address: str) -> None:
+    """Open an address, which is http or https, in the browser."""
+    QDesktopServices.openUrl(QUrl(address, QUrl.ParsingMode.StrictMode))
+
 
 def tooltip(row: ChatRow) -> str:
     """Return the times of a row, and its state."""
     if row.kind in (RowKind.DAY, RowKind.VIEW, RowKind.NOTICE):
         return _time(row.at_ms)
-    lines = [f"sent       {_time(row.sent_ms)}"] if row.sent_ms else []
-    lines += [f"delivered  {_time(row.at_ms)}"]
+    lines = [translate("times", "sent {}").format(_time(row.sent_ms))] if row.sent_ms else []
+    lines += [translate("times", "delivered {}").format(_time(row.at_ms))]
     if row.number:
-        lines.append(f"message {row.number} of {row.process}, view {row.view}")
+        text = translate("times", "message {} of {}, view {}")
+        lines.append(text.format(row.number, row.process, row.view))
+    if row.looks_like:
+        lines.insert(0, translate("names", "careful: this name looks like {}").format(row.looks_like))
     if row.delivery in DELIVERY_TEXT:
-        lines.append(DELIVERY_TEXT[row.delivery])
+        lines.append(translate("delivery", DELIVERY_TEXT[row.delivery]))
     return "\n".join(lines)
 
 
@@ -177,6 +259,24 @@ def _time(at_ms: int) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S}.{at_ms % 1000:03d} ({at.astimezone(UTC):%H:%M:%S} UTC)"
 
 
-def log_line(row: ChatRow) -> str:
-    """Return a row as a line of a log: time, then who said what."""
-    return f"[{datetime.fromtimestamp(row.at_ms / 1000):%Y-%m-%d %H:%M:%S}] {plain(row)}"
+def receipt_text(receipt: gcom.Receipt) -> str:
+    """Return who has an own message, and who is not known to have it."""
+    held = ", ".join(process.partition("#")[0] for process in receipt.held_by)
+    lacking = ", ".join(process.partition("#")[0] for process in receipt.lacking)
+    parts = [translate("receipt", "message {}: {}").format(receipt.number, translate("states", receipt.state))]
+    if receipt.serial:
+        parts.append(translate("receipt", "number {} in the group's order").format(receipt.serial))
+    parts.append(translate("receipt", "held by {}").format(held or translate("receipt", "nobody")))
+    if lacking:
+        parts.append(translate("receipt", "lacking: {}").format(lacking))
+    return "; ".join(parts)
+
+
+STATES = (
+    QT_TRANSLATE_NOOP("states", "waiting"),
+    QT_TRANSLATE_NOOP("states", "sent"),
+    QT_TRANSLATE_NOOP("states", "ordered"),
+    QT_TRANSLATE_NOOP("states", "held"),
+    QT_TRANSLATE_NOOP("states", "doubt"),
+    QT_TRANSLATE_NOOP("states", "lost"),
+)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLabel, QSplitter, QVBoxLayout, QWidget
 
 from chat_gui.model.chat import GroupState
 from chat_gui.model.rows import ChatRow
+from chat_gui.model.settings import DRAFT_CHARS_MAX, SavedTab
 from chat_gui.view.banner import Banner, words
 from chat_gui.view.conversation_view import ConversationView
 from chat_gui.view.members_view import MembersView
@@ -36,7 +37,7 @@ class GroupTab(QWidget):
         self._topic = QLabel(self)
         self._topic.setTextFormat(Qt.TextFormat.PlainText)
         self._topic.setContentsMargins(10, 4, 10, 4)
-        self.conversation = ConversationView(older, self)
+        self.conversation = ConversationView(older, self, state.name)
         self.members = MembersView(self)
         self.input = MessageInput(self._member_names, groups, self)
         self.input.entered.connect(lambda text: self.entered.emit(self.state.name, text))
@@ -72,15 +73,23 @@ class GroupTab(QWidget):
         marks = f" @{talk.mentioned}" if talk.mentioned else f" •{talk.unread}" if talk.unread else ""
         return f"{'♛ ' if state.leads else ''}{state.name} ({count}) {order}{marks}".rstrip()
 
-    def refresh(self, registry_away: str) -> None:
-        """Show what is new."""
+    def saved(self) -> SavedTab:
+        """Return what is to be found again at the next start."""
         talk = self.state.conversation
-        self.conversation.add(talk.news())
+        draft = self.input.toPlainText()[:DRAFT_CHARS_MAX]
+        return SavedTab(self.state.name, draft, talk.marker or 0, talk.unread, talk.mentioned)
+
+    def refresh(self, registry_away: str) -> list[ChatRow]:
+        """Show what is new; return the rows to keep."""
+        talk = self.state.conversation
+        news = talk.news()
+        self.conversation.add(news)
         self.conversation.show_outbox(list(talk.outbox.values()))
         if changed := talk.changed():
-            self.conversation.rows.refresh(changed)
+            news = [*news, *self.conversation.rows.refresh(changed)]
         self.conversation.rows.marker = talk.marker
         self.members.show_members(self.state.members.list(self.state.process))
         self._topic.setText(talk.topic)
         self._topic.setVisible(bool(talk.topic))
-        self.banner.say(*words(self.state, registry_away, self.banner))
+        self.banner.say(*words(self.state, registry_away))
+        return news

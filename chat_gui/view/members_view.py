@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
@@ -36,9 +36,16 @@ class MembersView(QListWidget):
         for member in members:
             self.addItem(self._item(member))
 
+    def changeEvent(self, event: QEvent) -> None:
+        """Take new colours and fonts over."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange) and hasattr(self, "_shown"):
+            shown, self._shown = self._shown, []
+            self.show_members(shown)
+
     def _item(self, member: MemberLine) -> QListWidgetItem:
         crown = " ♛" if member.leads else ""
-        item = QListWidgetItem(f"{SIGNS[member.presence]} {member.name}{crown}")
+        item = QListWidgetItem(f"{SIGNS[member.presence]} {member.name}{crown}{' ⚠' if member.looks_like else ''}")
         item.setData(_NAME, "" if member.own or member.presence is Presence.GONE else member.name)
         since = datetime.fromtimestamp(member.since_ms / 1000).strftime("%H:%M:%S")
         states = {
@@ -49,6 +56,8 @@ class MembersView(QListWidget):
         words = [member.process, states[member.presence].format(since), member.why]
         words += [self.tr("the leader: the oldest member")] if member.leads else []
         words += [self.tr("this chat")] if member.own else []
+        if member.looks_like:
+            words.append(self.tr("careful: this name looks like {}").format(member.looks_like))
         text = "\n".join(word for word in words if word)
         item.setToolTip(text)
         item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{member.name}, {text}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
@@ -48,6 +48,12 @@ class MessageInput(QPlainTextEdit):
             self.contentsMargins().top() + self.contentsMargins().bottom() + 2 * round(self.document().documentMargin())
         )
         self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + margins + 4)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Fit a new font."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "_history"):
+            self._fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Handle the keys that mean something here; the rest is typing."""

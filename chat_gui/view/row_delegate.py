@@ -21,11 +21,12 @@ from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QS
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
 from chat_gui.model.text import links
 from chat_gui.view import colours
-from chat_gui.view.rows_model import ROW_ROLE
+from chat_gui.view.rows_model import ROW_ROLE, RowsModel
 
 _Index = QModelIndex | QPersistentModelIndex
 PAD, GAP = 3, 10
 HEIGHTS_MAX = 20_000
+MARKS_MAX = 100  # of one row
 SIGNS = {
     MessageState.WAITING: "…",
     MessageState.SENT: "›",
@@ -40,11 +41,12 @@ _SEPARATORS = (RowKind.DAY, RowKind.VIEW)
 class RowDelegate(QStyledItemDelegate):
     """Paints rows, and measures them once per width."""
 
-    def __init__(self, view: QAbstractItemView) -> None:
+    def __init__(self, view: QAbstractItemView, rows: RowsModel) -> None:
         super().__init__(view)
-        self._view = view
+        self._view, self._rows = view, rows
         self._heights: dict[int, int] = {}
         self._width = 0
+        self.marked = ""  # what is searched for
         self.restyle()
 
     def restyle(self) -> None:
@@ -57,14 +59,14 @@ class RowDelegate(QStyledItemDelegate):
         self._line = self._metrics.height()
         self._time_width = QFontMetricsF(self._small).horizontalAdvance("00:00") + GAP
         self._name_width = QFontMetricsF(self._bold).horizontalAdvance("m" * 8) + GAP
-        self._sign_width = QFontMetricsF(self._small).horizontalAdvance("✓✓") + GAP
+        self.sign_width = QFontMetricsF(self._small).horizontalAdvance("✓✓") + GAP
         self._heights.clear()
 
     # measures
 
     def _text_rect(self, rect: QRect) -> QRectF:
         left = rect.left() + GAP + self._time_width + self._name_width
-        return QRectF(left, rect.top() + PAD, max(40.0, rect.right() - left - self._sign_width - PAD), rect.height())
+        return QRectF(left, rect.top() + PAD, max(40.0, rect.right() - left - self.sign_width - PAD), rect.height())
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return the size of a row at the list's present width."""
@@ -72,7 +74,7 @@ class RowDelegate(QStyledItemDelegate):
         if width != self._width:
             self._width = width
             self._heights.clear()
-        row: ChatRow = index.data(ROW_ROLE)
+        row = self._rows.row(index.row())  # not by `data`: a flood asks a thousand times per tick
         height = self._heights.get(row.key) if row.key else None
         if height is None:
             if len(self._heights) > HEIGHTS_MAX:
@@ -104,7 +106,7 @@ class RowDelegate(QStyledItemDelegate):
             look.setForeground(self._view.palette().color(QPalette.ColorRole.Link))
             each.format = look
             formats.append(each)
-        layout.setFormats(formats)
+        layout.setFormats([*formats, *self._marks(row.text)])
         layout.beginLayout()
         height = 0.0
         while (line := layout.createLine()).isValid():
@@ -113,6 +115,21 @@ class RowDelegate(QStyledItemDelegate):
             height += line.height()
         layout.endLayout()
         return layout
+
+    def _marks(self, text: str) -> list[QTextLayout.FormatRange]:
+        """Return the places of what is searched for, underlined too, so that no colour says it alone."""
+        formats: list[QTextLayout.FormatRange] = []
+        at = text.lower().find(self.marked.lower()) if self.marked else -1
+        while at >= 0 and len(formats) < MARKS_MAX:
+            each = QTextLayout.FormatRange()
+            each.start, each.length = at, len(self.marked)
+            look = QTextCharFormat()
+            look.setBackground(colours.tint(self._view.palette(), colours.accent(self._view.palette()), 0.4))
+            look.setUnderlineStyle(QTextCharFormat.UnderlineStyle.DashUnderline)
+            each.format = look
+            formats.append(each)
+            at = text.lower().find(self.marked.lower(), at + len(self.marked))
+        return formats
 
     def link_at(self, row: ChatRow, rect: QRect, point: QPoint) -> str:
         """Return the address of the link at a point of a row; empty: there is none."""
@@ -179,13 +196,15 @@ class RowDelegate(QStyledItemDelegate):
         if sign := SIGNS.get(row.delivery):
             painter.setFont(self._small)
             painter.setPen(self._sign_colour(row.delivery, palette))
-            at = QRectF(rect.right() - self._sign_width - PAD, top, self._sign_width, self._line)
+            at = QRectF(rect.right() - self.sign_width - PAD, top, self.sign_width, self._line)
             painter.drawText(at, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, sign)
 
     def _paint_name(self, painter: QPainter, row: ChatRow, place: QRectF, palette: QPalette) -> None:
         text = {RowKind.NOTICE: "", RowKind.ACTION: f"* {row.name}"}.get(row.kind, row.name)
         if row.kind is RowKind.PRIVATE:
             text = f"→ {row.peer}" if row.own else f"{row.name} →"
+        if row.looks_like:
+            text = f"⚠ {text}"
         painter.setFont(self._bold)
         painter.setPen(colours.of_name(row.peer if row.own and row.peer else row.name, palette))
         fitting = QFontMetricsF(self._bold).elidedText(text, Qt.TextElideMode.ElideRight, place.width())

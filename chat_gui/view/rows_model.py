@@ -6,20 +6,22 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from chat_gui.model.copies import plain
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
+from chat_gui.model.words import QT_TRANSLATE_NOOP
 
-SHOWN_MAX = 2_000  # rows while the end is shown: the list lays out all of them whenever one comes
+SHOWN_MAX = 1_000  # rows while the end is shown: the list lays out all of them whenever one comes
 ROW_ROLE = Qt.ItemDataRole.UserRole
 _Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 
 DELIVERY_TEXT = {
-    MessageState.WAITING: "waiting: not in the group yet",
-    MessageState.SENT: "sent",
-    MessageState.ORDERED: "ordered and delivered here; not yet known to be held by all",
-    MessageState.HELD: "held by all members",
-    MessageState.DOUBT: "in doubt: it may not have arrived",
-    MessageState.LOST: "never arrived, and never will",
+    MessageState.WAITING: QT_TRANSLATE_NOOP("delivery", "waiting: not in the group yet"),
+    MessageState.SENT: QT_TRANSLATE_NOOP("delivery", "sent"),
+    MessageState.ORDERED: QT_TRANSLATE_NOOP("delivery", "ordered and delivered here; not yet known to be held by all"),
+    MessageState.HELD: QT_TRANSLATE_NOOP("delivery", "held by all members"),
+    MessageState.DOUBT: QT_TRANSLATE_NOOP("delivery", "in doubt: it may not have arrived"),
+    MessageState.LOST: QT_TRANSLATE_NOOP("delivery", "never arrived, and never will"),
 }
 
 
@@ -89,8 +91,8 @@ class RowsModel(QAbstractListModel):
             self._outbox = list(rows)
             self.endInsertRows()
 
-    def refresh(self, keys: set[int]) -> None:
-        """Have rows painted again, by their keys."""
+    def refresh(self, keys: set[int]) -> list[ChatRow]:
+        """Have rows painted again, by their keys; return those whose text may be another."""
         first = self.rows[0].key if self.rows else 0
         for key in keys:
             at = key - first  # keys of neighbours follow each other, unless older ones were loaded
@@ -98,17 +100,8 @@ class RowsModel(QAbstractListModel):
                 at = next((place for place, row in enumerate(self.rows) if row.key == key), -1)
             if at >= 0:
                 self.dataChanged.emit(self.index(at), self.index(at))
+        return [row for row in self.rows[-len(keys) :] if row.key in keys and row.kind is RowKind.VIEW]
 
     def index_of(self, key: int) -> QModelIndex:
         """Return the index of a key; an invalid one if the row is not shown."""
         return next((self.index(at) for at, row in enumerate(self.rows) if row.key == key), QModelIndex())
-
-
-def plain(row: ChatRow) -> str:
-    """Return a row as one text."""
-    said = {
-        RowKind.ACTION: f"* {row.name} {row.text}",
-        RowKind.PRIVATE: f"{row.name} to {row.peer} alone: {row.text}",
-        RowKind.MESSAGE: f"{row.name}: {row.text}",
-    }
-    return said.get(row.kind, row.text)

@@ -1,20 +1,60 @@
-"""What the window shows before there is a tab: what this is, in four sentences, and how to begin."""
+"""What the window shows before there is a tab: what this is, in four sentences, who one is, and how to begin."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QFormLayout,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from chat_gui.view.dialogs.groups import REGISTRY, connection_problem
+
+WIDTH = 520
 
 
 class StartPage(QWidget):
-    """Buttons to connect, to create and to join."""
+    """Asks for nick and registry, then offers to create and to join. `connect_wanted` brings both."""
 
-    connect_wanted = Signal()
+    connect_wanted = Signal(str, str)
     create_wanted = Signal()
     join_wanted = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, nick: str, registry: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._found = ""
+        self.nick = QLineEdit(nick, self)
+        self.nick.setAccessibleName(self.tr("Nick"))
+        self.nick.setPlaceholderText(self.tr("the name under which others see you"))
+        self.registry = QLineEdit(registry or REGISTRY, self)
+        self.registry.setAccessibleName(self.tr("Registry"))
+        self.hint = _label("", self)
+        self.trouble = _label("", self)
+        self.trouble.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.connect_button = QPushButton(self.tr("&Connect"), self)
+        self._create = QPushButton(self.tr("C&reate a group…"), self)
+        self._join = QPushButton(self.tr("&Join a group…"), self)
+        self.copy = QPushButton(self.tr("Copy &details"), self)
+        self._lay_out()
+        self.nick.textChanged.connect(self.check)
+        self.registry.textChanged.connect(self.check)
+        for field in (self.nick, self.registry):
+            field.returnPressed.connect(self.connect_button.click)
+        self.connect_button.clicked.connect(self._on_connect)
+        self._create.clicked.connect(self.create_wanted)
+        self._join.clicked.connect(self.join_wanted)
+        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.trouble.text()))
+        self.show_trouble("")
+        self.show_connection("", False)
+
+    def _lay_out(self) -> None:
         title = QLabel(self.tr("GCom chat"), self)
         font = title.font()
         font.setPointSizeF(font.pointSizeF() * 2)
@@ -26,43 +66,79 @@ class StartPage(QWidget):
             "Groups may promise that all see one order, or that no answer stands before its question. "
             "Press F12 in a group to see how it keeps its word."
         )
-        about = QLabel(text, self)
-        about.setWordWrap(True)
-        about.setMaximumWidth(520)
-        self._status = QLabel(self)
-        self._status.setWordWrap(True)
-        self._status.setMaximumWidth(520)
-        self._status.setTextFormat(Qt.TextFormat.PlainText)
-        self._connect = QPushButton(self.tr("&Connect to a registry…"), self)
-        self._create = QPushButton(self.tr("C&reate a group…"), self)
-        self._join = QPushButton(self.tr("&Join a group…"), self)
+        self._who = QFrame(self)
+        self._who.setFixedWidth(WIDTH)
+        self.hint.setMinimumWidth(0)
+        form = QFormLayout(self._who)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.addRow(self.tr("&Nick"), self.nick)
+        form.addRow(self.tr("&Registry"), self.registry)
+        form.addRow("", self.hint)
         buttons = QHBoxLayout()
-        pairs = (
-            (self._connect, self.connect_wanted),
-            (self._create, self.create_wanted),
-            (self._join, self.join_wanted),
-        )
-        for button, signal in pairs:
-            button.clicked.connect(signal)
+        for button in (self.connect_button, self._create, self._join):
             buttons.addWidget(button)
         buttons.addStretch(1)
+        self._status = _label("", self)
         inner = QVBoxLayout()
-        for widget in (title, about, self._status):
-            inner.addWidget(widget)
-        inner.addLayout(buttons)
         inner.setSpacing(14)
-        outer = QHBoxLayout(self)
-        outer.addStretch(1)
+        for widget in (title, _label(text, self), self._who, self._status, self.trouble):
+            inner.addWidget(widget)
+        inner.addWidget(self.copy, 0, Qt.AlignmentFlag.AlignLeft)
+        inner.addLayout(buttons)
         middle = QVBoxLayout()
         middle.addStretch(1)
         middle.addLayout(inner)
         middle.addStretch(2)
-        outer.addLayout(middle, 6)
+        outer = QHBoxLayout(self)
         outer.addStretch(1)
+        outer.addLayout(middle)
+        outer.addStretch(1)
+
+    def check(self) -> str:
+        """Say what is wrong with what is typed, and close Connect while something is."""
+        problem = connection_problem(self.nick.text(), self.registry.text())
+        hint = problem if self.nick.text() else ""
+        if not hint and self._found == self.registry.text().strip():
+            hint = self.tr("A registry answers at {}.").format(self._found)
+        self.hint.setText(hint)
+        self.connect_button.setEnabled(not problem)
+        return problem
+
+    def on_found(self, registry: str) -> None:
+        """Say that a registry answers at an address, and take it over where none was typed."""
+        if not self.registry.text().strip():
+            self.registry.setText(registry)
+        self._found = registry
+        self.check()
+
+    def show_trouble(self, text: str) -> None:
+        """Say what failed; empty: nothing did."""
+        self.trouble.setText(text)
+        self.trouble.setVisible(bool(text))
+        self.copy.setVisible(bool(text))
 
     def show_connection(self, text: str, connected: bool) -> None:
         """Say where this chat is connected, and open what that allows."""
         self._status.setText(text)
-        self._connect.setDefault(not connected)
-        self._create.setEnabled(connected)
-        self._join.setEnabled(connected)
+        self._status.setVisible(connected)
+        self._who.setVisible(not connected)
+        self.connect_button.setVisible(not connected)
+        self._create.setVisible(connected)
+        self._join.setVisible(connected)
+        if connected:
+            self.show_trouble("")
+        self.check()
+
+    def _on_connect(self) -> None:
+        if not self.check():
+            self.show_trouble("")
+            self.connect_wanted.emit(self.nick.text().strip(), self.registry.text().strip())
+
+
+def _label(text: str, parent: QWidget) -> QLabel:
+    label = QLabel(text, parent)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setMinimumWidth(WIDTH)
+    label.setMaximumWidth(WIDTH)
+    return label

@@ -6,27 +6,49 @@ import secrets
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QKeySequence
-from PySide6.QtWidgets import QFileDialog, QLabel, QMainWindow, QMessageBox, QStackedWidget, QTabWidget, QWidget
+from PySide6.QtCore import QByteArray, Qt, QTimer, Slot
+from PySide6.QtGui import QAction, QCloseEvent, QCursor, QKeySequence, QMoveEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QLabel,
+    QMainWindow,
+    QStackedWidget,
+    QTabWidget,
+    QToolBar,
+    QToolTip,
+    QVBoxLayout,
+    QWidget,
+)
 
+import gcom
 from chat_gui.client.client import ChatClient
+from chat_gui.demo.script import DEFINITION
 from chat_gui.model import commands
-from chat_gui.model.chat import Chat, Notice
+from chat_gui.model.chat import Chat, GroupState, Notice
 from chat_gui.model.commands import BadCommand, Command
 from chat_gui.model.conversation import Conversation
-from chat_gui.model.rows import ChatRow
+from chat_gui.model.copies import log_line
+from chat_gui.model.members import presence_text
+from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.model.settings import SavedSession
 from chat_gui.model.text import clean
-from chat_gui.model.updates import Connected, Update
+from chat_gui.model.updates import Connected, HistoryCame, ReceiptCame, RegistryFound, Update, WishFailed
 from chat_gui.model.wire import ChatMessage, MessageKind, TextTooLong, encode
+from chat_gui.model.words import translate
+from chat_gui.storage.places import Places
 from chat_gui.view.bridge import Bridge
-from chat_gui.view.conversation_view import log_line
-from chat_gui.view.dialogs import ConnectDialog, CreateDialog, JoinDialog
+from chat_gui.view.conversation_view import receipt_text
+from chat_gui.view.desk import Desk
+from chat_gui.view.desktop.keeper import Keeper
+from chat_gui.view.desktop.languages import install
+from chat_gui.view.dialogs.groups import REGISTRY, ConnectDialog, CreateDialog, JoinDialog
+from chat_gui.view.dialogs.trouble import TroubleDialog
 from chat_gui.view.dock.debug_stripe import DebugStripe
 from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.start_page import StartPage
+from chat_gui.view.tour import Tour
 
 LIST_MS = 3_000  # how often the registry is asked while a list of groups is open, or the registry was away
 STATUS_MS = 8_000
@@ -35,22 +57,40 @@ STATUS_MS = 8_000
 class ChatWindow(QMainWindow):
     """Holds the model, the client and a tab per group."""
 
-    def __init__(self, nick: str = "", registry: str = "", groups: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        nick: str = "",
+        registry: str = "",
+        groups: tuple[str, ...] = (),
+        places: Places | None = None,
+        demo: bool = False,
+    ) -> None:
+        """`places`: where settings, session and scrollback are kept; None: nowhere."""
         super().__init__()
         self.chat = Chat()
         self.bridge = Bridge(self)
+        self.keeper = Keeper(places, self.bridge.post, self)
+        if places:
+            install(self.keeper.settings.language)
         self.client = ChatClient(self.bridge.post)
         self.tabs: dict[str, GroupTab] = {}
         self._wanted = groups
-        self._nick, self._registry = nick, registry
+        self._demo = demo
+        self._restored = False
+        self._asked: set[str] = set()  # what the user wished for, and has not heard of
+        self._joins: dict[str, gcom.Definition | None] = {}  # that wait for their scrollback; what to create
+        self._nick, self._registry = nick or self.keeper.settings.nick, registry or self.keeper.settings.registry
         self._join_dialog: JoinDialog | None = None
         self._build()
+        self._restore()
         self.bridge.arrived.connect(self.on_updates)
         self._poll = QTimer(self, interval=LIST_MS)
         self._poll.timeout.connect(self._on_poll)
         self._poll.start()
-        if nick and registry:
-            self.client.connect(nick, registry)
+        if self._nick and self._registry:
+            self.client.connect(self._nick, self._registry)
+        elif not self._registry:
+            self.client.find_registry(REGISTRY)
 
     # how it is built
 
@@ -61,14 +101,22 @@ class ChatWindow(QMainWindow):
         self._tabs.setAccessibleName(self.tr("Groups"))
         self._tabs.tabCloseRequested.connect(self._on_close_wanted)
         self._tabs.currentChanged.connect(self._on_turned)
-        self._start = StartPage(self)
-        self._start.connect_wanted.connect(self.ask_connect)
+        self._tabs.tabBar().tabMoved.connect(self.save_session)
+        self._start = StartPage(self._nick, self._registry, self)
+        self._start.connect_wanted.connect(self.connect_to)
         self._start.create_wanted.connect(self.ask_create)
         self._start.join_wanted.connect(self.ask_join)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self._start)
         self._stack.addWidget(self._tabs)
-        self.setCentralWidget(self._stack)
+        self.desk = Desk(self, self.chat, self.keeper, self._tabs, self._rename)
+        middle = QWidget(self)
+        layout = QVBoxLayout(middle)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._stack, 1)
+        layout.addWidget(self.desk.search)
+        self.setCentralWidget(middle)
         self._connection = QLabel(self)
         self.statusBar().addPermanentWidget(self._connection)
         self._build_menus()
@@ -76,9 +124,10 @@ class ChatWindow(QMainWindow):
 
     def _build_menus(self) -> None:
         bar = self.menuBar()
-        connection, group, view = (
+        connection, group, edit, view = (
             bar.addMenu(self.tr("&Connection")),
             bar.addMenu(self.tr("&Group")),
+            bar.addMenu(self.tr("&Edit")),
             bar.addMenu(self.tr("&View")),
         )
         connection.addAction(self._action(self.tr("&Connect to a registry…"), "Ctrl+R", self.ask_connect))
@@ -104,12 +153,30 @@ class ChatWindow(QMainWindow):
         inside.setShortcut(QKeySequence("F12"))
         view.addAction(inside)
         view.addAction(self._action(self.tr("&Ordering duel…"), "", lambda: DuelDialog(self).show()))
+        self.desk.add_actions(edit, view, bar.addMenu(self.tr("&Help")))
 
     def _action(self, text: str, keys: str, run: Callable[[], object]) -> QAction:
         action = QAction(text, self)
         action.setShortcut(QKeySequence(keys))
         action.triggered.connect(lambda: run())
         return action
+
+    def show_tour(self) -> None:
+        """Show the guided tour."""
+        tour = Tour(self)
+        bar = QToolBar(self.tr("Tour"), self, movable=False)
+        bar.addWidget(tour)
+        self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, bar)
+
+    def summary(self) -> str:
+        """Return what happened, a line per group."""
+        lines = []
+        for name, state in self.chat.groups.items():
+            rows = state.conversation.rows
+            said = [row for row in rows if row.kind in (RowKind.MESSAGE, RowKind.ACTION)]
+            views = sum(row.kind is RowKind.VIEW for row in rows)
+            lines.append(f"{name}: {len(said)} messages of {len({row.name for row in said})}, {views} view changes")
+        return "\n".join(lines) or "no group was joined"
 
     # updates
 
@@ -121,16 +188,101 @@ class ChatWindow(QMainWindow):
                 self._tell(notice)
             if isinstance(update, Connected):
                 self._on_connected()
+            elif isinstance(update, HistoryCame):
+                self._on_history(update)
+            elif isinstance(update, ReceiptCame):
+                self._show_receipt(update.receipt)
+            elif isinstance(update, RegistryFound):
+                self._start.on_found(update.address)
+            elif isinstance(update, WishFailed):
+                self._on_failed(update)
         self.dock.on_updates(updates)
         self.refresh()
 
     def _on_connected(self) -> None:
+        self.keeper.change(nick=self.chat.nick, registry=self.chat.registry)
         wanted, self._wanted = self._wanted, ()
+        if self._demo:  # the companions may come later
+            self.join(DEFINITION.group, DEFINITION)
         for name in wanted:
-            self.client.join(name)
+            self.join(name)
+
+    def _on_failed(self, failed: WishFailed) -> None:
+        """Say what failed where it was wished for: on the start page, else in a dialog, once per wish."""
+        what = self.tr("Could not {}").format(failed.what)
+        todo = self.tr("Check the address, and that gcom-registry runs there; the chat tries again by itself.")
+        todo = todo if failed.what == translate("wish", "connect") else ""
+        if not self.tabs:
+            self._start.show_trouble(f"{what}: {failed.why}\n{todo}".strip())
+        elif failed.what in self._asked:
+            TroubleDialog(what, failed.why, todo, self).open()
+        self._asked.discard(failed.what)
+
+    def _on_history(self, update: HistoryCame) -> None:
+        self.keeper.on_history(update)
+        if update.older and update.group in self.tabs:
+            self.tabs[update.group].conversation.prepend(update.rows)
+        self._join_loaded()
+
+    def join(self, group: str, create: gcom.Definition | None = None) -> None:
+        """Open a group's tab with what was said in it, and join the group, or create it."""
+        self._open(group)
+        self._joins[group] = create
+        self._join_loaded()
+        self.refresh()
+
+    def _open(self, group: str) -> GroupState:
+        if group not in self.chat.groups:
+            self.keeper.load(group)
+        return self.chat.open(group)
+
+    def _join_loaded(self) -> None:
+        for group in [group for group in self._joins if self.keeper.is_loaded(group)]:
+            if definition := self._joins.pop(group):
+                self.client.create(definition)
+            else:
+                self.client.join(group)
+
+    def _show_receipt(self, receipt: gcom.Receipt) -> None:
+        text = receipt_text(receipt)
+        self.statusBar().showMessage(text, STATUS_MS)
+        QToolTip.showText(QCursor.pos(), text, self)
+
+    # what outlives the window
+
+    def _restore(self) -> None:
+        """Open the tabs of the last time; they are joined once there is a connection."""
+        session = self.keeper.session
+        for saved in session.tabs:
+            talk = self._open(saved.group).conversation
+            talk.marker, talk.unread, talk.mentioned = saved.marker or None, saved.unread, saved.mentioned
+        for group in self._wanted:
+            self._open(group)
+        self._wanted = tuple(self.chat.groups)
+        self.refresh()
+        for saved in session.tabs:
+            self.tabs[saved.group].input.give_back(saved.draft)
+        if session.current in self.tabs:
+            self._tabs.setCurrentWidget(self.tabs[session.current])
+        if session.geometry:
+            self.restoreGeometry(QByteArray.fromBase64(session.geometry.encode()))
+        for trouble in self.keeper.troubles:
+            self._tell(Notice(trouble, error=True))
+        self._restored = True
+
+    def save_session(self) -> None:
+        """Keep what is open."""
+        if not self._restored:
+            return
+        current = self._current()
+        geometry = bytes(self.saveGeometry().toBase64().data()).decode()
+        tabs = [tab for at in range(self._tabs.count()) if isinstance(tab := self._tabs.widget(at), GroupTab)]
+        saved = tuple(tab.saved() for tab in tabs)
+        self.keeper.save_session(SavedSession(saved, current.state.name if current else "", geometry))
 
     def _tell(self, notice: Notice) -> None:
         self.statusBar().showMessage(notice.text, STATUS_MS)
+        self.desk.notify(notice, _now_ms())
         tab = self.tabs.get(notice.group)
         if tab and notice.returned:
             tab.input.give_back(notice.returned)
@@ -147,19 +299,23 @@ class ChatWindow(QMainWindow):
             if front:
                 state.conversation.watched = True
                 state.conversation.seen()
-            tab.refresh(self.chat.registry_away)
+            self.keeper.add(name, tab.refresh(self.chat.registry_away))
             at = self._tabs.indexOf(tab)
             if self._tabs.tabText(at) != tab.title:
                 self._tabs.setTabText(at, tab.title)
         if self._join_dialog:
             self._join_dialog.show_groups(self.chat.listed)
         self._show_connection()
+        self.save_session()
 
     def _add_tab(self, name: str) -> None:
         state = self.chat.groups[name]
         tab = self.tabs[name] = GroupTab(state, _older_of(state.conversation), self._group_names, self)
         tab.entered.connect(self._on_entered)
         tab.banner.pressed.connect(lambda: self._on_banner(name))
+        tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(name, row.number))
+        tab.input.textChanged.connect(self.save_session)
+        tab.conversation.older_wanted.connect(lambda key: self.keeper.load_older(name, key))
         self._tabs.setCurrentIndex(self._tabs.addTab(tab, name))
         self._stack.setCurrentWidget(self._tabs)
         tab.input.setFocus()
@@ -180,7 +336,9 @@ class ChatWindow(QMainWindow):
 
     @Slot()
     def _on_poll(self) -> None:
-        if self._join_dialog or self.chat.registry_away:
+        if self._nick and self._registry and not self.chat.registry:
+            self.client.connect(self._nick, self._registry)
+        elif self._join_dialog or self.chat.registry_away:
             self.client.list_groups()
 
     # what is typed
@@ -211,7 +369,7 @@ class ChatWindow(QMainWindow):
                 topic = self.chat.groups[group].conversation.topic
                 self._note(group, self.tr("the topic is: {}").format(topic) if topic else self.tr("there is no topic"))
             case "join":
-                self.client.join(command.rest)
+                self.join(command.rest)
             case "leave":
                 self._close_group(group)
             case "msg":
@@ -267,7 +425,7 @@ class ChatWindow(QMainWindow):
         state = self.chat.groups[group]
         lines = []
         for member in state.members.list(state.process):
-            words = (member.presence.value, self.tr("leader") if member.leads else "", member.why)
+            words = (presence_text(member.presence), self.tr("leader") if member.leads else "", member.why)
             lines.append(f"{member.name}: {', '.join(word for word in words if word)}")
         return "\n".join(lines) or self.tr("nobody is known yet")
 
@@ -296,9 +454,24 @@ class ChatWindow(QMainWindow):
         """Ask for nick and registry, and connect."""
         dialog = ConnectDialog(self.chat.nick or self._nick, self.chat.registry or self._registry, self)
         if dialog.exec():
-            self._nick, self._registry = dialog.nick.text().strip(), dialog.registry.text().strip()
-            self._wanted = tuple(self.chat.groups)
-            self.client.connect(self._nick, self._registry)
+            self.connect_to(dialog.nick.text().strip(), dialog.registry.text().strip())
+
+    @Slot(str, str)
+    def connect_to(self, nick: str, registry: str) -> None:
+        """Take a name at a registry, and come to all groups that are open."""
+        self._nick, self._registry = nick, registry
+        self._wanted = tuple(self.chat.groups)
+        self._asked.add(translate("wish", "connect"))
+        self.client.connect(nick, registry)
+
+    @Slot(list)
+    def come_forward(self, groups: list[str]) -> None:
+        """Show the window, for a second start that wanted these groups."""
+        self.showNormal() if self.isMinimized() else self.show()
+        self.raise_()
+        self.activateWindow()
+        for group in groups:
+            self.join(group)
 
     def ask_create(self) -> None:
         """Ask for the properties of a group, make it and join it."""
@@ -307,7 +480,9 @@ class ChatWindow(QMainWindow):
             return
         dialog = CreateDialog(self)
         if dialog.exec():
-            self.client.create(dialog.definition())
+            definition = dialog.definition()
+            self._asked.add(translate("wish", "create the group {}").format(definition.group))
+            self.join(definition.group, definition)
 
     def ask_join(self) -> None:
         """Ask which group to join."""
@@ -317,14 +492,14 @@ class ChatWindow(QMainWindow):
         self.client.list_groups()
         self._join_dialog = JoinDialog(self.chat.listed, self)
         if self._join_dialog.exec():
-            self.client.join(self._join_dialog.chosen())
+            self.join(self._join_dialog.chosen())
         self._join_dialog = None
 
     def _on_banner(self, group: str) -> None:
         if self.client.group(group):
             self.client.list_groups()
         else:
-            self.client.join(group)
+            self.join(group)
 
     def _leave_current(self) -> None:
         if tab := self._current():
@@ -338,10 +513,13 @@ class ChatWindow(QMainWindow):
     def _close_group(self, group: str) -> None:
         tab = self.tabs.pop(group)
         self.chat.close(group)
+        self._joins.pop(group, None)
+        self.keeper.forget(group)
         self.client.leave(group)
         self._tabs.removeTab(self._tabs.indexOf(tab))
         tab.deleteLater()
         self._show_connection()
+        self.save_session()
 
     def _current(self) -> GroupTab | None:
         widget: QWidget | None = self._tabs.currentWidget()
@@ -361,12 +539,24 @@ class ChatWindow(QMainWindow):
             self.dock.follow(current.state.name)
         self.refresh()
 
+    def moveEvent(self, event: QMoveEvent) -> None:
+        """Keep where the window is."""
+        super().moveEvent(event)
+        self.save_session()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep how large the window is."""
+        super().resizeEvent(event)
+        self.save_session()
+
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave all groups, and end."""
+        self.save_session()
         self._poll.stop()
         self.dock.close_all()
         self.bridge.close()
         self.client.close()
+        self.keeper.close()
         event.accept()
 
 
@@ -379,8 +569,3 @@ def _older_of(conversation: Conversation) -> Callable[[int, int], list[ChatRow]]
         return [row for row in conversation.rows if row.key < key][-count:]
 
     return older
-
-
-def show_error(text: str) -> None:
-    """Show an error that ends the chat."""
-    QMessageBox.critical(None, "GCom chat", text)

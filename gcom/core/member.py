@@ -292,7 +292,7 @@ class Member:
                 if view == self.view.number:
                     self._triggers.detector.vouched(heard, now_ms)
             case frames.GiveWay():
-                self._give_way(self._merge.on_told(source, item, self.view, now_ms), now_ms)
+                self._merge.on_told(source, item, self.view, now_ms)
             case frames.DiscoverRequest() | frames.DiscoverReply():
                 pass  # for a name: answered before the frame's instance is compared
             case frames.Fetch() | frames.Join() | frames.Redirect() | frames.JoinRefused() | frames.Reach():
@@ -309,7 +309,8 @@ class Member:
             self._links.close(peer)  # it was told, and is no more: a hail will tell where its process is now
             return
         if peer not in members:
-            self._give_way(self._merge.on_reply(peer, reply, self.view, now_ms), now_ms)
+            if self._merge.on_reply(peer, reply, self.view, now_ms) and not self.leaves_for:
+                self.leave(now_ms, "merge")
             return
         self._triggers.detector.answered(peer)
         if isinstance(reply, Frame):
@@ -420,7 +421,7 @@ class Member:
     def _on_rival(self, rival: GroupInfo, now_ms: int) -> None:
         """Handle that another instance has the name, and stands above."""
         if not self._view_change.detached:
-            self._give_way(self._merge.on_registered(rival, self.view, now_ms), now_ms)
+            self._merge.on_registered(rival, self.view, now_ms)
         # A detached member yields only once no quorum of its view can be again: until then its instance may go on.
         elif self._triggers.survivors is not None:
             self.end("merge")
@@ -428,18 +429,13 @@ class Member:
     def on_hail(self, frame: Frame, hail: frames.OfHail, now_ms: int) -> frames.OfHail | None:
         """Answer a call from elsewhere in the group; None where this instance may be over soon."""
         if isinstance(hail, frames.DiscoverReply):
-            self._give_way(self._merge.on_presence(frame.instance, hail, self.view, now_ms), now_ms)
+            self._merge.on_presence(frame.instance, hail, self.view, now_ms)
         hears = self._triggers.partitionable and self._triggers.detector.hears_quorum(now_ms)
         return self._merge.presence(self.view) if hears else None
 
     @property
     def away(self) -> tuple[tuple[Process, Address], ...]:
         return tuple(self._merge.away)
-
-    def _give_way(self, now: bool, now_ms: int) -> None:
-        """Another instance is known; whether to leave for it `now`."""
-        if now and not self.leaves_for:
-            self.leave(now_ms, "merge")
 
     def end(self, reason: str) -> None:
         self._view_change.end(reason)

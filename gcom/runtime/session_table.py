@@ -78,7 +78,7 @@ class SessionTable:
 
     def target(self, frame: Frame, name: str) -> Session | None:
         """Return the session that a frame is for; `name` is the host's."""
-        if frame.hail and names.name_of(frame.target) == name:
+        if frame.control and frame.hail and names.name_of(frame.target) == name:
             return self.latest(frame.group)  # a hail is for the process that has the name now
         key = frame.group, frame.target
         session = self._sessions.get(key)

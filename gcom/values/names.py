@@ -10,6 +10,8 @@ import re
 
 from gcom.errors import BadValue
 
+GroupName = str
+InstanceId = str  # of one instance of a group; it carries its lineage (gcom/values/lineage.py)
 Process = str  # `name#incarnation`
 Address = str  # `host:port`, and `@host.life` behind it where a life is named (docs/protocols/continuity.md)
 
@@ -65,11 +67,6 @@ def process(name: str, incarnation: str) -> Process:
     if not _INCARNATION.fullmatch(incarnation):
         raise BadValue(f"incarnation {incarnation!r} is not 1 to 16 of 0-9 and a-z")
     return f"{member_name(name)}#{incarnation}"
-
-
-def is_process(text: object) -> bool:
-    """Return whether something from a peer is a well-formed process id."""
-    return isinstance(text, str) and PROCESS.fullmatch(text) is not None
 
 
 def name_of(who: Process) -> str:

@@ -29,6 +29,11 @@ class View:
         """The members' names, without their incarnations."""
         return tuple(names.name_of(member) for member in self.members)
 
+    @property
+    def lives(self) -> frozenset[tuple[str, str]]:
+        """The members' names and addresses: an address that names a life is of one process of the system."""
+        return frozenset(zip(self.names, self.addresses, strict=True))
+
     def rank(self, who: str) -> int:
         """Return a member's rank, 0 for the oldest; raise ValueError for a stranger."""
         return self.members.index(who)

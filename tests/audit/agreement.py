@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gcom.audit.plan.stages import PlanResult
+from gcom.audit.plan.run import PlanResult
 from gcom.audit.rules.judgement import verdict_of
 from tests.oracle import Report
 

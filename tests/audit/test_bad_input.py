@@ -10,8 +10,8 @@ import pytest
 
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
-from gcom.audit.plan.local import run_locally
-from gcom.audit.plan.stages import PlanResult
+from gcom.audit.input.records import problem_of
+from gcom.audit.plan.run import PlanResult, run
 from gcom.audit.rules.judgement import verdict_of
 from gcom.audit.spark import session
 from gcom.errors import AuditUnavailable, NotALog
@@ -102,6 +102,12 @@ def test_a_corrupt_line_in_the_middle_is_named_and_is_a_gap(line: str, said: str
     assert "FAIL" not in _verdicts(outcome)
 
 
+@pytest.mark.parametrize("field", [{"members": 5}, {"clock": 5}, {"leader": 7}])
+def test_a_field_that_a_record_does_not_have_is_ignored(field: dict[str, object]) -> None:
+    deliver = {"type": "deliver", "at": 1, "group": "g", "view": 1, "sent_view": 1, "sender": A, "number": 1}
+    assert problem_of({**deliver, **field}) == ""
+
+
 def test_a_wrong_checksum_a_missing_segment_and_a_second_writer_are_named(tmp_path: Path) -> None:
     records = life()[A]
     for name, damage, said in (
@@ -156,14 +162,14 @@ def test_a_segment_may_be_sealed_while_it_is_audited(tmp_path: Path) -> None:
     alive = sealed.rename(sealed.with_name(f".{sealed.name}"))
     found = catalogue(list_segments([str(folder)]))
     alive.rename(sealed)
-    assert _verdicts(run_locally(found)) == {"PASS"}
+    assert _verdicts(run(found)) == {"PASS"}
 
 
 def test_a_segment_that_goes_away_is_a_gap(tmp_path: Path) -> None:
     folder = _logs(tmp_path / "logs")
     found = catalogue(list_segments([str(folder)]))
     _file(folder).unlink()
-    outcome = run_locally(found)
+    outcome = run(found)
     assert any("it went away" in note for note in outcome.notes)
     assert "UNKNOWN" in _verdicts(outcome)
     assert "FAIL" not in _verdicts(outcome)
@@ -186,9 +192,9 @@ def test_without_a_java_that_will_do_it_says_which_and_how(
     ("remote", "said"),
     [
         ("sc://127.0.0.1:9", "no Spark Connect server answers at 127.0.0.1:9: Connection refused"),
-        ("127.0.0.1:9", "'127.0.0.1:9' is not sc://HOST or sc://HOST:PORT"),
-        ("sc://127.0.0.1:x", "is not sc://HOST or sc://HOST:PORT"),
-        ("sc://", "is not sc://HOST or sc://HOST:PORT"),
+        ("127.0.0.1:9", "expected sc://HOST or sc://HOST:PORT, got '127.0.0.1:9'"),
+        ("sc://127.0.0.1:x", "expected sc://HOST or sc://HOST:PORT, got"),
+        ("sc://", "expected sc://HOST or sc://HOST:PORT, got"),
     ],
 )
 def test_a_connect_server_that_is_not_there_is_told_at_once(remote: str, said: str) -> None:

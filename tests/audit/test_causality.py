@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from gcom.audit.input.records import DELIVER, Rows
+from gcom.audit.plan.wire import pack, unpack
 from gcom.audit.rules.ordering.causal import RULE
 from gcom.audit.summary.dependencies import Dependencies
-from gcom.audit.summary.excerpts import MessageRequest, packed, unpacked
+from gcom.audit.summary.excerpts import MessageRequest
 from gcom.audit.summary.position import LogPosition
 
 NEEDER, SENDER = "n#1", "s#1"
@@ -72,7 +73,7 @@ def _found(settled: list[tuple[str, int, int]], needed: dict[int, int]) -> set[i
     found = set()
     for number in needed:
         one = {**past, f"of {SENDER}": np.where(past["number"] == number, past[f"of {SENDER}"], 0)}
-        tally = RULE.judge_bucket(request, NEEDER, [*excerpts, unpacked(packed(one))], frozenset())
+        tally = RULE.judge_bucket(request, NEEDER, [*excerpts, unpack(pack(one))], frozenset())
         found |= {example["number"] for example in tally.examples}
         assert tally.evaluated == 1
     return found

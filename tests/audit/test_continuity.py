@@ -14,10 +14,9 @@ from gcom.audit.explain.result import result_of
 from gcom.audit.explain.witness import write_witnesses
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
-from gcom.audit.plan.local import run_locally
-from gcom.audit.plan.stages import PlanResult
+from gcom.audit.plan.run import PlanResult, run
 from gcom.audit.rules.judgement import verdict_of
-from gcom.audit.spark.job import run
+from gcom.audit.spark.job import SparkEngine
 from tests.audit.boundaries import damage, history, write_history
 from tests.audit.here import audit
 from tests.audit.lineages import STORIES, Told
@@ -144,7 +143,7 @@ def test_many_damaged_histories_are_judged_as_the_oracle_judges_them(first: int,
 def _check_witnesses(logs: Path, folder: Path, what: str) -> int:
     """Each incident of the rule has a small log that shows it, by the oracle's word too."""
     found = catalogue(list_segments([str(logs)]))
-    result = result_of(run_locally(found))
+    result = result_of(run(found))
     written = write_witnesses(result, found, folder)
     incidents = [each for each in result.incidents if each.rule == "CONTINUITY"]
     for incident in incidents:
@@ -184,7 +183,9 @@ def test_spark_judges_the_same(spark: Any, tmp_path: Path) -> None:
             damage(made, random.Random(seed))
         write_history(folder, made)
         for chain_bytes in (1 << 20, 1):
-            outcome = run(spark, catalogue(list_segments([str(folder)])), chain_bytes, all_rules=True)
+            outcome = run(
+                catalogue(list_segments([str(folder)])), chain_bytes, engine=SparkEngine(spark), all_rules=True
+            )
             assert not _unlike(outcome, judge(folder))
 
 

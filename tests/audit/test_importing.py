@@ -62,18 +62,18 @@ def test_a_regex_as_shiviz_has_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "regex", "error", "said"),
     [
-        ("", SHIVIZ, NotALog, "log is empty: there is no event"),
+        ("", SHIVIZ, NotALog, "log is empty: expected events"),
         (
             "\nhello\nyou\n",
             SHIVIZ,
             NotALog,
-            "log:2: 'hello' is no event as the regex has it.*give --regex one that fits",
+            "log:2: no event in the file: expected .*, got 'hello'; give a --regex that fits",
         ),
         ("a {broken}\nx\n", SHIVIZ, NotALog, ":1: the clock is no JSON"),
-        ('a {"a":"1"}\nx\n', SHIVIZ, NotALog, "no map of host to number"),
-        ('a {"b":1}\nx\n', SHIVIZ, NotALog, "no entry for a itself"),
-        (GOVECTOR, "(", BadValue, "is no regular expression"),
-        (GOVECTOR, "(?<host>.*)", BadValue, "lacks the group clock"),
+        ('a {"a":"1"}\nx\n', SHIVIZ, NotALog, "expected a map of host to number"),
+        ('a {"b":1}\nx\n', SHIVIZ, NotALog, "expected an entry for a itself"),
+        (GOVECTOR, "(", BadValue, "--regex must be a regular expression"),
+        (GOVECTOR, "(?<host>.*)", BadValue, "lacks clock"),
     ],
 )
 def test_bad_input_is_named(tmp_path: Path, text: str, regex: str, error: type[Exception], said: str) -> None:

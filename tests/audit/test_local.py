@@ -11,8 +11,8 @@ from gcom.audit.explain.result import result_of
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.cache import IncrementalCache
-from gcom.audit.plan.local import run_locally
-from gcom.audit.spark.job import run
+from gcom.audit.plan.run import run
+from gcom.audit.spark.job import SparkEngine
 from gcom.cli.commands.verdicts import LOCAL_BYTES, Judging
 from tests.audit.cases import flatten, make
 from tests.audit.lives import broken
@@ -28,15 +28,15 @@ def test_both_give_the_same_report(spark: Any, first: int, tmp_path: Path) -> No
         make(case, seed)
     flatten(cases, tmp_path / "logs")
     found = catalogue(list_segments([str(tmp_path / "logs")]))
-    here, there = run_locally(found, all_rules=True), run(spark, found, all_rules=True)
+    here, there = run(found, all_rules=True), run(found, engine=SparkEngine(spark), all_rules=True)
     assert result_of(here).as_json() == result_of(there).as_json()
 
 
 def test_what_is_kept_says_the_same(tmp_path: Path) -> None:
     logs = catalogue(list_segments([str(broken(tmp_path / "logs", "FIFO"))]))
-    plain = result_of(run_locally(logs)).as_json()
+    plain = result_of(run(logs)).as_json()
     for _ in range(2):  # the second time from what the first kept
-        assert result_of(run_locally(logs, cache=IncrementalCache(tmp_path / "state"))).as_json() == plain
+        assert result_of(run(logs, cache=IncrementalCache(tmp_path / "state"))).as_json() == plain
     assert list((tmp_path / "state").glob("*/*"))
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
-from gcom.audit.spark.job import run
+from gcom.audit.plan.run import run
+from gcom.audit.spark.job import SparkEngine
 from tests.audit.agreement import check
 from tests.audit.cases import flatten, make
 from tests.audit.here import audit
@@ -49,7 +50,7 @@ def test_a_fresh_case_is_judged_as_the_oracle_judges_it(fresh_seed: int, tmp_pat
 def test_spark_says_the_same_of_many_groups_in_one_folder(first: int, spark: Any, tmp_path: Path) -> None:
     logs = _folder(tmp_path, range(first, first + 10))
     for chain_bytes in (1 << 20, 1):
-        outcome = run(spark, catalogue(list_segments([str(logs)])), chain_bytes, all_rules=True)
+        outcome = run(catalogue(list_segments([str(logs)])), chain_bytes, engine=SparkEngine(spark), all_rules=True)
         check(logs, f"chains of {chain_bytes} bytes", outcome, judge(logs))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gcom.audit.plan.stages import PlanResult
+from gcom.audit.plan.run import PlanResult
 from gcom.audit.rules.judgement import verdict_of
 from tests.audit.here import audit
 from tests.oracle import judge

@@ -17,7 +17,7 @@ from gcom.audit.explain.lookup import LogLookup
 from gcom.audit.explain.result import AuditResult, GroupResult, result_of
 from gcom.audit.input.catalogue import Catalogue, catalogue
 from gcom.audit.input.reading import list_segments
-from gcom.audit.plan.local import run_locally
+from gcom.audit.plan.run import run
 from gcom.audit.report.page import render
 from tests.audit.lives import BREAKS, VIEWS, Group, broken, live, write_lives
 
@@ -63,7 +63,7 @@ class Page(HTMLParser):
 
 def _audited(folder: Path) -> tuple[AuditResult, Catalogue]:
     found = catalogue(list_segments([str(folder)]))
-    return result_of(run_locally(found)), found
+    return result_of(run(found)), found
 
 
 def _page(folder: Path) -> str:
@@ -105,7 +105,7 @@ def test_what_a_process_lacks_stands_in_the_strips_though_only_the_other_has_it(
     records = lives["bob"].records
     del records[max(place for place, each in enumerate(records) if each["type"] == "deliver" and each["view"] == 1)]
     found = catalogue(list_segments([str(write_lives(tmp_path, lives))]))
-    result = result_of(run_locally(found))
+    result = result_of(run(found))
     told = [each for each in evidence_of(result, LogLookup(found)).values() if each.incident.messages]
     assert told
     for each in told:

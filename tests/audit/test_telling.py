@@ -91,8 +91,9 @@ def test_an_import_of_what_does_not_fit_could_not_run(tmp_path: Path, capfd: pyt
     log.write_text("\n12:00 started\n12:01 stopped\n")
     assert import_log("shiviz", log, tmp_path / "logs", r"(?<host>\w+) (?<clock>{.*})") == 3
     told = capfd.readouterr().err
-    assert f"{log}:2: '12:00 started' is no event as the regex has it" in told
-    assert r"this one was (?<host>\w+) (?<clock>{.*})" in told
+    assert f"{log}:2: no event in the file: expected" in told
+    assert "got '12:00 started'; give a --regex" in told
+    assert r"expected (?<host>\w+) (?<clock>{.*})" in told
     assert import_log("shiviz", tmp_path / "nowhere", tmp_path / "logs", None) == 3
     assert f"gcom: {tmp_path / 'nowhere'}: No such file" in capfd.readouterr().err
 
@@ -158,7 +159,8 @@ def test_ctrl_c_does_not_break_into_what_spark_does(tmp_path: Path, monkeypatch:
     signals = Signals()
     monkeypatch.setattr(verdicts, "SIGNALLED", signals)
     monkeypatch.setattr(progress, "followed", lambda _spark, _told: nullcontext())
-    monkeypatch.setattr(job, "run", lambda spark, *_words, **_more: spark.run())
+    monkeypatch.setattr(job, "SparkEngine", lambda spark: spark)
+    monkeypatch.setattr(verdicts, "run", lambda _found, *, engine, **_more: engine.run())
     try:
         signals.install()
         monkeypatch.setattr(session, "open_session", lambda *_words, **_more: Working())

@@ -9,10 +9,9 @@ import pytest
 
 from gcom.audit.input.catalogue import Chain, catalogue
 from gcom.audit.input.reading import list_segments
-from gcom.audit.plan.stages import summarized
 from gcom.audit.plan.wire import pack, unpack
 from gcom.audit.scan.chain import scan
-from gcom.audit.summary.excerpts import MessageRequest, packed, unpacked
+from gcom.audit.summary.excerpts import MessageRequest
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.messages import MessageRecorder
 from tests.audit.cases import make
@@ -25,19 +24,19 @@ def test_what_comes_out_is_what_went_in(seed: int, tmp_path: Path) -> None:
     make(folder, seed, damaged=False)
     for process, paths in catalogue(list_segments([str(folder)])).paths.items():
         chain = Chain(process, tuple(paths))
-        keys = scan(chain, SEEDS).scanner.summaries
+        keys, _ = scan(chain, SEEDS)
         requests = [
             MessageRequest("TOTAL", delivered={process: {process: Intervals([(1, 5)])}}),
             MessageRequest("CAUSAL"),
         ]
         recorders = {key: MessageRecorder(process, requests) for key in keys}
-        scanned = scan(chain, SEEDS, recorders)
-        for each in (summarized(chain, 0, scanned), *scanned.scanner.summaries.values(), *requests):
+        summaries, of_chain = scan(chain, SEEDS, recorders)
+        for each in (of_chain, *summaries.values(), *requests):
             assert pack(unpack(pack(each))) == pack(each)
         excerpts = [excerpt for recorder in recorders.values() for *_, excerpt in recorder.placed]
         assert excerpts
         for excerpt in excerpts:
-            assert packed(unpacked(packed(excerpt))) == packed(excerpt)
+            assert pack(unpack(pack(excerpt))) == pack(excerpt)
     for judgement in audit(folder).judgements:
         assert pack(unpack(pack(judgement))) == pack(judgement)
 

@@ -15,7 +15,7 @@ import pytest
 from gcom.audit.explain.result import result_of
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
-from gcom.audit.plan.local import run_locally
+from gcom.audit.plan.run import run
 from gcom.audit.rules.judgement import verdict_of
 from tests.audit.here import audit
 from tests.oracle import Report, judge
@@ -413,7 +413,7 @@ def test_messages_are_not_looked_at_for_what_is_not_promised(tmp_path: Path) -> 
         C: [three, deliver(1, B, 1), deliver(1, A, 1)],
     }
     found = catalogue(list_segments([str(write(tmp_path, logs))]))
-    quiet, asked = (run_locally(found, all_rules=all_rules).judgements[0] for all_rules in (False, True))
+    quiet, asked = (run(found, all_rules=all_rules).judgements[0] for all_rules in (False, True))
     assert [request.rule for request in quiet.requests] == []
     assert (verdict_of(quiet.tallies["CAUSAL"]), verdict_of(asked.tallies["CAUSAL"])) == ("UNKNOWN", "FAIL")
     assert "--all-rules" in quiet.tallies["CAUSAL"].reason

@@ -14,7 +14,7 @@ from gcom.audit.explain.shiviz import EXPRESSION, shiviz
 from gcom.audit.explain.witness import write_witnesses
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
-from gcom.audit.plan.local import run_locally
+from gcom.audit.plan.run import run
 from gcom.audit.rules.judgement import verdict_of
 from tests.audit.cases import make
 from tests.audit.damage import read, write
@@ -33,7 +33,7 @@ def _audited(folder: Path) -> AuditResult:
 
 def _witnessed(logs: Path, folder: Path) -> tuple[list[Incident], dict[str, str]]:
     found = catalogue(list_segments([str(logs)]))
-    result = result_of(run_locally(found))
+    result = result_of(run(found))
     return [each for each in result.incidents if each.expected], write_witnesses(result, found, folder)
 
 

@@ -105,7 +105,7 @@ def test_the_audit_takes_logs_as_a_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert app.run(["audit", "logs"]) == 3
-    assert capsys.readouterr().err == "gcom: logs does not exist\n"
+    assert capsys.readouterr().err.startswith("gcom: logs does not exist: expected a folder")
 
 
 @pytest.mark.parametrize(

@@ -305,7 +305,25 @@ def test_who_was_put_out_may_have_the_name_until_it_is_back() -> None:
     assert not it.directory.bury("news", "k2", 4, [A, B])
     assert code(it.ask(Claim("news", "k2", 4, "dave#1", HOME, (A, B)))) == "Stale"
     it.ask(register(5, A, B, "carol#2"))
+    assert it.news.others == ((C, AWAY),)  # another life under the name: the first may have what the group had
+    back = View(6, (A, B, "carol#3"), (HOME, HOME, AWAY))
+    it.ask(replace(register(6, A, B), view=back))
     assert not it.news.others
+
+
+def test_a_detached_member_does_not_keep_the_name_from_a_group_in_service() -> None:
+    it = directory()
+    it.ask(register(2, "dave#1", instance="k9"))
+    it.ask(register(3, A, B, C))  # founded earlier; it wakes, and has not missed the others yet
+    assert it.news.instance == "k2"
+    it.run(limits.LEASE_MS)
+    it.ask(replace(register(3, A, B, C), detached=True))
+    it.ask(register(2, "dave#1", instance="k9"))
+    assert it.news.instance == "k9"
+    assert {who for who, _ in it.news.others} == {A, B, C}
+    answer = it.ask(replace(register(3, A, B, C), detached=True))
+    assert isinstance(answer, GroupInfo)
+    assert answer.instance == "k9"
 
 
 def test_the_oldest_tombstone_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:

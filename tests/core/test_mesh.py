@@ -101,23 +101,21 @@ def test_a_conflict_counts_once_it_has_lasted() -> None:
     mesh = Connectivity()
     mesh.look({2: 0b10}, 1_000)
     mesh.look({1: 0b100, 2: 0}, 1_500)
-    assert mesh.dropped(anything, 1_000 + limits.CUT_MS - 1) == ()
-    assert mesh.dropped(anything, 1_000 + limits.CUT_MS) == (2,)
-    assert mesh.dropped(anything, 1_000 + limits.CUT_MS, patient=True) == ()
+    assert mesh.conflicts(1_000 + limits.CUT_MS - 1) == set()
+    assert mesh.conflicts(1_000 + limits.CUT_MS) == {(1, 2)}
     mesh.look({}, 2_500)
     mesh.look({1: 0b100}, 2_600)
-    assert mesh.dropped(anything, 3_000) == ()
+    assert mesh.conflicts(3_000) == set()
 
 
 def test_a_conflict_waits_for_newer_ones_for_a_while() -> None:
     mesh = Connectivity()
     mesh.look({0: 0b10}, 1_000)
     mesh.look({0: 0b10, 2: 0b1}, 1_000 + limits.CUT_MS)
-    assert mesh.dropped(anything, 1_000 + limits.CUT_MS) == ()
-    assert mesh.dropped(anything, 1_000 + 2 * limits.CUT_MS) == (0,)
+    assert mesh.conflicts(1_000 + limits.CUT_MS) == set()
+    assert mesh.conflicts(1_000 + 2 * limits.CUT_MS) == {(0, 1), (0, 2)}
     mesh.look({0: 0b10, 1: 0b100}, 1_000 + limits.CUTS_GATHER_MS)
-    assert mesh.dropped(anything, 1_000 + limits.CUTS_GATHER_MS) == (1,)
-    assert mesh.beyond(0, 1_000 + limits.CUTS_GATHER_MS) == {1}
+    assert mesh.conflicts(1_000 + limits.CUTS_GATHER_MS) == {(0, 1)}
 
 
 @pytest.mark.slow

@@ -168,6 +168,25 @@ def test_a_newcomer_waits_for_who_was_put_out_when_all_others_are_dead(workers: 
 
 
 @pytest.mark.slow
+def test_another_life_under_the_name_of_who_was_put_out_is_not_taken_for_it(workers: Workers, stack: ExitStack) -> None:
+    """1. Carol is paused, and put out. 2. Another process takes her name. 3. All but the first Carol are killed."""
+    alice, bob, carol = members = workers.three(*WORDS)
+    confirm(alice, "before", bob, carol)
+    carol.signal(signal.SIGSTOP)
+    until(lambda: len(alice.rows("view")[-1]["members"]) == 2, "the view without carol", TOGETHER_S)
+    namesake = newcomer(workers, stack, "carol")
+    until(lambda: len(alice.rows("view")[-1]["members"]) == 3, "the view with another carol", TOGETHER_S)
+    for worker in (alice, bob, namesake):
+        worker.signal(signal.SIGKILL)
+    dave = newcomer(workers, stack, "dave")
+    dave.told("kept_out")
+    carol.signal(signal.SIGCONT)
+    have = texts_at_last(carol=carol, dave=dave)
+    assert have == each(have, "before", "after")
+    assert is_lost_by_none("before", *members, dave)
+
+
+@pytest.mark.slow
 def test_a_short_cut_costs_nothing(workers: Workers, tmp_path: Path) -> None:
     """As story 1, but shorter than the time after which a member without a quorum stops."""
     network = Network(tmp_path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcom.audit.explain.result import AuditResult, GroupResult
-from gcom.audit.rules.views.continuity import NAME
+from gcom.audit.rules.views.succession import NAME
 from gcom.trace.segment import folder_name
 
 _NAMED = 5  # processes in one line

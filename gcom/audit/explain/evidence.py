@@ -6,7 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from gcom.audit.explain.incidents import Incident
-from gcom.audit.explain.lookup import LogEvent, LogLookup, Spot
+from gcom.audit.explain.lookup import LogEvent, LogLookup
 from gcom.audit.explain.result import AuditResult, GroupResult
 from gcom.audit.summary.position import Key
 
@@ -55,19 +55,19 @@ def concerned_by(incident: Incident) -> list[str]:
     return list(dict.fromkeys([*incident.processes, *senders]))
 
 
-def spot_of(incident: Incident, process: str, lookup: LogLookup) -> Spot | None:
-    """Return the process's place when it happened: at the violation, the message, one next to it, or the view's end."""
+def event_of(incident: Incident, process: str, lookup: LogLookup) -> LogEvent | None:
+    """Return the process's record where it happened: the violation, the message, one next to it, or the view's end."""
     key = (incident.group, incident.instance)
     for who, at in incident.positions:
-        spot = lookup.position(who, at) if who == process else None
-        if spot is not None:
-            return spot
+        event = lookup.position(who, at) if who == process else None
+        if event is not None:
+            return event
     for step in (0, 1, -1):  # who lacks a message has the next, or the one before
         for sender, number in incident.messages:
-            spot = lookup.sending(process, key, number + step) if sender == process else None
-            spot = lookup.delivery(process, key, sender, number + step) or spot
-            if spot is not None:
-                return spot
+            sent = lookup.sending(process, key, number + step) if sender == process else None
+            event = lookup.delivery(process, key, sender, number + step) or sent
+            if event is not None:
+                return event
     view = incident.view
     return (lookup.ending(process, key, view) or lookup.installing(process, key, view)) if view else None
 
@@ -80,12 +80,12 @@ def _gather(incident: Incident, group: GroupResult, lookup: LogLookup) -> Eviden
     around = min(AROUND, EVENTS // max(2 * len(concerned), 1))
     settled: dict[str, list[LogEvent]] = {}
     for process in members:
-        spot = spot_of(incident, process, lookup)
-        events = lookup.around(spot, key, AROUND, AROUND) if spot is not None else []
+        middle = event_of(incident, process, lookup)
+        events = lookup.around(middle, key, AROUND, AROUND) if middle is not None else []
         if kept := [event for event in events if event.kind in ("deliver", "skip") and event.number > 0]:
             settled[process] = kept
-        if process in concerned and spot is not None:
-            found.events[process] = lookup.around(spot, key, around, around - 1)
+        if process in concerned and middle is not None:
+            found.events[process] = lookup.around(middle, key, around, around - 1)
     _compare(found, settled)
     return found
 

@@ -1,4 +1,16 @@
-"""Incidents: violations that belong together, with their messages, positions, and a sentence for people."""
+"""Incidents: violations that one damage caused, under the one that is nearest to the cause, with a sentence for people.
+
+Where a message is lost, swapped, doubled or made up, several rules break, and one rule once per process that is
+compared with the damaged one. Two violations belong together where they are about the same
+
+1. message: one that they name, or whose absence they tell without naming it (the number before, for FIFO);
+2. view of one process: its installation, or the lack of it, and the process's records about itself in it;
+3. hole: a process lacks a message in a view, so its serials have a gap there and its sequence differs from others';
+4. process whose serials are not those of others.
+
+The violation heads its incident that is nearest to the cause (ROOT_FIRST in rules/table.py). Incidents are never
+joined: a process that delivers one message twice, and therefore another one never, has two.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +19,6 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from gcom.audit.explain.causes import holes_in, marks_of, messages_in, named_in
 from gcom.audit.rules.judgement import Judgement
 from gcom.audit.rules.rule import Example, Mark, ends_of
 from gcom.audit.rules.table import ROOT_FIRST, RULES
@@ -48,22 +59,11 @@ class Incident:
 
     def row(self) -> dict[str, Any]:
         """Return the incident as `--json` has it."""
-        return {
-            "id": self.id,
-            "rule": self.rule,
-            "group": self.group,
-            "instance": self.instance,
-            "expected": self.expected,
-            "view": self.view,
-            "processes": self.processes,
-            "messages": [list(each) for each in self.messages],
-            "positions": [list(each) for each in self.positions],
-            "files": [{"file": file, "line": line} for file, line in self.places],
-            "sentence": self.sentence,
-            "more": self.more,
-            "caused": self.caused,
-            "effects": [asdict(each) for each in self.effects],
-        }
+        row = asdict(self)
+        del row["kind"]
+        row |= {name: [list(each) for each in row[name]] for name in ("messages", "positions")}
+        row["files"] = [{"file": file, "line": line} for file, line in row.pop("places")]
+        return row
 
 
 @dataclass(slots=True)
@@ -86,7 +86,8 @@ def incidents_of(judgement: Judgement) -> list[Incident]:
         if root is None:
             found.append((marks, incident))
         else:
-            marks |= holes_in(unit.marks)
+            # Only the holes: processes that lack one message share its mark, but each has a hole of its own.
+            marks |= {mark for mark in unit.marks if mark[0] == "hole"}
             _put_under(root, incident)
     incidents = [incident for _, incident in found]
     return sorted(incidents, key=lambda each: (not each.expected, ROOT_FIRST.index(each.rule), each.id))
@@ -106,7 +107,7 @@ def _units(judgement: Judgement, rule: str) -> list[_Unit]:
     rest = max(tally.violations - sum(map(len, by_process.values())), 0)
     units = []
     for _, examples in sorted(by_process.items()):
-        marks = {mark for example in examples for mark in marks_of(rule, example)}
+        marks = {mark for example in examples for mark in RULES[rule].marks_of(example)}
         # What is only seen where views begin has its cause elsewhere.
         ordered = sorted(examples, key=lambda each: (each.get("kind") == "start", each.get("at", 0)))
         units.append(_Unit(rule, ordered, marks, len(examples) + rest))
@@ -124,7 +125,7 @@ def _put_under(root: Incident, effect: Incident) -> None:
 
 def _incident(judgement: Judgement, rule: str, example: Example, more: int) -> Incident:
     seen = ends_of(example)
-    processes, messages = named_in(rule, example), messages_in(rule, example)
+    processes, messages = RULES[rule].processes_in(example), RULES[rule].messages_in(example)
     positions = [(each["process"], each["at"]) for each in seen if each.get("at") and each.get("process")]
     places = [(each["file"], each["line"]) for each in seen if each.get("file")]
     group, instance = judgement.key

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,27 @@ from numpy.typing import NDArray
 
 from gcom.audit.input.catalogue import Catalogue
 from gcom.audit.input.reading import open_segment
-from gcom.audit.input.records import BAD, DELIVER, ELECT, KINDS, LOST, SEND, SKIP, VIEW, Ints, Record, only_forward
+from gcom.audit.input.records import (
+    BAD,
+    DETACH,
+    ELECT,
+    KINDS,
+    LEAVE,
+    LOST,
+    SEND,
+    SKIP,
+    VIEW,
+    Ints,
+    Record,
+    Rows,
+    only_forward,
+)
 from gcom.audit.input.segments import LogSegment
 from gcom.audit.summary.position import Key, settled_in
 
 _KEPT = 4  # parsed segments in memory
 _TRIED = 3  # files looked into for one message, where their openings do not tell
+Bools = NDArray[np.bool_]
 _NONE = np.zeros(0, np.int64)
 _NAMES = {code: name for name, code in KINDS.items()}
 
@@ -41,18 +55,11 @@ class LogEvent:
     serial: int
     file: str
     line: int
-    record: Record | None  # of all but send, deliver and skip
+    key: Key
+    record: Record = field(compare=False)  # as written, without times and without fields that the audit does not read
 
     def has(self, sender: str, number: int) -> bool:
         return self.sender == sender and 0 < self.number <= number < self.number + self.count
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A row of a file."""
-
-    path: str
-    row: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +79,8 @@ class LogLookup:
     def has(self, process: str) -> bool:
         return process in self._catalogue.paths
 
-    def position(self, process: str, at: int) -> Spot | None:
-        """Return the process's place at position `at`."""
+    def position(self, process: str, at: int) -> LogEvent | None:
+        """Return the process's record at position `at`."""
         openings = self._catalogue.openings
         paths = [path for path in self._catalogue.paths.get(process, ()) if openings[path].at <= at]
         segment = self._segment(paths[-1]) if paths else None
@@ -81,65 +88,51 @@ class LogLookup:
             return None
         rows = segment.rows
         found = np.flatnonzero((rows.at <= at) & (at < rows.at + rows.count) & (rows.kind != BAD))
-        return Spot(segment.path, int(found[0])) if len(found) else None
+        return _event(segment, int(found[0])) if len(found) else None
 
-    def delivery(self, process: str, key: Key, sender: str, number: int) -> Spot | None:
-        """Return the place of the first delivery, or skip, of the message by the process."""
+    def delivery(self, process: str, key: Key, sender: str, number: int) -> LogEvent | None:
+        """Return the first delivery, or skip, of the message by the process."""
+        return next(iter(self.deliveries(process, key, sender, number)), None)
+
+    def deliveries(self, process: str, key: Key, sender: str, number: int) -> list[LogEvent]:
+        """Return all records in the file of the first with which the process delivered, or skipped, the message."""
 
         def settled(state: Record) -> bool:
             theirs = settled_in(state).get(sender)
             return theirs is not None and number in theirs
 
-        return self._find(process, key, settled, partial(_passing, sender=sender, number=number))
+        def are_here(rows: Rows) -> Any:
+            code = rows.senders.index(sender) if sender in rows.senders else -2
+            return (rows.sender == code) & (rows.kind != SEND) & _covers(rows, number)
 
-    def deliveries(self, process: str, key: Key, sender: str, number: int) -> list[Spot]:
-        """Return all places in the file of the first where the process delivered, or skipped, the message."""
-        first = self.delivery(process, key, sender, number)
-        segment = self._segment(first.path) if first is not None else None
-        if segment is None:
-            return []
-        return [Spot(segment.path, row) for row in _passing(segment, _rows_of(segment, key), sender, number).tolist()]
+        return self._find(process, key, settled, are_here)
 
-    def sending(self, process: str, key: Key, number: int) -> Spot | None:
-        """Return the place of the process's `send` of its message of that number."""
+    def sending(self, process: str, key: Key, number: int) -> LogEvent | None:
+        """Return the process's `send` of its message of that number."""
 
-        def here(segment: LogSegment, mine: Ints) -> Ints:
-            rows = segment.rows
-            of = (rows.kind[mine] == SEND) & (rows.number[mine] <= number)
-            return _of(mine, of & (number < rows.number[mine] + rows.count[mine]))
+        def are_here(rows: Rows) -> Any:
+            return (rows.kind == SEND) & _covers(rows, number)
 
-        return self._find(process, key, lambda state: state.get("number", 0) >= number, here)
+        return next(iter(self._find(process, key, lambda state: state.get("number", 0) >= number, are_here)), None)
 
-    def installing(self, process: str, key: Key, view: int) -> Spot | None:
-        """Return the place of the `view` record with which the process installed the view."""
+    def installing(self, process: str, key: Key, view: int) -> LogEvent | None:
+        """Return the `view` record with which the process installed the view."""
 
-        def here(segment: LogSegment, mine: Ints) -> Ints:
-            rows = segment.rows
-            return _of(mine, (rows.kind[mine] == VIEW) & (rows.view[mine] == view))
+        def are_here(rows: Rows) -> Any:
+            return (rows.kind == VIEW) & (rows.view == view)
 
-        return self._find(process, key, lambda state: state["view"] >= view, here)
+        return next(iter(self._find(process, key, lambda state: state["view"] >= view, are_here)), None)
 
-    def ending(self, process: str, key: Key, view: int) -> Spot | None:
-        """Return the place where the process's session in that view ended: the next view, a `leave` or a `detach`."""
+    def ending(self, process: str, key: Key, view: int) -> LogEvent | None:
+        """Return the record that ended the process's session in that view: the next view, a `leave` or a `detach`."""
+
+        def are_here(rows: Rows) -> Any:
+            return ((rows.kind == LEAVE) | (rows.kind == DETACH)) & (rows.view == view)
+
         following = self.installing(process, key, view + 1)
-        if following is not None:
-            return following
+        return following or next(iter(self._find(process, key, lambda _: False, are_here)), None)
 
-        def here(segment: LogSegment, mine: Ints) -> Ints:
-            rows = segment.rows
-            ends = (rows.kind[mine] != VIEW) & (rows.kind[mine] > SKIP) & (rows.kind[mine] < ELECT)
-            return _of(mine, ends & (rows.view[mine] == view))
-
-        return self._find(process, key, lambda _: False, here)
-
-    def key(self, spot: Spot) -> Key:
-        """Return the (group, instance) that the record is of."""
-        segment = self._segment(spot.path)
-        assert segment is not None, "the spot was found in it"
-        key: Key = segment.rows.keys[segment.rows.key[spot.row]]
-        return key
-
-    def whole(self, process: str, *keys: Key) -> Iterator[Spot | Hole]:
+    def whole(self, process: str, *keys: Key) -> Iterator[LogEvent | Hole]:
         """Yield all records of the groups in the process's log, as far as they are believed, and a hole where some are
         missing.
         """
@@ -167,71 +160,54 @@ class LogLookup:
                     yield Hole(None)
                 missing, expected = False, int(rows.at[row] + rows.count[row])
                 if row in mine:
-                    yield Spot(path, row)
+                    yield _event(segment, row)
             missing |= bool(segment.cut) or (segment.closing is not None and segment.closing.at > expected)
 
-    def around(self, spot: Spot, key: Key, before: int, after: int) -> list[LogEvent]:
-        """Return the group's records from `before` before the spot to `after` behind it, also from files next to it."""
-        mine = self._mine(spot.path, key)
-        place = int(np.searchsorted(mine, spot.row))
-        found = [Spot(spot.path, row) for row in mine[max(place - before, 0) : place + after + 1].tolist()]
+    def around(self, event: LogEvent, key: Key, before: int, after: int) -> list[LogEvent]:
+        """Return the group's records from `before` before the event to `after` behind it, also from files next to
+        it.
+        """
+        mine = self._rows(event.file, key)
+        place = int(np.searchsorted(mine, event.line - 2))
+        found = self._events(event.file, mine[max(place - before, 0) : place + after + 1])
         if place < before:
-            earlier, rows = self._next_to(spot.path, key, -1)
-            found = [Spot(earlier, row) for row in rows[place - before :].tolist()] + found
+            earlier, rows = self._next_to(event, key, -1)
+            found = self._events(earlier, rows[place - before :]) + found
         if place + after + 1 > len(mine):
-            later, rows = self._next_to(spot.path, key, 1)
-            found += [Spot(later, row) for row in rows[: place + after + 1 - len(mine)].tolist()]
-        return [_event(segment, each.row) for each in found if (segment := self._segment(each.path)) is not None]
+            later, rows = self._next_to(event, key, 1)
+            found += self._events(later, rows[: place + after + 1 - len(mine)])
+        return found
 
-    def _next_to(self, path: str, key: Key, step: int) -> tuple[str, Ints]:
+    def _next_to(self, event: LogEvent, key: Key, step: int) -> tuple[str, Ints]:
         """Return the file before or behind, and its rows of the group."""
-        paths = self._catalogue.paths[self._catalogue.openings[path].process]
-        place = paths.index(path) + step
-        return (paths[place], self._mine(paths[place], key)) if 0 <= place < len(paths) else ("", _NONE)
+        paths = self._catalogue.paths[event.process]
+        place = paths.index(event.file) + step
+        return (paths[place], self._rows(paths[place], key)) if 0 <= place < len(paths) else ("", _NONE)
 
-    def _mine(self, path: str, key: Key) -> Ints:
+    def _rows(self, path: str, key: Key) -> Ints:
         segment = self._segment(path)
         return _rows_of(segment, key) if segment is not None else _NONE
 
-    def record(self, spot: Spot) -> Record:
-        """Return the record without times and without the fields that the audit does not read."""
-        segment = self._segment(spot.path)
-        assert segment is not None, "the spot was found in it"
-        rows, row = segment.rows, spot.row
-        if row in rows.rare:
-            return dict(rows.rare[row])
-        group, instance = rows.keys[rows.key[row]]
-        written: Record = {"type": _NAMES[int(rows.kind[row])], "group": group, "instance": instance}
-        for name in ("view", "sent_view", "number", "serial", "count"):
-            if (number := int(getattr(rows, name)[row])) >= 0:
-                written[name] = number
-        if rows.sender[row] >= 0:
-            written["sender"] = rows.senders[rows.sender[row]]
-        if row in rows.digests:
-            written["digests"] = rows.digests[row]
-        return written
+    def _events(self, path: str, rows: Ints) -> list[LogEvent]:
+        segment = self._segment(path) if len(rows) else None
+        return [_event(segment, row) for row in rows.tolist()] if segment is not None else []
 
-    def clock(self, spot: Spot) -> dict[str, int]:
-        """Return the full clock at a send: per other process the last number in the log, changes applied."""
-        segment = self._segment(spot.path)
+    def clock(self, send: LogEvent) -> dict[str, int]:
+        """Return the full clock at an event: per other process the last number in the log, changes applied."""
+        segment = self._segment(send.file)
         if segment is None:
             return {}
-        rows = segment.rows
+        rows, row = segment.rows, send.line - 2
         found = {}
         for who, (where, said) in rows.clock.items():
-            mine = said[(where <= spot.row) & (rows.key[where] == rows.key[spot.row])]
+            mine = said[(where <= row) & (rows.key[where] == rows.key[row])]
             if len(mine):
                 found[who] = int(mine[-1])
         return found
 
-    def view(self, spot: Spot) -> int:
-        """Return the view of the record; -1 if it has none."""
-        segment = self._segment(spot.path)
-        return int(segment.rows.view[spot.row]) if segment is not None else -1
-
-    def place(self, spot: Spot) -> tuple[int, int]:
-        """Return a key that sorts the spots of one process in the order of its log."""
-        return self._catalogue.openings[spot.path].segment, spot.row
+    def place(self, event: LogEvent) -> tuple[int, int]:
+        """Return a key that sorts the records of one process in the order of its log."""
+        return self._catalogue.openings[event.file].segment, event.line
 
     def wall_ns(self, process: str) -> int:
         """Return the beginning of the process's log, in nanoseconds since 1970."""
@@ -243,17 +219,17 @@ class LogLookup:
         process: str,
         key: Key,
         passed: Callable[[Record], bool],
-        here: Callable[[LogSegment, Ints], Ints],
-    ) -> Spot | None:
-        """Return the first row that `here` finds. `passed` tells from a file's opening state that the row lies in an
-        earlier file.
+        are_here: Callable[[Rows], Any],
+    ) -> list[LogEvent]:
+        """Return the group's rows that `are_here` chooses, of the first file that has any. `passed` tells from a file's
+        opening state that they lie in an earlier file.
         """
         for path in self._likely(process, key, passed):
             segment = self._segment(path)
-            found = here(segment, _rows_of(segment, key)) if segment is not None else None
-            if found is not None and len(found):
-                return Spot(path, int(found[0]))
-        return None
+            mine = _rows_of(segment, key) if segment is not None else _NONE
+            if segment is not None and len(found := mine[are_here(segment.rows)[mine]]):
+                return self._events(path, found)
+        return []
 
     def _likely(self, process: str, key: Key, passed: Callable[[Record], bool]) -> Iterator[str]:
         """Return the file that the states point to first, then some before it."""
@@ -276,16 +252,9 @@ class LogLookup:
         return self._segments[path]
 
 
-def _passing(segment: LogSegment, mine: Ints, sender: str, number: int) -> Ints:
-    rows = segment.rows
-    code = rows.senders.index(sender) if sender in rows.senders else -2
-    of = (rows.sender[mine] == code) & (rows.number[mine] <= number) & (rows.kind[mine] != SEND)
-    return _of(mine, of & (number < rows.number[mine] + rows.count[mine]))
-
-
-def _of(mine: Ints, chosen: NDArray[np.bool_]) -> Ints:
-    rows: Ints = mine[chosen]
-    return rows
+def _covers(rows: Rows, number: int) -> Bools:
+    """Tell of each row whether it is of the message of that number."""
+    return (rows.number <= number) & (number < rows.number + rows.count)
 
 
 def _rows_of(segment: LogSegment, key: Key) -> Ints:
@@ -296,20 +265,35 @@ def _rows_of(segment: LogSegment, key: Key) -> Ints:
 
 
 def _event(segment: LogSegment, row: int) -> LogEvent:
-    rows, opening = segment.rows, segment.opening
-    kind = int(rows.kind[row])
-    record = rows.rare.get(row)
+    rows, process = segment.rows, segment.opening.process
+    kind, key = int(rows.kind[row]), rows.keys[rows.key[row]] if rows.key[row] >= 0 else ("", "")
     sender = rows.senders[rows.sender[row]] if rows.sender[row] >= 0 else ""
     return LogEvent(
-        process=opening.process,
-        kind=_NAMES[kind],
+        process=process,
+        kind=_NAMES.get(kind, ""),
         at=int(rows.at[row]),
         count=int(rows.count[row]),
         view=int(rows.view[row]),
-        sender=opening.process if kind == SEND else sender,
-        number=int(rows.number[row]) if kind in (SEND, DELIVER, SKIP) else -1,
+        sender=process if kind == SEND else sender,
+        number=int(rows.number[row]) if kind <= SKIP else -1,
         serial=int(rows.serial[row]),
         file=segment.path,
         line=row + 2,
-        record=record,
+        key=key,
+        record=_record(segment, row, key),
     )
+
+
+def _record(segment: LogSegment, row: int, key: Key) -> Record:
+    rows = segment.rows
+    if row in rows.rare:
+        return rows.rare[row]
+    written: Record = {"type": _NAMES.get(int(rows.kind[row]), ""), "group": key[0], "instance": key[1]}
+    for name in ("view", "sent_view", "number", "serial", "count"):
+        if (number := int(getattr(rows, name)[row])) >= 0:
+            written[name] = number
+    if rows.sender[row] >= 0:
+        written["sender"] = rows.senders[rows.sender[row]]
+    if row in rows.digests:
+        written["digests"] = rows.digests[row]
+    return written

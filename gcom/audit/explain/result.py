@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from gcom.audit.explain.incidents import Incident, incidents_of
-from gcom.audit.plan.stages import PlanResult
+from gcom.audit.plan.run import PlanResult
 from gcom.audit.rules.judgement import Judgement, verdict_of
 from gcom.audit.rules.table import RULES
 from gcom.audit.summary.history import History
@@ -137,24 +137,13 @@ def _many(count: int, one: str, more: str = "") -> str:
 
 
 def _group_row(group: GroupResult) -> dict[str, Any]:
-    rules = [
-        {
-            "rule": rule.rule,
-            "expected": rule.expected,
-            "verdict": rule.verdict,
-            "evaluated": rule.evaluated,
-            "violations": rule.violations,
-            "reason": rule.reason,
-        }
-        for rule in group.rules
-    ]
     return {
         "group": group.group,
         "instance": group.instance,
         "ordering": group.ordering,
         "multicast": group.multicast,
         "verdict": group.verdict,
-        "rules": rules,
+        "rules": [asdict(rule) for rule in group.rules],
     }
 
 

@@ -18,15 +18,15 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gcom.audit.explain.evidence import concerned_by, spot_of
+from gcom.audit.explain.evidence import concerned_by, event_of
 from gcom.audit.explain.incidents import Incident, each_of
-from gcom.audit.explain.lookup import Hole, LogEvent, LogLookup, Spot
+from gcom.audit.explain.lookup import Hole, LogEvent, LogLookup
 from gcom.audit.explain.result import AuditResult
 from gcom.audit.explain.shiviz import shiviz
 from gcom.audit.input.catalogue import Catalogue, catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.input.records import Record
-from gcom.audit.plan.local import run_locally
+from gcom.audit.plan.run import run
 from gcom.audit.rules.judgement import verdict_of
 from gcom.audit.rules.table import RULES
 from gcom.audit.summary.lineage import confirms_in, renumbered
@@ -107,7 +107,7 @@ def broken_by(witness: MinimalLog, home: Path) -> frozenset[str]:
     if not witness.records or not witness.kept.all_of(incident.messages):
         return frozenset()
     write_witness(witness, home)
-    outcome = run_locally(catalogue(list_segments([str(home)])))
+    outcome = run(catalogue(list_segments([str(home)])))
     for judgement in outcome.judgements:
         if judgement.key == (incident.group, incident.instance) and incident.rule in judgement.expected:
             # The same rule may break elsewhere in the smaller log: only the same clause, processes and messages
@@ -206,13 +206,13 @@ class _Cutter:
         self._lookup = lookup
         self._key: Key = (incident.group, incident.instance)
         self._closed = {process for process, state in result.coverage.items() if state == "closed"}
-        self._spots: dict[str, dict[Message, list[Spot]]] = defaultdict(dict)
+        self._found: dict[str, dict[Message, list[LogEvent]]] = defaultdict(dict)
         self._serials: set[int] = set()  # that no kept message has, and that must stay gaps
         self._keys = _keys_of(incident, result)
         groups = [each for each in result.groups if (each.group, each.instance) in self._keys]
         members = dict.fromkeys(process for group in groups for process in group.processes)
         self._members = [process for process in members if lookup.has(process)]
-        self._whole: dict[str, list[Spot | Hole]] = {}
+        self._whole: dict[str, list[LogEvent | Hole]] = {}
 
     def ever_more(self) -> Iterator[_Cut]:
         for radius in _RADII if len(self._keys) == 1 else ():
@@ -222,32 +222,27 @@ class _Cutter:
             self._whole[process] = list(islice(self._lookup.whole(process, *self._keys), _RECORDS + 1))
             if len(self._whole[process]) > _RECORDS:
                 return
-            for event in self._events(process):
+            for event in (each for each in self._whole[process] if isinstance(each, LogEvent)):
                 if len(everything) + event.count > _RECORDS:
                     return
                 numbers = range(event.number, event.number + event.count) if event.number > 0 else ()
                 everything.update(dict.fromkeys((event.sender, number) for number in numbers))
         yield _Cut(tuple(everything), whole=True)
 
-    def _events(self, process: str) -> Iterator[LogEvent]:
-        for spot in self._whole[process]:
-            if isinstance(spot, Spot):
-                yield self._lookup.around(spot, self._lookup.key(spot), 0, 0)[0]
-
     def messages(self, radius: int) -> list[Message]:
         """Return the messages that the incident names and needs; with a radius also those around it."""
         found = dict.fromkeys(self._incident.messages)
         found.update(dict.fromkeys((sender, number - 1) for sender, number in self._incident.messages if number > 1))
         for process in self._incident.processes:
-            spot = spot_of(self._incident, process, self._lookup)
-            if spot is not None:
-                found.update(dict.fromkeys(self._near(spot, radius)))
+            event = event_of(self._incident, process, self._lookup)
+            if event is not None:
+                found.update(dict.fromkeys(self._near(event, radius)))
         return [message for message in found if message[1] > 0][:_MESSAGES]
 
-    def _near(self, spot: Spot, radius: int) -> Iterable[Message]:
-        events = self._lookup.around(spot, self._key, max(radius, 1), radius)
+    def _near(self, middle: LogEvent, radius: int) -> Iterable[Message]:
+        events = self._lookup.around(middle, self._key, max(radius, 1), radius)
         if self._keeps.serials:
-            placed = [event for event in self._lookup.around(spot, self._key, _BEFORE, 0) if event.serial > 0][-2:]
+            placed = [event for event in self._lookup.around(middle, self._key, _BEFORE, 0) if event.serial > 0][-2:]
             if placed and placed[-1].serial > placed[0].serial:
                 self._serials.add(placed[-1].serial - 1)
             events = [*placed, *events]
@@ -255,17 +250,17 @@ class _Cutter:
             for event in events:
                 yield from ((event.sender, number) for number in (event.number, event.number + event.count - 1))
         if self._keeps.clock:
-            heard = [event for event in self._lookup.around(spot, self._key, _BEFORE, 0) if event.kind == "deliver"]
-            yield from self._lookup.clock(spot).items()
+            heard = [event for event in self._lookup.around(middle, self._key, _BEFORE, 0) if event.kind == "deliver"]
+            yield from self._lookup.clock(middle).items()
             yield from {event.sender: event.number + event.count - 1 for event in heard}.items()
 
     def project(self, cut: _Cut) -> MinimalLog:
         kept = _KeptMessages(cut.messages, self._serials)
         witness = MinimalLog(self._incident, self._closed, kept)
-        spots = self._whole if cut.whole else self._chosen(cut.messages)
-        for process in spots.keys() - cut.gone:
-            numbered = enumerate(spots[process])
-            found = [each for place, spot in numbered for each in self._records(process, place, spot, kept)]
+        events = self._whole if cut.whole else self._chosen(cut.messages)
+        for process in [who for who in events if who not in cut.gone]:
+            numbered = enumerate(events[process])
+            found = [each for place, event in numbered for each in self._records(process, place, event, kept)]
             kept.note_serials([record for _, record in found])
             found = [(source, record) for source, record in found if source not in cut.without]
             witness.records[process] = [record for _, record in found]
@@ -276,73 +271,69 @@ class _Cutter:
             witness.records[process] = [kept.renumbered(process, record, everyone) for record in records]
         return witness
 
-    def _chosen(self, messages: tuple[Message, ...]) -> dict[str, list[Spot | Hole]]:
-        """Return the places of the messages in the logs of the processes concerned, and the views that they name."""
+    def _chosen(self, messages: tuple[Message, ...]) -> dict[str, list[LogEvent | Hole]]:
+        """Return the records of the messages in the logs of the processes concerned, and of the views that they
+        name.
+        """
         processes = [*concerned_by(self._incident), *(who for who, _ in messages)]
-        spots = {who: self._of_messages(who, messages) for who in dict.fromkeys(processes) if self._lookup.has(who)}
-        views = self._views(spots)
-        for process, mine in spots.items():
-            mine |= self._of_views(process, views)
-        ordered: dict[str, list[Spot | Hole]] = {}
-        for process, mine in spots.items():
-            ordered[process] = [*sorted(mine, key=self._lookup.place)]
-        return ordered
+        chosen = {who: self._of_messages(who, messages) for who in dict.fromkeys(processes) if self._lookup.has(who)}
+        views = self._views([event for mine in chosen.values() for event in mine])
+        return {
+            process: [*sorted(mine | self._of_views(process, views), key=self._lookup.place)]
+            for process, mine in chosen.items()
+        }
 
-    def _of_messages(self, process: str, messages: tuple[Message, ...]) -> set[Spot]:
-        known = self._spots[process]
+    def _of_messages(self, process: str, messages: tuple[Message, ...]) -> set[LogEvent]:
+        known = self._found[process]
         for message in messages:
             if message not in known:
                 sender, number = message
-                spots = [self._lookup.sending(process, self._key, number)] if sender == process else []
-                spots += self._lookup.deliveries(process, self._key, sender, number)
-                known[message] = [spot for spot in spots if spot is not None]
-        found = {spot for message in messages for spot in known[message]}
+                sent = self._lookup.sending(process, self._key, number) if sender == process else None
+                known[message] = self._lookup.deliveries(process, self._key, sender, number)
+                known[message] += [sent] if sent is not None else []
+        found = {event for message in messages for event in known[message]}
         for who, at in self._incident.positions:
-            spot = self._lookup.position(who, at) if who == process else None
-            found |= {spot, *self._view_before(spot)} if spot is not None else set()
+            event = self._lookup.position(who, at) if who == process else None
+            found |= {event, *self._view_before(event)} if event is not None else set()
         return found
 
-    def _view_before(self, spot: Spot) -> list[Spot]:
-        """Return the place of the process's previous view, where views do not go up by one."""
-        events = self._lookup.around(spot, self._key, _BEFORE, -1) if self._keeps.view_before else []
-        return [Spot(event.file, event.line - 2) for event in events if event.kind == "view"][-1:]
+    def _view_before(self, event: LogEvent) -> list[LogEvent]:
+        """Return the record of the process's previous view, where views do not go up by one."""
+        events = self._lookup.around(event, self._key, _BEFORE, -1) if self._keeps.view_before else []
+        return [event for event in events if event.kind == "view"][-1:]
 
-    def _views(self, spots: dict[str, set[Spot]]) -> range:
+    def _views(self, events: list[LogEvent]) -> range:
         """Return the views that the kept records name, and the one after."""
-        seen = {self._lookup.view(spot) for mine in spots.values() for spot in mine}
-        seen |= {self._incident.view or -1}
-        seen = {view for view in seen if view > 0}
+        seen = {view for view in (self._incident.view or -1, *(event.view for event in events)) if view > 0}
         return range(max(min(seen) - self._keeps.view_before, 1), max(seen) + 2) if seen else range(0)
 
-    def _of_views(self, process: str, views: range) -> set[Spot]:
+    def _of_views(self, process: str, views: range) -> set[LogEvent]:
         if not views or len(views) > _VIEWS:
             return set()
         found = [self._lookup.installing(process, self._key, view) for view in views]
         found.append(self._lookup.ending(process, self._key, views[-1] - 1))
-        return {spot for spot in found if spot is not None}
+        return {event for event in found if event is not None}
 
     def _records(
-        self, process: str, place: int, spot: Spot | Hole, kept: _KeptMessages
+        self, process: str, place: int, event: LogEvent | Hole, kept: _KeptMessages
     ) -> Iterator[tuple[Source, Record]]:
         """Yield the records at a place: one per kept message of a run, or a `lost` for a hole."""
-        if isinstance(spot, Hole):
-            yield (process, place, 0), {"type": "lost", "count": 1, **self._state(spot)}
+        if isinstance(event, Hole):
+            yield (process, place, 0), {"type": "lost", "count": 1, **self._state(event)}
             return
-        event = self._lookup.around(spot, self._lookup.key(spot), 0, 0)[0]
-        record = self._lookup.record(spot)
+        record = event.record
         if event.kind == "send":
-            record["clock"] = self._lookup.clock(spot)
+            record = {**record, "clock": self._lookup.clock(event)}
         if event.kind == "confirm":
             for step, single in enumerate(confirms_in(record)):
                 if kept.all_of([(process, single["number"])]):
                     yield (process, place, step), single
-            return
-        if event.record is not None or event.number < 0:
+        elif event.number < 0:
             yield (process, place, 0), record
-            return
-        for step in range(event.count):
-            if kept.has(event, step):
-                yield (process, place, step), _single(record, event, step)
+        else:
+            for step in range(event.count):
+                if kept.has(event, step):
+                    yield (process, place, step), _single(record, step)
 
     def _state(self, hole: Hole) -> Record:
         """Return the hole's state cut to this group: empty if it does not name the group, absent if the hole has no
@@ -355,7 +346,7 @@ class _Cutter:
         return {"state": {group: state} if state is not None and state.get("instance", "") == instance else {}}
 
 
-def _single(record: Record, event: LogEvent, step: int) -> Record:
+def _single(record: Record, step: int) -> Record:
     """Return one message of a run."""
     single = {name: value for name, value in record.items() if name not in ("at", "t", "held", "count", "digests")}
     for name in ("number", "serial"):
@@ -363,7 +354,6 @@ def _single(record: Record, event: LogEvent, step: int) -> Record:
             single[name] = record[name] + step
     if len(record.get("digests", ())) > step:
         single["digests"] = record["digests"][step : step + 1]
-    assert event.count > step
     return single
 
 
@@ -435,8 +425,7 @@ class _KeptMessages:
 
     def _base(self, view: Record) -> Record:
         """Return the base of a process that entered, where the view tells it."""
-        base = {who: self.rank(who, number) for who, number in view.get("base", {}).items()}
-        rebased: Record = {"base": {who: number for who, number in base.items() if number}} if base else {}
+        rebased: Record = {"base": self._counts(view["base"])} if view.get("base") else {}
         if "base_serial" in view:
             rebased["base_serial"] = bisect_right(self._serials, view["base_serial"])
         return rebased

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gcom.audit.input.arrow import integers
 from gcom.audit.input.files import is_remote, local, read_file
-from gcom.audit.input.records import Rows
+from gcom.audit.input.records import COLUMNS, Rows
 from gcom.audit.input.segments import Closing, LogSegment, Opening
 
-_COLUMNS = ("kind", "at", "count", "key", "view", "sent_view", "sender", "number", "serial", "t", "held")
 _META = b"gcom.segment"
 
 
 def to_parquet(segment: LogSegment, target: Path) -> None:
     rows = segment.rows
-    columns: dict[str, Any] = {name: getattr(rows, name) for name in _COLUMNS}
+    columns: dict[str, Any] = {name: getattr(rows, name) for name in COLUMNS}
     columns["clock"] = _clocks(rows)
     digests = [rows.digests.get(row) for row in range(len(rows))] if rows.digests else None
     columns["digests"] = pa.array(digests if digests is not None else [None] * len(rows), pa.list_(pa.int64()))
@@ -76,10 +76,9 @@ def from_parquet(path: str) -> LogSegment | str:
     from pyarrow import parquet as pq
 
     table = pq.read_table(_source(path))
-    columns = [table[name].to_numpy().astype(np.int64) for name in _COLUMNS]
-    rows = Rows(*columns)
+    columns: dict[str, Any] = {name: integers(table[name], -1) for name in COLUMNS}
+    rows = Rows(**columns, senders=about["senders"])
     rows.keys = [(group, instance) for group, instance in about["keys"]]
-    rows.senders = about["senders"]
     rare = table["rare"]
     for row in np.flatnonzero(rare.is_valid().to_numpy()).tolist():
         rows.rare[row] = json.loads(rare[row].as_py())

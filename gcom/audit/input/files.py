@@ -11,6 +11,8 @@ from typing import Any
 
 from gcom.errors import AuditUnavailable, NotALog
 
+WRITTEN_BY = "give the folder that --log-dir named (`gcom join --log-dir FOLDER`, `gcom.Node(log_dir=...)`)"
+_CHECK = "check its name, and the credentials in the environment"
 _ALIASES = {"s3a://": "s3://", "s3n://": "s3://"}  # what Spark calls it: what Arrow calls it
 
 
@@ -30,9 +32,9 @@ def list_files(folder: str) -> dict[str, int]:
         return _list_remote(folder)
     root = local(folder)
     if not root.exists():
-        raise NotALog(f"{folder} does not exist")
+        raise NotALog(f"{folder} does not exist: expected a folder of delivery logs; {WRITTEN_BY}")
     if root.is_file():
-        raise NotALog(f"{folder} is a file; give the folder that --log-dir named")
+        raise NotALog(f"{folder} is a file: expected a folder of delivery logs; {WRITTEN_BY}")
     return {str(path): path.stat().st_size for path in sorted(root.rglob("*")) if path.is_file()}
 
 
@@ -69,9 +71,9 @@ def _list_remote(folder: str) -> dict[str, int]:
     try:
         found = system.get_file_info(FileSelector(path, recursive=True))
     except FileNotFoundError:
-        raise NotALog(f"{folder} does not exist") from None
+        raise NotALog(f"{folder} does not exist: expected a folder of delivery logs; {WRITTEN_BY}") from None
     except OSError as error:
-        raise AuditUnavailable(f"{folder} cannot be listed: {error}") from None
+        raise AuditUnavailable(f"{folder} cannot be listed: {error}; {_CHECK}") from None
     root, name = path.rstrip("/"), folder.rstrip("/")
     names = {name + info.path[len(root) :]: info.size for info in found if info.type == FileType.File}
     return dict(sorted(names.items()))
@@ -87,5 +89,5 @@ def _system_of(name: str) -> tuple[Any, str]:
     try:
         system, path = FileSystem.from_uri(known)
     except (ArrowInvalid, OSError) as error:
-        raise AuditUnavailable(f"{name} cannot be reached: {error}") from None
+        raise AuditUnavailable(f"{name} cannot be reached: {error}; {_CHECK}") from None
     return system, path

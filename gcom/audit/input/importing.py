@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,9 +47,10 @@ class Imported:
 def import_shiviz(file: Path, into: Path, regex: str = SHIVIZ) -> Imported:
     """Write the log as delivery logs under `into`, which must be empty. Raises BadValue, NotALog, or OSError."""
     if into.exists() and any(into.iterdir()):
-        raise BadValue(f"{into} is not empty: name a new folder")
+        raise BadValue(f"{into} is not empty: expected a new folder for the delivery logs; name another")
     if file.stat().st_size > FILE_BYTES_MAX:
-        raise BadValue(f"{file} has {file.stat().st_size:,} bytes; at most {FILE_BYTES_MAX:,} are imported at once")
+        size = f"expected at most {FILE_BYTES_MAX:,} bytes, got {file.stat().st_size:,}"
+        raise BadValue(f"{file} is too large: {size}; cut it between two runs, and import each part")
     happened = parse(file.read_text(errors="replace"), regex, str(file))
     hosts = list(dict.fromkeys([each.host for each in happened]))
     notes = _write(happened, hosts, into)
@@ -64,14 +66,21 @@ def parse(text: str, regex: str, name: str) -> list[Happened]:
         try:
             clock = json.loads(match["clock"])
         except ValueError as error:
-            raise NotALog(f"{name}:{line}: the clock is no JSON: {error}") from None
+            raise NotALog(
+                f"{name}:{line}: the clock is no JSON: {error}; correct the line, or give a --regex that fits"
+            ) from None
         host = match["host"]
         if not isinstance(clock, dict) or not all(type(n) is int and n >= 0 for n in clock.values()):
-            raise NotALog(f"{name}:{line}: the clock is no map of host to number: {match['clock'][:200]}")
+            got = match["clock"][:200]
+            raise NotALog(f"{name}:{line}: not a vector clock: expected a map of host to number, got {got}")
         if not host or "#" in host:
-            raise NotALog(f"{name}:{line}: {host!r} cannot be a host's name: it is empty or has a #")
+            raise NotALog(
+                f"{name}:{line}: not a host: expected a name without #, got {host!r}; rename it, or give a --regex"
+            )
         if host not in clock:
-            raise NotALog(f"{name}:{line}: the clock of {host} has no entry for {host} itself")
+            raise NotALog(
+                f"{name}:{line}: not a vector clock: expected an entry for {host} itself, got {match['clock'][:200]}"
+            )
         found.append(Happened(host, clock, line, match["event"] if "event" in pattern.groupindex else ""))
     if not found:
         raise NotALog(_nothing_in(text, regex, name))
@@ -81,11 +90,11 @@ def parse(text: str, regex: str, name: str) -> list[Happened]:
 def _nothing_in(text: str, regex: str, name: str) -> str:
     first = next(((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()), None)
     if first is None:
-        return f"{name} is empty: there is no event to import"
+        return f"{name} is empty: expected events with vector clocks; name another file"
     number, line = first
     return (
-        f"{name}:{number}: {line[:_SHOWN]!r} is no event as the regex has it, nor is anything after it: give --regex "
-        f"one that fits, with the groups host, clock and event; this one was {regex}"
+        f"{name}:{number}: no event in the file: expected {regex}, got {line[:_SHOWN]!r}; give a --regex that fits, "
+        "with the groups host, clock and event"
     )
 
 
@@ -94,10 +103,11 @@ def _compiled(regex: str) -> re.Pattern[str]:
     try:
         pattern = re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", regex), re.MULTILINE)
     except re.error as error:
-        raise BadValue(f"regex {regex!r} is no regular expression: {error}") from None
+        raise BadValue(f"--regex must be a regular expression; got {regex!r}: {error}") from None
     missing = {"host", "clock"} - pattern.groupindex.keys()
     if missing:
-        raise BadValue(f"regex {regex!r} lacks the group {' and '.join(sorted(missing))}, as (?<host>\\S*)")
+        lacks = " and ".join(sorted(missing))
+        raise BadValue(f"--regex must have the groups host and clock, as (?<host>\\S*); {regex!r} lacks {lacks}")
     return pattern
 
 
@@ -119,32 +129,32 @@ def _write_host(
     home = into / folder_name(host) / "1"
     home.mkdir(parents=True)
     segment = Segment(home, 0)
-    process = f"{host}#1"
-    opening = {"member": host, "incarnation": "1", "process": process, "segment": 0, "wall_ns": 0}
-    _append(segment, {"type": "open", "at": 1, "version": 1, **opening})
-    everyone = sorted(f"{each}#1" for each in hosts)
-    head = {"group": _GROUP, "instance": _INSTANCE, "view": 1}
-    view = {"members": everyone, "leader": everyone[0], "ordering": "CAUSAL", "multicast": "BASIC"}
-    _append(segment, {"type": "view", "at": 1, **head, **view})
-    at = 2
+    about = {"version": 1, "member": host, "incarnation": "1", "process": f"{host}#1", "segment": 0, "wall_ns": 0}
+    _append(segment, 1, {"type": "open", **about})
+    at = 1
+    for record in _records(host, mine, known, sorted(f"{each}#1" for each in hosts)):
+        _append(segment, at, {"group": _GROUP, "instance": _INSTANCE, "view": 1, **record})
+        at += 1
+    segment.seal(at, "exit")
+
+
+def _records(
+    host: str, mine: list[Happened], known: dict[tuple[str, int], Happened], members: list[str]
+) -> Iterator[dict[str, object]]:
+    """Yield the view, and per event what it was the first to know of, its send and its own delivery."""
+    yield {"type": "view", "members": members, "leader": members[0], "ordering": "CAUSAL", "multicast": "BASIC"}
     heard: dict[str, int] = {}
     told: dict[str, int] = {}
     for each in mine:
         for other, number in _learned(each, heard, known):
-            where = {"sent_view": 1, "sender": f"{other}#1", "number": number}
-            _append(segment, {"type": "deliver", "at": at, **head, **where})
-            at += 1
-        heard.update({other: n for other, n in each.clock.items() if other != host and n > heard.get(other, 0)})
-        changed = {f"{who}#1": n for who, n in each.clock.items() if who != host and told.get(who, 0) != n}
-        told.update({who: n for who, n in each.clock.items() if who != host})
-        what = {"number": each.clock[host], "clock": changed, "event": each.text, "line": each.line}
-        _append(segment, {"type": "send", "at": at, **head, **what})
-        at += 1
-        _append(
-            segment, {"type": "deliver", "at": at, **head, "sent_view": 1, "sender": process, "number": what["number"]}
-        )
-        at += 1
-    segment.seal(at, "exit")
+            yield {"type": "deliver", "sent_view": 1, "sender": f"{other}#1", "number": number}
+        entries = {who: n for who, n in each.clock.items() if who != host}
+        heard |= {who: n for who, n in entries.items() if n > heard.get(who, 0)}
+        changed = {f"{who}#1": n for who, n in entries.items() if told.get(who, 0) != n}
+        told |= entries
+        number = each.clock[host]
+        yield {"type": "send", "number": number, "clock": changed, "event": each.text, "line": each.line}
+        yield {"type": "deliver", "sent_view": 1, "sender": f"{host}#1", "number": number}
 
 
 def _learned(event: Happened, heard: dict[str, int], known: dict[tuple[str, int], Happened]) -> list[tuple[str, int]]:
@@ -159,5 +169,5 @@ def _learned(event: Happened, heard: dict[str, int], known: dict[tuple[str, int]
     return sorted(new, key=lambda each: (sum(known[each].clock.values()) if each in known else 1 << 62, each))
 
 
-def _append(segment: Segment, record: dict[str, object]) -> None:
-    segment.append(json.dumps(record, separators=(",", ":")))
+def _append(segment: Segment, at: int, record: dict[str, object]) -> None:
+    segment.append(json.dumps({"type": record["type"], "at": at, **record}, separators=(",", ":")))

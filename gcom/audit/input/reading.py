@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gcom.audit.input.compact import compact_opening, from_parquet, to_parquet
-from gcom.audit.input.files import list_files, read_file, read_first_line
+from gcom.audit.input.files import WRITTEN_BY, list_files, read_file, read_first_line
 from gcom.audit.input.segments import LogSegment, Opening, opening_of, read_segment
 from gcom.errors import BadValue, NotALog
 from gcom.trace.segment import folder_name
@@ -26,13 +26,16 @@ class Listing:
 
     sizes: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    others: int = 0  # files that are none
 
 
 def list_segments(folders: Iterable[str]) -> Listing:
     """Return all segments under `folders`, sealed or not, sorted. Raises NotALog if there are none."""
     listing = Listing()
     for folder in folders:
-        found = {path: size for path, size in list_files(folder).items() if _NAME.fullmatch(_base(path))}
+        files = list_files(folder)
+        found = {path: size for path, size in files.items() if _NAME.fullmatch(_base(path))}
+        listing.others += len(files) - len(found)
         for path, size in found.items():
             if _base(path).startswith(".") and _sealed(path) in found:
                 listing.notes.append(f"{path}: its sealed twin is read instead")
@@ -40,8 +43,8 @@ def list_segments(folders: Iterable[str]) -> Listing:
                 listing.sizes[path] = size
     if not listing.sizes:
         raise NotALog(
-            f"no delivery logs in {', '.join(folders)}: looked for <member>/<incarnation>/<segment>.jsonl; "
-            "`gcom join --log-dir FOLDER` and `gcom.Node(log_dir=...)` write them"
+            f"no delivery logs in {', '.join(folders)}: expected <member>/<incarnation>/<segment>.jsonl, got "
+            f"{f'only {listing.others:,} other files' if listing.others else 'no files'}; {WRITTEN_BY}"
         )
     return listing
 
@@ -86,7 +89,7 @@ def read_opening(path: str) -> tuple[Opening | None, str]:
 def compact(listing: Listing, into: Path, told: Callable[[str], None]) -> int:
     """Write each segment of the listing under `into`, which must be empty; return the number of bytes written."""
     if into.exists() and any(into.iterdir()):
-        raise BadValue(f"{into} is not empty: name a new folder")
+        raise BadValue(f"{into} is not empty: expected a new folder for the Parquet files; name another")
     size = 0
     for path in listing.sizes:
         told(path)
@@ -98,7 +101,8 @@ def compact(listing: Listing, into: Path, told: Callable[[str], None]) -> int:
         home.mkdir(parents=True, exist_ok=True)
         target = home / f"{segment.opening.segment:06}.parquet"
         if target.exists():
-            raise BadValue(f"{path} is segment {segment.opening.segment} of {segment.opening.process} once more")
+            what = f"segment {segment.opening.segment} of {segment.opening.process}"
+            raise BadValue(f"two files for {what}: expected one, got {path} as well; compact each folder by itself")
         to_parquet(segment, target)
         size += target.stat().st_size
     return size

@@ -40,6 +40,7 @@ KINDS = {
 }
 _NUMBERS = ("at", "t", "view", "sent_view", "number", "count", "serial", "held")
 _TEXTS = ("type", "group", "instance", "sender")
+COLUMNS = ("kind", "key", "sender", *_NUMBERS)  # of Rows, one number per row
 _SCHEMA = pa.schema(
     [(name, pa.int64()) for name in _NUMBERS]
     + [(name, pa.string()) for name in _TEXTS]
@@ -51,43 +52,33 @@ _FEW = 64
 _MOST_CLOCKS = 512  # processes in the clocks of one chunk; more are parsed line by line
 _MOST = 1 << 62
 RUN_MOST = 1 << 20  # messages of one record; what claims more is no record, so that no line can fill the memory
-# What each type must have beside `at`, and of which type it is.
-_REQUIRED: dict[str, dict[str, type]] = {
-    "send": {"group": str, "view": int, "number": int, "clock": dict},
-    "deliver": {"group": str, "view": int, "sent_view": int, "sender": str, "number": int},
-    "skip": {"group": str, "view": int},
-    "view": {"group": str, "view": int, "members": list, "leader": str, "ordering": str, "multicast": str},
-    "leave": {"group": str, "view": int},
-    "detach": {"group": str, "view": int},
-    "elect": {"group": str, "view": int, "leader": str},
-    "suspect": {"group": str, "view": int},
-    "confirm": {"group": str, "view": int, "number": int, "by": str},
-    "adopt": {"group": str, "view": int, "from": str, "cut": dict},
-    "quorum": {"group": str, "view": int, "has": bool},
-    "lost": {"count": int},
+# What each type must have beside `at`, and of which type a field is wherever it stands.
+_REQUIRED = {
+    "send": ("group", "view", "number", "clock"),
+    "deliver": ("group", "view", "sent_view", "sender", "number"),
+    "skip": ("group", "view"),
+    "view": ("group", "view", "members", "leader", "ordering", "multicast"),
+    "leave": ("group", "view"),
+    "detach": ("group", "view"),
+    "elect": ("group", "view", "leader"),
+    "suspect": ("group", "view"),
+    "confirm": ("group", "view", "number", "by"),
+    "adopt": ("group", "view", "from", "cut"),
+    "quorum": ("group", "view", "has"),
+    "lost": ("count",),
 }
-_OPTIONAL: dict[str, type] = {
-    "instance": str,
-    "count": int,
-    "serial": int,
-    "sender": str,
-    "number": int,
-    "t": int,
-    "held": int,
-    "digests": list,
-    "base": dict,
-    "base_serial": int,
-    "settled": int,
-    "safe": bool,
-    "netsplit": str,
-    "state": dict,
-    "into": str,
-    "succeeds": list,
-    "by": str,
-    "has": bool,
-    "cut": dict,
-    "from": str,
+_INTEGERS = ("view", "sent_view", "number", "count", "serial", "t", "held", "base_serial", "settled")
+_OF_TYPE: dict[type, tuple[str, ...]] = {
+    int: _INTEGERS,
+    str: ("group", "instance", "sender", "leader", "ordering", "multicast", "netsplit", "by", "from", "into"),
+    bool: ("safe", "has"),
+    list: ("members", "digests", "succeeds"),
+    dict: ("clock", "base", "cut", "state"),
 }
+_TYPE_OF = {name: kind for kind, names in _OF_TYPE.items() for name in names}
+# Fields that are checked only in records that require them; elsewhere they are unknown, and ignored.
+_ONLY_REQUIRED = ("group", "view", "sent_view", "clock", "members", "leader", "ordering", "multicast")
+_OPTIONAL = tuple(name for name in _TYPE_OF if name not in _ONLY_REQUIRED)
 _OF_SUCCESSION = {"view": int, "cut": dict, "without": dict, "gone": dict, "gives_up": list, "by": str, "serial": int}
 _WORDS = {str: "a text", int: "an integer", bool: "true or false", list: "a list", dict: "a map"}
 _FIRST_AND_LAST = ("open", "close")
@@ -125,8 +116,8 @@ class Rows:
 
     @classmethod
     def none(cls) -> Rows:
-        none = np.zeros(0, np.int64)
-        return cls(none, none, none, none, none, none, none, none, none, none, none)
+        columns: dict[str, Any] = dict.fromkeys(COLUMNS, np.zeros(0, np.int64))
+        return cls(**columns)
 
 
 def only_forward(rows: Rows, expected: int) -> Rows:
@@ -179,14 +170,11 @@ def problem_of(record: object) -> str:
         return f"a line that says `{record['type']}` and is not that of its segment, or not whole"
     if required is None:
         return _problem_of_numbers({name: record[name] for name in ("type", "count") if name in record})
-    for name, wanted in required.items():
-        if name not in record:
+    for name in (*required, *_OPTIONAL):
+        if name in record and type(record[name]) is not _TYPE_OF[name]:
+            return f"{name} is not {_WORDS[_TYPE_OF[name]]}"
+        if name in required and name not in record:
             return f"a {record['type']} without {name}"
-        if type(record[name]) is not wanted:
-            return f"{name} is not {_WORDS[wanted]}"
-    for name, wanted in _OPTIONAL.items():
-        if name in record and name not in required and type(record[name]) is not wanted:
-            return f"{name} is not {_WORDS[wanted]}"
     return _problem_of_numbers(record)
 
 
@@ -204,9 +192,12 @@ def _problem_of_numbers(record: Record) -> str:
     if "digests" in record and not _are_numbers(record["digests"]):
         return "digests are not numbers"
     for name in ("clock", "base", "cut"):
-        if name in record and not all(type(n) is int and 0 <= n <= _MOST for n in record[name].values()):
+        # Of a type that has no such field, as a `clock` that is not a send's, anything may stand there.
+        numbers = record.get(name)
+        if isinstance(numbers, dict) and not all(type(n) is int and 0 <= n <= _MOST for n in numbers.values()):
             return f"{name} is not a map of numbers"
-    if "members" in record and not (record["members"] and all(type(who) is str for who in record["members"])):
+    members = record.get("members")
+    if record["type"] == "view" and not (members and all(type(who) is str for who in members)):
         return "members is not a list of processes"
     if not all(is_succession(each) for each in record.get("succeeds", ())):
         return "succeeds does not name instances, views and cuts"
@@ -300,7 +291,7 @@ class _Building:
     """Columns that grow chunk by chunk."""
 
     def __init__(self) -> None:
-        self._parts: list[list[Ints]] = []
+        self._parts: list[dict[str, Ints]] = []
         self._length = 0
         self._keys: dict[tuple[str, str], int] = {}
         self._senders: dict[str, int] = {}
@@ -311,15 +302,19 @@ class _Building:
     def rows(self) -> Rows:
         if not self._parts:
             return Rows.none()
-        columns: Any = [np.concatenate(each) for each in zip(*self._parts, strict=True)]
-        clock = {
-            who: (np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts]))
-            for who, parts in self._clock.items()
-        }
-        rows = Rows(*columns)
-        rows.keys, rows.senders = list(self._keys), list(self._senders)
-        rows.rare, rows.clock, rows.digests = self._rare, clock, self._digests
-        return rows
+        columns: dict[str, Any] = {name: np.concatenate([part[name] for part in self._parts]) for name in COLUMNS}
+        return Rows(
+            **columns,
+            keys=list(self._keys),
+            senders=list(self._senders),
+            rare=self._rare,
+            clock={who: _pairs(parts) for who, parts in self._clock.items()},
+            digests=self._digests,
+        )
+
+    def _append(self, part: dict[str, Ints]) -> None:
+        self._parts.append(part)
+        self._length += len(part["kind"])
 
     def add_plain(self, data: bytes, lines: int) -> bool:
         """Parse with Arrow. Returns False, with nothing added, if Arrow refuses the lines or some are not sound."""
@@ -349,16 +344,9 @@ class _Building:
             return False
         if clocks is not None and pa.types.is_struct(clocks.type):
             self._add_clocks(clocks, kind)
-        key = self._key_codes(table)
-        sender = self._codes(table["sender"], self._senders)
-        self._append(kind, numbers, key, sender)
+        key, sender = self._key_codes(table), self._codes(table["sender"], self._senders)
+        self._append({**numbers, "kind": kind, "key": key, "sender": sender})
         return True
-
-    def _append(self, kind: Ints, numbers: dict[str, Ints], key: Ints, sender: Ints) -> None:
-        at, count, view, sent_view = (numbers[name] for name in ("at", "count", "view", "sent_view"))
-        number, serial, t, held = (numbers[name] for name in ("number", "serial", "t", "held"))
-        self._parts.append([kind, at, count, key, view, sent_view, sender, number, serial, t, held])
-        self._length += len(kind)
 
     def _codes(self, column: pa.ChunkedArray, known: dict[str, int], absent: int = -1) -> Ints:
         """Return each text as its code in `known`, where a new text gets the next code; `absent` for a missing text."""
@@ -401,7 +389,7 @@ class _Building:
 
     def add_records(self, records: Iterator[object]) -> None:
         """Add records that were parsed line by line."""
-        columns: dict[str, list[int]] = {name: [] for name in ("kind", "key", "sender", *_NUMBERS)}
+        columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
         for found in records:
             row = self._length + len(columns["kind"])
             wrong = problem_of(found)
@@ -421,13 +409,18 @@ class _Building:
             if code in (SEND, DELIVER) and "digests" in record:
                 self._digests[row] = record["digests"]
         if columns["kind"]:
-            kind, key, sender = (_ints(columns[name]) for name in ("kind", "key", "sender"))
-            self._append(kind, {name: _ints(columns[name]) for name in _NUMBERS}, key, sender)
+            self._append({name: _ints(column) for name, column in columns.items()})
 
     def _key_code(self, record: Record) -> int:
         if "group" not in record:
             return -1
         return self._keys.setdefault((record["group"], record.get("instance", "")), len(self._keys))
+
+
+def _pairs(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    """Return pairs of columns as one pair."""
+    first, second = zip(*parts, strict=True)
+    return np.concatenate(first), np.concatenate(second)
 
 
 def is_known(kind: int) -> bool:

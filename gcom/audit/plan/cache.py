@@ -9,14 +9,16 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gcom.audit.input.catalogue import Catalogue, Chain
 from gcom.audit.input.files import is_remote, local
 from gcom.audit.plan.wire import pack, unpack
 from gcom.errors import BadValue
 
-_VERSION = 7
+_VERSION = 8
 _MARK = "gcom-audit-state"
 
 
@@ -27,13 +29,25 @@ class IncrementalCache:
         self._folder = folder
         mark = folder / _MARK
         if folder.exists() and any(folder.iterdir()) and not mark.exists():
-            raise BadValue(f"{folder} is not what --incremental made, and not empty: name a new folder")
+            raise BadValue(
+                f"{folder} has other files: expected a folder that --incremental made, or a new one; name another"
+            )
         folder.mkdir(parents=True, exist_ok=True)
         found = _read(mark)
         if found is None or found[0] != _VERSION or [type(each) for each in found] != [int, int, int]:
             found = (_VERSION, secrets.randbits(64), secrets.randbits(64))
             _write(mark, found)
         self.seeds: tuple[int, int] = (found[1], found[2])
+
+    def get_chain(self, chain: Chain, catalogue: Catalogue) -> list[tuple[Any, ...]] | None:
+        """Return the kept rows of a chain, None if there are none. Only chains of one segment are kept."""
+        kept = len(chain.paths) == 1
+        return self.get(chain.paths[0], catalogue.sizes[chain.paths[0]], last=chain.last) if kept else None
+
+    def put_chain(self, chain: Chain, catalogue: Catalogue, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Keep the rows of a chain, if it is of one segment."""
+        if len(chain.paths) == 1:
+            self.put(chain.paths[0], catalogue.sizes[chain.paths[0]], [tuple(row) for row in rows], last=chain.last)
 
     def get(self, path: str, size: int, *, last: bool) -> Any:
         """Return the thing that `put` was given, or None."""

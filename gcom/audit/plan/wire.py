@@ -5,6 +5,7 @@ Only the classes named here are ever built from bytes, whatever the bytes say.
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import fields, is_dataclass
 from enum import IntEnum
 from typing import Any
@@ -12,15 +13,14 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from gcom.audit.plan.stages import ChainSummary
 from gcom.audit.rules.judgement import Judgement
+from gcom.audit.scan.chain import ChainSummary
 from gcom.audit.summary.excerpts import MessageRequest
 from gcom.audit.summary.history import History
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.lineage import SessionSummary
 from gcom.audit.summary.position import Reached
-from gcom.audit.summary.process import ProcessSummary
-from gcom.audit.summary.sections import SectionSummary
+from gcom.audit.summary.process import ProcessSummary, SectionSummary
 from gcom.audit.summary.tally import Tally
 from gcom.audit.summary.timeline import Counts, Spread, Timeline
 
@@ -50,7 +50,7 @@ class _Code(IntEnum):
     INTERVALS = 1
     OBJECT = 2
     PAIRS = 3  # a dict whose keys are not all texts
-    ARRAY = 4
+    ARRAY = 4  # of integers
     SET = 5
 
 
@@ -64,7 +64,7 @@ def unpack(data: bytes) -> Any:
     """Return the thing that `pack` was given. Raises ValueError on other bytes."""
     try:
         return msgpack.unpackb(data, ext_hook=_built, strict_map_key=True)
-    except (KeyError, TypeError, ValueError, msgpack.UnpackException) as error:
+    except (KeyError, TypeError, ValueError, zlib.error, msgpack.UnpackException) as error:
         raise ValueError(f"not what the audit wrote: {error}") from error
 
 
@@ -75,7 +75,8 @@ def _plain(thing: object) -> object:
         case Intervals():
             return _ext(_Code.INTERVALS, [number for pair in thing for number in pair])
         case np.ndarray():
-            return _ext(_Code.ARRAY, [thing.dtype.str, thing.tobytes()])
+            # Columns go up by little, so their differences are small and compress well.
+            return _ext(_Code.ARRAY, zlib.compress(np.diff(thing, prepend=0).tobytes(), 1))
         case frozenset():
             return _ext(_Code.SET, [_plain(each) for each in sorted(thing)])
         case list():
@@ -109,6 +110,6 @@ def _built(code: int, data: bytes) -> Any:
         case _Code.SET:
             return frozenset(content)
         case _Code.ARRAY:
-            return np.frombuffer(content[1], np.dtype(content[0]))
+            return np.cumsum(np.frombuffer(zlib.decompress(content), np.int64))
         case _:
             raise ValueError(f"type {code}")

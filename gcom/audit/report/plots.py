@@ -6,6 +6,7 @@ import io
 import logging
 import math
 import re
+from collections import Counter
 from typing import Any
 
 import matplotlib
@@ -92,7 +93,7 @@ def _draw_held(axis: Any, held: dict[int, Counts], first: int, wide: float) -> N
         each: Counts(counts.codes[counts.codes > 0], counts.counts[counts.codes > 0]) for each, counts in held.items()
     }
     highest = [_upper(int(counts.codes[-1])) for counts in waited.values()]
-    median = [_upper(_at(counts, 0.5)) for counts in waited.values()]
+    median = [_upper(counts.code_at(0.5)) for counts in waited.values()]
     axis.vlines(places, median, highest, color=_UNKNOWN, linewidth=1.2, alpha=0.55)
     axis.plot(places, highest, ".", color=_UNKNOWN, markersize=5, label="longest")
     axis.plot(places, median, "_", color=_INK, markersize=5, label="median of those held")
@@ -103,11 +104,6 @@ def _draw_held(axis: Any, held: dict[int, Counts], first: int, wide: float) -> N
     axis.yaxis.set_minor_formatter(FuncFormatter(lambda _seconds, _: ""))
     _name(axis, "hold-back")
     axis.legend(loc="upper right", frameon=False, ncols=2, fontsize=8, bbox_to_anchor=(1, 1.25))
-
-
-def _at(counts: Counts, share: float) -> int:
-    place = int(counts.counts.cumsum().searchsorted(share * counts.total))
-    return int(counts.codes[min(place, len(counts.codes) - 1)])
 
 
 def _upper(doublings: int) -> float:
@@ -124,31 +120,26 @@ def _duration(seconds: float) -> str:
 
 def _draw_violations(axis: Any, violations: dict[str, dict[int, int]], first: int, wide: float) -> None:
     colors = (_FAIL, _UNKNOWN, _THIRD, _MUTED)
-    below: dict[int, int] = {}
+    below: Counter[int] = Counter()
     ranked = sorted(violations.items(), key=lambda item: -sum(item[1].values()))
-    shown = [*ranked[:3], *([("others", _summed([each for _, each in ranked[3:]]))] if ranked[3:] else [])]
+    shown = [
+        *ranked[:3],
+        *([("others", sum((Counter(each) for _, each in ranked[3:]), Counter()))] if ranked[3:] else []),
+    ]
     for (rule, by_bin), color in zip(shown, colors, strict=False):
         axis.bar(
             [(each - first) * wide for each in by_bin],
             list(by_bin.values()),
             width=wide * 0.86,
-            bottom=[below.get(each, 0) for each in by_bin],
+            bottom=[below[each] for each in by_bin],
             align="edge",
             color=color,
             label=rule.replace("_", " ").lower(),
         )
-        below = _summed([below, by_bin])
+        below.update(by_bin)
     axis.yaxis.set_major_locator(MaxNLocator(3, integer=True))
     _name(axis, "violations")
     axis.legend(loc="upper right", frameon=False, ncols=4, fontsize=8, bbox_to_anchor=(1, 1.25))
-
-
-def _summed(parts: list[dict[int, int]]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for part in parts:
-        for each, count in part.items():
-            found[each] = found.get(each, 0) + count
-    return found
 
 
 def _name(axis: Any, text: str) -> None:

@@ -1,6 +1,8 @@
-"""Certificates of an order without its messages: conditions on a group's summaries, each a part of an argument.
+"""Certificates: conditions on a group's summaries that together prove a rule, so that no message has to be read.
 
-The arguments are told in docs/audit.md, Certificates; a condition that does not hold asks for the messages.
+Each function tells whether one condition holds. docs/audit.md, Certificates, has the proofs of SERIAL_UNIQUE, TOTAL and
+CAUSAL that they are steps of. Where a condition does not hold, nothing is said about the rule: it is judged over the
+messages.
 """
 
 from __future__ import annotations
@@ -11,44 +13,46 @@ from itertools import pairwise
 
 from gcom.audit.rules.groups import InstanceLogs
 from gcom.audit.summary.fingerprints import BUCKET
-from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.intervals import Intervals, add_numbers
 
 
-def count_placed(group: InstanceLogs) -> int:
-    """Return the number of messages that are delivered, or skipped with their serial."""
-    placed: dict[str, Intervals] = {}
+def count_with_serial(group: InstanceLogs) -> int:
+    """Return the number of different messages that some process delivered, or skipped with their serial."""
+    found: dict[str, Intervals] = {}
     for summary in group.summaries.values():
-        for each in (summary.delivered, summary.skipped):
-            for sender, numbers in each.items():
-                known = placed.get(sender)
-                placed[sender] = numbers if known is None or known == numbers else known.union(numbers)
-    return sum(map(len, placed.values()))
+        add_numbers(found, summary.delivered)
+        add_numbers(found, summary.skipped)
+    return sum(map(len, found.values()))
 
 
-def has_duplicates(group: InstanceLogs) -> bool:
+def settle_twice(group: InstanceLogs) -> bool:
     """Tell whether some process delivered a message that it had settled before (NO_DUPLICATION)."""
     return any(summary.tally("NO_DUPLICATION").violations for summary in group.summaries.values())
 
 
 def sends_once(group: InstanceLogs, who: str) -> bool:
-    """Tell whether a process's log is there and its numbers only went up, so that it sent no message twice."""
+    """Tell whether a process certainly sent no number twice: its log is whole, and its numbers went up by one."""
     summary = group.summaries.get(who)
     return summary is not None and not summary.gaps and not summary.tally("NO_CREATION").violations
 
 
-def begin_alike(group: InstanceLogs) -> bool:
-    """Tell whether all that delivered in a view begin at one bucket and leave none out, and views only go up."""
+def views_begin_alike(group: InstanceLogs) -> bool:
+    """Tell whether views only go up at each process, and in each the deliveries of all begin in one bucket and leave no
+    bucket out.
+
+    Then equal fingerprints of a view's buckets are equal sequences, and views come in one order everywhere.
+    """
     begins: dict[int, int] = {}
     for summary in group.summaries.values():
         views = [section.view for section in summary.sections]
-        # Places of a lower view behind those of a higher one would make equal orders within views say nothing of the
-        # whole.
+        # 1. A process goes from view 2 back to view 1. 2. What it delivers then has places behind those of view 2.
+        # 3. Within each view its order may equal that of all others, and still contradict them over both.
         if any(one >= other for one, other in pairwise(views)):
             return False
         for section in summary.sections:
             buckets = section.order
-            # A bucket that is left out was passed by skipping all of it: what follows has places that others reach by
-            # delivering.
+            # 1. A process skips all messages of a bucket, so it has no print of it. 2. It reaches the places behind
+            # the bucket without having delivered what others did. 3. No print that is compared would differ.
             if buckets and max(buckets) - min(buckets) >= len(buckets):
                 return False
             if buckets and begins.setdefault(section.view, min(buckets)) != min(buckets):
@@ -56,30 +60,31 @@ def begin_alike(group: InstanceLogs) -> bool:
     return True
 
 
-def in_one_view_each(group: InstanceLogs) -> bool:
-    """Tell whether each message is delivered once per process, and in one view by all, so that views order them."""
-    if has_duplicates(group):
+def deliver_in_one_view(group: InstanceLogs) -> bool:
+    """Tell whether each process delivers a message once, and all in the same view: then views order the messages."""
+    if settle_twice(group):
         return False
     by_view: dict[str, dict[int, Intervals]] = defaultdict(dict)
     for summary in group.summaries.values():
-        labelled: dict[str, Intervals] = {}  # of each sender, as the view in force
-        for (sender, view), numbers in summary.heard_in.items():
-            by_view[sender][view] = by_view[sender].get(view, Intervals()).union(numbers)
-            labelled[sender] = labelled.get(sender, Intervals()).union(numbers)
-        # Deliveries in no view, or with views that contradict each other, are in none of the sets compared here.
-        if labelled != summary.delivered:
+        in_views: dict[str, Intervals] = {}
+        for (sender, view), numbers in summary.delivered_in.items():
+            add_numbers(by_view[sender], {view: numbers})
+            add_numbers(in_views, {sender: numbers})
+        # A delivery outside of any view, or whose record contradicts itself about the view, is in no set of a view.
+        if in_views != summary.delivered:
             return False
     for views in by_view.values():
-        heard = Intervals()
-        # add() tells how many were in the set before: a message that was delivered in two views by two processes.
-        if any(heard.add(first, last) for each in views.values() for first, last in each):
+        known = Intervals()
+        # add() returns how many of the numbers were there before: those were delivered in another view, too.
+        if any(known.add(first, last) for numbers in views.values() for first, last in numbers):
             return False
     return True
 
 
-def deliver_their_own(group: InstanceLogs) -> bool:
-    """Tell whether each sender delivered each of its messages that any process delivered. Such a delivery comes after
-    all that the sender had delivered before its send.
+def senders_deliver_their_own(group: InstanceLogs) -> bool:
+    """Tell whether each sender delivered all of its messages that any process delivered.
+
+    Such a delivery comes after all that the sender had delivered before the send.
     """
     for summary in group.summaries.values():
         for sender, numbers in summary.delivered.items():
@@ -91,11 +96,11 @@ def deliver_their_own(group: InstanceLogs) -> bool:
     return True
 
 
-def pass_alike(group: InstanceLogs) -> bool:
-    """Tell whether all that install a view do so after one serial, and have messages in each bucket that they passed.
+def pass_the_same_serials(group: InstanceLogs) -> bool:
+    """Tell whether all begin a view after the same serial, and each has a print of every bucket of serials it passed.
 
-    So no serial stands for a message at one process and for nothing at another that passed it: of a bucket that any
-    process has, all that passed a part have equal prints.
+    Buckets with equal prints hold equal messages. So, with SERIAL_UNIQUE, no process passed over a serial that stands
+    for a message at another one.
     """
     buckets = sorted({bucket for summary in group.summaries.values() for bucket in summary.serials})
     starts: dict[int, int] = {}
@@ -110,9 +115,10 @@ def pass_alike(group: InstanceLogs) -> bool:
     return True
 
 
-def begin_known(group: InstanceLogs) -> bool:
-    """Tell whether no base has messages of a process that is a member only of later views: starts are compared per
-    member.
+def bases_are_compared(group: InstanceLogs) -> bool:
+    """Tell whether every base names only processes that were members by then.
+
+    VIRTUAL_SYNCHRONY compares starts per member of the view: what a base says of others, nobody has checked.
     """
     entered: dict[str, int] = {}
     for view, members in sorted(group.members().items()):

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gcom.audit.summary.fingerprints import BUCKET
-from gcom.audit.summary.intervals import Intervals
-from gcom.audit.summary.lineage import join_lineage
+from gcom.audit.summary.intervals import add_numbers
 from gcom.audit.summary.position import Key
-from gcom.audit.summary.process import ProcessSummary, add_prints
-from gcom.audit.summary.sections import SectionSummary
+from gcom.audit.summary.process import ProcessSummary, SectionSummary, add_prints
 from gcom.audit.summary.tally import Tally
 
 
@@ -97,44 +95,42 @@ def join(one: ProcessSummary, other: ProcessSummary) -> ProcessSummary:
     one.views += other.views
     one.elects += other.elects
     one.gaps += other.gaps
+    one.adopts += other.adopts
     one.sent = one.sent.union(other.sent)
-    _add_numbers(one.sent_in, other.sent_in)
-    _add_numbers(one.heard_in, other.heard_in)
-    _add_numbers(one.delivered, other.delivered)
-    _add_numbers(one.skipped, other.skipped)
-    _add_numbers(one.heard_digested, other.heard_digested)
-    one.digested = one.digested.union(other.digested)
-    one.known_sent = max(one.known_sent, other.known_sent)
+    one.sent_with_digest = one.sent_with_digest.union(other.sent_with_digest)
+    add_numbers(one.sent_in, other.sent_in)
+    add_numbers(one.delivered_in, other.delivered_in)
+    add_numbers(one.delivered, other.delivered)
+    add_numbers(one.skipped, other.skipped)
+    add_numbers(one.delivered_with_digest, other.delivered_with_digest)
+    add_numbers(one.confirmed, other.confirmed)
+    add_prints(one.serials, other.serials)
+    add_prints(one.sent_digests, other.sent_digests)
+    add_prints(one.delivered_digests, other.delivered_digests)
+    one.highest_sent = max(one.highest_sent, other.highest_sent)
     for who, number in other.highest.items():
         one.highest[who] = max(number, one.highest.get(who, 0))
     one.deliveries += other.deliveries
     one.deliveries_without_serial += other.deliveries_without_serial
-    add_prints(one.serials, other.serials)
-    add_prints(one.sent_digests, other.sent_digests)
-    add_prints(one.heard_digests, other.heard_digests)
     one.late_serials |= other.late_serials
     # Each part was scanned from its own beginning, so that neither saw serials fall between them.
     if other.first_serial and other.first_serial <= one.last_serial:  # in a log that two claim
         one.late_serials |= {bucket for bucket in other.serials if bucket <= one.last_serial // BUCKET}
     one.first_serial = one.first_serial or other.first_serial
     one.last_serial = max(one.last_serial, other.last_serial)
-    for who, number in other.dependent_from.items():
-        one.dependent_from.setdefault(who, number)
-    for view, tally in other.unplaced.items():
-        one.unplaced.setdefault(view, Tally()).add(tally)
+    for who, number in other.depends_from.items():
+        one.depends_from.setdefault(who, number)
+    for view, tally in other.undecided_clocks.items():
+        one.undecided_clocks.setdefault(view, Tally()).add(tally)
     one.timeline.add(other.timeline)
-    join_lineage(one, other)
+    if not one.end:
+        one.end, one.settled_at_end = other.end, other.settled_at_end
     return one
 
 
 def _join_sections(one: SectionSummary, other: SectionSummary) -> None:
     one.covered &= other.covered
-    _add_numbers(one.delivered, other.delivered)
+    add_numbers(one.delivered, other.delivered)
     one.sends = one.sends.union(other.sends)
     one.settled, one.next = other.settled, other.next
     add_prints(one.order, other.order)
-
-
-def _add_numbers(mine: dict[Any, Intervals], theirs: dict[Any, Intervals]) -> None:
-    for key, numbers in theirs.items():
-        mine[key] = mine[key].union(numbers) if key in mine else numbers

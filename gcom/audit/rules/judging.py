@@ -26,7 +26,7 @@ def judge(group: InstanceLogs, *, all_rules: bool = False) -> Judgement:
     """Judge a group. Without `all_rules` no messages are requested for rules that it does not promise."""
     summaries = group.summaries
     tallies = _tallies_of_logs(group)
-    digests = any(summary.sent_digests or summary.heard_digests for summary in summaries.values())
+    digests = any(summary.sent_digests or summary.delivered_digests for summary in summaries.values())
     definition = group.definition()
     judgement = Judgement(
         key=group.key,
@@ -65,9 +65,7 @@ def _tallies_of_logs(group: InstanceLogs) -> dict[str, Tally]:
     tallies = {rule: Tally() for rule in RULES}
     for who, summary in sorted(group.summaries.items()):
         for rule, tally in summary.tallies.items():
-            for example in tally.examples:
-                example.setdefault("process", who)
-            tally.spread.name(who)
+            tally.name(who)
             tallies[rule].add(tally)
     return tallies
 

@@ -36,11 +36,10 @@ def _with_one_digest(group: InstanceLogs) -> tuple[str, int] | None:
     """Return a message whose digest only one of sender and receiver logged; None if there is none."""
     for _, summary in sorted(group.summaries.items()):
         for sender, numbers in sorted(summary.delivered.items()):
-            theirs, heard = group.summaries.get(sender), summary.heard_digested.get(sender, Intervals())
-            if theirs is None or heard == theirs.digested:
+            theirs, heard = group.summaries.get(sender), summary.delivered_with_digest.get(sender, Intervals())
+            if theirs is None or heard == theirs.sent_with_digest:
                 continue
-            unlike = heard.minus(theirs.digested).union(theirs.digested.minus(heard))
-            both = numbers.minus(numbers.minus(theirs.sent))
-            if lone := both.minus(both.minus(unlike)):
+            unlike = heard.minus(theirs.sent_with_digest).union(theirs.sent_with_digest.minus(heard))
+            if lone := numbers.common(theirs.sent).common(unlike):
                 return sender, lone.lowest
     return None

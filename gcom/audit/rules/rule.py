@@ -21,7 +21,7 @@ from gcom.audit.summary.tally import Tally
 
 Definition = Mapping[str, Any]  # a `view` record, of which each has the group's definition
 Example = dict[str, Any]  # one violation
-Mark = tuple[str, Any, Any]  # what a violation is about; two that share a mark have one cause (explain/causes.py)
+Mark = tuple[str, Any, Any]  # what a violation is about; two that share a mark have one cause (explain/incidents.py)
 _RANGES = 16  # of numbers that one example tells
 
 
@@ -86,6 +86,21 @@ class AuditRule:
     needs_ends: bool = False  # has a case only where logs tell how processes went on from views
     projection: Projection = Projection()
 
+    def processes_in(self, example: Example) -> list[str]:
+        """Return the processes named: the violating one first, then those that it is compared with."""
+        return processes_in(example, other_is_sender=self.other_is_sender)
+
+    def messages_in(self, example: Example) -> list[tuple[str, int]]:
+        """Return the messages named."""
+        ends = [each for each in ends_of(example) if each.get("number") and each.get("sender")]
+        found = [(each["sender"], each["number"]) for each in ends]
+        return list(dict.fromkeys(found + (self.more_messages(example) if self.more_messages is not None else [])))
+
+    def marks_of(self, example: Example) -> set[Mark]:
+        """Return the subjects of a violation; violations that share a mark belong together."""
+        found: set[Mark] = {("message", sender, number) for sender, number in self.messages_in(example)}
+        return found | self.marks(example) if self.marks is not None else found
+
 
 # When a rule is promised
 
@@ -116,6 +131,11 @@ def named(example: Example) -> str:
 def some_ranges(numbers: Intervals) -> list[list[int]]:
     """Return the first ranges, as an example lists them."""
     return [[first, last] for first, last in islice(numbers, _RANGES)]
+
+
+def place_of(record: Mapping[str, Any]) -> Example:
+    """Return the process, view and place in the log of a record that the scan kept, as an example has them."""
+    return {name: record[name] for name in ("process", "at", "view", "file", "line")}
 
 
 def ends_of(example: Example) -> list[Example]:

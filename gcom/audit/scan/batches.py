@@ -14,18 +14,27 @@ import numpy as np
 from gcom.audit.input.records import ADOPT, CONFIRM, DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
 from gcom.audit.rules.table import RULES
 from gcom.audit.rules.views.view_agreement import judge_installation
-from gcom.audit.scan.breaks import Break
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.fingerprints import fingerprints
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.lineage import next_after, note_end, note_evidence
 from gcom.audit.summary.messages import MessageRecorder
-from gcom.audit.summary.position import Key, LogPosition
-from gcom.audit.summary.process import ProcessSummary, add_prints
+from gcom.audit.summary.position import Key, LogPosition, reached_by
+from gcom.audit.summary.process import ProcessSummary, SectionSummary, add_prints
 from gcom.audit.summary.runs import merged, runs_of
-from gcom.audit.summary.sections import SectionSummary
 
 _BY_BATCH = [rule.judge_batch for rule in RULES.values() if rule.judge_batch is not None]
+
+
+@dataclass(slots=True)
+class Break:
+    """An interruption for all groups, before `row`: a gap, or the opening after it, with its state."""
+
+    row: int
+    at: int
+    gap: bool
+    state: Record | None
+    told: bool = False  # a gap: an opening follows at once that has a state
 
 
 @dataclass(slots=True)
@@ -151,10 +160,10 @@ class BatchScan:
             return
         position.present = True
         if position.certain:
-            if not position.is_state(state, self.process):
+            if not position.reached(self.process).leads_to(reached_by(state, self.process)):
                 self._note_unlike(opening)
             return
-        self.summary.known_sent = max(self.summary.known_sent, state.get("number", 0))
+        self.summary.highest_sent = max(self.summary.highest_sent, state.get("number", 0))
         section = self._section()
         if section is None or section.view != state["view"]:
             self._close("unknown")
@@ -209,8 +218,8 @@ class BatchScan:
             if self._in_section():
                 summary.sections[-1].sends.add(a, b)
         for who, true in batch.heard.items():
-            if who not in summary.dependent_from and true[-1] > 0:
-                summary.dependent_from[who] = int(first[np.argmax(true > 0)])
+            if who not in summary.depends_from and true[-1] > 0:
+                summary.depends_from[who] = int(first[np.argmax(true > 0)])
         position.number = int(last[-1])
 
     def _judge_senders(self, batch: Batch) -> Ints:
@@ -284,10 +293,8 @@ class BatchScan:
 
     def _note_order(self, section: SectionSummary, delivers: Ints, places: Ints) -> None:
         rows = self.rows
-        words = self.words[rows.sender[delivers]] if len(delivers) else np.zeros(0, np.uint64)
-        number, count = rows.number[delivers], rows.count[delivers]
-        prints = fingerprints(words, number, places, count, self.seeds)
-        add_prints(section.order, prints)
+        runs = rows.number[delivers], places, rows.count[delivers]
+        add_prints(section.order, fingerprints(self.words[rows.sender[delivers]], *runs, self.seeds))
 
 
 def _state_of(states: Record | None, key: Key) -> Record | None:

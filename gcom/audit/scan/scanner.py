@@ -11,30 +11,20 @@ import numpy as np
 
 from gcom.audit.input.records import BAD, ELECT, LOST, OTHER, Ints, Record, Rows, only_forward
 from gcom.audit.input.segments import LogSegment, are_states
-from gcom.audit.scan.batches import BatchScan
-from gcom.audit.scan.breaks import Break
+from gcom.audit.scan.batches import BatchScan, Break
 from gcom.audit.summary.fingerprints import word_of
 from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key, LogPosition
-from gcom.audit.summary.process import ProcessSummary
-from gcom.audit.summary.sections import SectionSummary
+from gcom.audit.summary.process import ProcessSummary, SectionSummary
 
 
 class Scanner:
     """The scan of one process's segments in order; `summaries` and `notes` are its results."""
 
     def __init__(
-        self,
-        process: str,
-        seeds: tuple[int, int],
-        state: Record | None = None,
-        recorders: dict[Key, MessageRecorder] | None = None,
+        self, process: str, seeds: tuple[int, int], recorders: dict[Key, MessageRecorder] | None = None
     ) -> None:
-        """Begin a pass. `state` is that of the first segment's opening, if the pass does not begin at the log's
-        beginning.
-
-        `recorders` record the messages of their groups.
-        """
+        """Begin a pass; `recorders` record the messages of their groups."""
         self.process = process
         self.summaries: dict[Key, ProcessSummary] = {}
         self.positions: dict[Key, LogPosition] = {}
@@ -51,13 +41,17 @@ class Scanner:
         self._path = ""
         self._kinds = np.zeros(0, np.int64)  # of the rows that breaks stand between
         self._wall_ns = 0
-        for group, each in (state or {}).items():
-            position = self._position((group, each.get("instance", "")))
-            position.restore(each)
+
+    def restore(self, states: Record) -> None:
+        """Begin inside a log, with the states of the first segment's opening."""
+        for group, state in states.items():
+            key = (group, state.get("instance", ""))
+            position = self._position(key)
+            position.restore(state)
             position.present, position.hides_members = True, False
-            summary = self.summaries[group, each.get("instance", "")]
-            summary.known_sent = each.get("number", 0)
-            summary.sections.append(SectionSummary(each["view"], installed=False, start=None, covered=True))
+            self.summaries[key].highest_sent = state.get("number", 0)
+            section = SectionSummary(state["view"], installed=False, start=None, covered=True)
+            self.summaries[key].sections.append(section)
 
     def feed(self, segment: LogSegment, missing: bool, first: bool) -> None:
         """Scan a segment; `missing` says that one before it is not there, `first` that this pass begins here."""

@@ -61,7 +61,9 @@ def _opened(builder: Any, what: str) -> Any:
             java = said.read().decode(errors="replace").splitlines()
             told = [line for line in java if line.strip() and not line.lstrip().startswith("at ")]
             lines = [*str(error).strip().splitlines()[:1], *told[-1:]]
-            raise AuditUnavailable(f"{what} cannot be had: {' / '.join(lines)}") from None
+            raise AuditUnavailable(
+                f"{what} did not start: {' / '.join(lines)}; check --master or --remote, and Java"
+            ) from None
         finally:
             _end_java(sys.exc_info()[2])
 
@@ -76,12 +78,16 @@ def _reach(remote: str) -> None:
     except ValueError:
         host = None
     if place.scheme != "sc" or host is None:
-        raise AuditUnavailable(f"{remote!r} is not sc://HOST or sc://HOST:PORT, as Spark Connect's servers are named")
+        raise AuditUnavailable(
+            f"--remote must name a Spark Connect server: expected sc://HOST or sc://HOST:PORT, got {remote!r}"
+        )
     try:
         create_connection((host, port), REACH_S).close()
     except OSError as error:
         why = error.strerror or str(error)
-        raise AuditUnavailable(f"no Spark Connect server answers at {host}:{port}: {why}") from None
+        raise AuditUnavailable(
+            f"no Spark Connect server answers at {host}:{port}: {why}; start one there, or leave --remote out"
+        ) from None
 
 
 def errors_of_java() -> tuple[type[Exception], ...]:

@@ -2,7 +2,7 @@
 
 A `ProcessSummary` is some kilobytes however long the log is, so that summaries can travel where logs cannot. Sets of
 message numbers are ranges (`intervals`), which is exact; orders are fingerprints (`fingerprints`) of buckets of 65,536
-places, serials or numbers, of which an equality is trusted and a difference is looked at. `sections` hold the events
+places, serials or numbers, of which an equality is trusted and a difference is looked at. A section holds the events
 between two views, `lineage` holds the facts that CONTINUITY compares between instances, `tally` counts a rule's cases,
 and `timeline` is for people and decides nothing. Where fingerprints differ, `messages` and `dependencies` hold the
 messages themselves, still as runs. Source: Hübschle-Schneider and Sanders, "Communication Efficient Checking of Big

@@ -6,12 +6,10 @@ so that one task's memory has a bound however long the logs are.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgpack
 import numpy as np
 
 from gcom.audit.input.records import Ints
@@ -50,22 +48,3 @@ def cut(start: Ints, count: Ints) -> Iterator[tuple[int, Ints, Ints, Ints]]:
     borders = np.flatnonzero(np.diff(bucket[order])) + 1
     for part in np.split(order, borders) if len(order) else ():
         yield int(bucket[part[0]]), row[part], into[part], length[part]
-
-
-def packed(excerpt: Excerpt) -> bytes:
-    """Return the excerpt as bytes. Columns go up by little, so their differences are small and compress well."""
-    columns = {name: column for name, column in excerpt.items() if isinstance(column, np.ndarray)}
-    about = {name: value for name, value in excerpt.items() if not isinstance(value, np.ndarray)}
-    small = {name: [int(column[0]), zlib.compress(np.diff(column).tobytes(), 1)] for name, column in columns.items()}
-    data: bytes = msgpack.packb([about, small])
-    return data
-
-
-def unpacked(data: bytes) -> Excerpt:
-    """Return the excerpt that `packed` was given."""
-    about, small = msgpack.unpackb(data)
-    excerpt: Excerpt = dict(about)
-    for name, (first, steps) in small.items():
-        changes = np.frombuffer(zlib.decompress(steps), np.int64)
-        excerpt[name] = np.concatenate(([first], first + np.cumsum(changes)))
-    return excerpt

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+Key = TypeVar("Key")
 
 _NO_END = 1 << 62
 
@@ -114,6 +117,10 @@ class Intervals:
                 at += 1
         return left
 
+    def common(self, other: Intervals) -> Intervals:
+        """Return the numbers that are in both sets."""
+        return self.minus(self.minus(other))
+
     def union(self, other: Intervals) -> Intervals:
         both = self.copy()
         for first, last in other:
@@ -123,3 +130,11 @@ class Intervals:
     def above(self, number: int) -> Intervals:
         """Return the numbers greater than `number`."""
         return Intervals((max(first, number + 1), last) for first, last in self if last > number)
+
+
+def add_numbers(mine: dict[Key, Intervals], theirs: dict[Key, Intervals]) -> None:
+    """Add the numbers of `theirs` to those that `mine` has under the same key."""
+    for key, numbers in theirs.items():
+        known = mine.get(key)
+        # Processes that go together have equal sets nearly always: comparing them is cheaper than a new set.
+        mine[key] = numbers if known is None or known == numbers else known.union(numbers)

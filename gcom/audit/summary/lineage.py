@@ -21,7 +21,7 @@ def note_end(summary: ProcessSummary, position: LogPosition, record: Record) -> 
     """Keep the first `leave` or `detach`, and the messages settled at it."""
     if not summary.end:
         summary.end = record
-        summary.left_with = {who: settled.copy() for who, settled in position.settled.items()}
+        summary.settled_at_end = {who: settled.copy() for who, settled in position.settled.items()}
 
 
 def next_after(end: Record) -> int | str:
@@ -42,15 +42,6 @@ def note_evidence(summary: ProcessSummary, record: Record) -> None:
     first = record["number"]
     numbers = summary.confirmed.setdefault((record["view"], record["by"]), Intervals())
     numbers.add(first, first + record.get("count", 1) - 1)
-
-
-def join_lineage(one: ProcessSummary, other: ProcessSummary) -> None:
-    """Add the lineage of a later stretch of the same log."""
-    one.adopts += other.adopts
-    if not one.end:
-        one.end, one.left_with = other.end, other.left_with
-    for key, numbers in other.confirmed.items():
-        one.confirmed[key] = one.confirmed[key].union(numbers) if key in one.confirmed else numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +153,7 @@ class SessionSummary:
 def session_of(summary: ProcessSummary, *, has_gap: bool) -> SessionSummary:
     """Return the part of a summary that the rule needs."""
     views = sorted(summary.views, key=lambda view: int(view["view"]))  # the first record of each number stays first
-    settled = summary.left_with if summary.end else summary.sections[-1].settled if summary.sections else {}
+    settled = summary.settled_at_end if summary.end else summary.sections[-1].settled if summary.sections else {}
     reliable = any(view["multicast"] == "RELIABLE" for view in views)  # else no cut is asked, and holes may be many
     return SessionSummary(
         process=summary.process,

@@ -18,6 +18,20 @@ class Reached:
     clock: dict[str, int]
     members: tuple[str, ...] | None
 
+    @classmethod
+    def of(
+        cls,
+        process: str,
+        numbers: tuple[int | None, ...],
+        settled: dict[str, Intervals],
+        clock: dict[str, int],
+        members: tuple[str, ...] | None = None,
+    ) -> Reached:
+        """Return progress in a form that compares: `numbers` are of view, own message and serial."""
+        ranges = sorted((who, tuple(iter(each))) for who, each in settled.items() if each)
+        others = {who: n for who, n in clock.items() if who != process and n}
+        return cls((*numbers, tuple(ranges)), others, members)
+
     def leads_to(self, other: Reached) -> bool:
         """Tell whether the other is equal; clocks are compared for members only, as older logs lack those of processes
         that left.
@@ -94,11 +108,8 @@ class LogPosition:
 
     def reached(self, process: str) -> Reached:
         """Return the progress in a form to compare with a state."""
-        return _reached(process, self.view, self.number, self.settled, self.heard, self.serial, self.members)
-
-    def is_state(self, state: dict[str, Any], process: str) -> bool:
-        """Tell whether `state` agrees with the records before it."""
-        return self.reached(process).leads_to(reached_by(state, process))
+        numbers = (self.view, self.number, self.serial)
+        return Reached.of(process, numbers, self.settled, self.heard, self.members)
 
 
 def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
@@ -112,19 +123,5 @@ def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:
 
 def reached_by(state: dict[str, Any], process: str) -> Reached:
     """Return the content of a `state` in the form of `LogPosition.reached`."""
-    numbers = (state["view"], state.get("number", 0), settled_in(state), state["clock"], state.get("serial", 0))
-    return _reached(process, *numbers, None)
-
-
-def _reached(
-    process: str,
-    view: int | None,
-    number: int | None,
-    settled: dict[str, Intervals],
-    clock: dict[str, int],
-    serial: int | None,
-    members: tuple[str, ...] | None,
-) -> Reached:
-    ranges = tuple(sorted((who, tuple(iter(each))) for who, each in settled.items() if each))
-    others = {who: n for who, n in clock.items() if who != process and n}
-    return Reached((view, number, ranges, serial), others, members)
+    numbers = (state["view"], state.get("number", 0), state.get("serial", 0))
+    return Reached.of(process, numbers, settled_in(state), state["clock"])

@@ -34,6 +34,12 @@ class Tally:
         self.unknown += messages
         self.reason = self.reason or reason
 
+    def name(self, process: str) -> None:
+        """Name the process in violations that name none: those that its own log showed."""
+        for example in self.examples:
+            example.setdefault("process", process)
+        self.spread.name(process)
+
     def add(self, other: Tally) -> None:
         self.evaluated += other.evaluated
         self.violations += other.violations

@@ -46,12 +46,16 @@ class Counts:
     def total(self) -> int:
         return int(self.counts.sum())
 
+    def code_at(self, share: float) -> int:
+        """Return the code up to which `share` of all lies; 0 if there is none."""
+        if not len(self.counts):
+            return 0
+        place = int(np.searchsorted(np.cumsum(self.counts), share * self.total))
+        return int(self.codes[min(place, len(self.codes) - 1)])
+
     def percentile(self, share: float) -> float:
         """Return the middle of the bucket (`bucket_of`) below whose end `share` of all lies."""
-        if not len(self.counts):
-            return 0.0
-        place = int(np.searchsorted(np.cumsum(self.counts), share * self.total))
-        return middle_of(int(self.codes[min(place, len(self.codes) - 1)]))
+        return middle_of(self.code_at(share))
 
 
 @dataclass(slots=True)

@@ -103,6 +103,8 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
         return 1
     if entry.members:
         _tell_price(left, dead)
+    if beside := [process for process, address in entry.others if not is_dead(address)]:
+        notice(f"{_names(beside)} may be in service, or have what the group had: they are given up as well")
     if not yes and not _typed(group):
         notice("nothing was changed")
         return 1

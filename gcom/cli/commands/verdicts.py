@@ -31,7 +31,7 @@ from gcom.audit.input.catalogue import Catalogue, catalogue
 from gcom.audit.input.importing import SHIVIZ, import_shiviz
 from gcom.audit.input.reading import compact, list_segments
 from gcom.audit.plan.cache import IncrementalCache
-from gcom.audit.plan.local import run_locally
+from gcom.audit.plan.run import run
 from gcom.cli.output import Output, OutputClosed, harmless, notice
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import many
@@ -167,7 +167,7 @@ def _saved(share: float) -> str:
 def import_log(form: str, file: Path, into: Path, regex: str | None) -> int:
     """Write another system's log as delivery logs."""
     if form != "shiviz":
-        raise BadValue(f"{form!r} cannot be imported: the one form that can is shiviz")
+        raise BadValue(f"FORM must be shiviz, the one form that can be imported; got {form!r}")
     return _attempt(lambda: _import(file, into, regex or SHIVIZ))
 
 
@@ -187,8 +187,7 @@ def _judged(found: Catalogue, how: Judging) -> AuditResult:
     if how.uses_spark(sum(found.sizes.values())):
         return _judged_by_spark(found, how, cache)
     with _progress() as tell:
-        tell(f"judging {many(len(found.sizes), 'segment')}")
-        return result_of(run_locally(found, cache=cache, all_rules=how.all_rules))
+        return result_of(run(found, cache=cache, tell=tell, all_rules=how.all_rules))
 
 
 def _judged_by_spark(found: Catalogue, how: Judging, cache: IncrementalCache | None) -> AuditResult:
@@ -197,7 +196,8 @@ def _judged_by_spark(found: Catalogue, how: Judging, cache: IncrementalCache | N
     if not sys.stderr.isatty():  # a terminal shows it all the time
         notice(f"Spark starts, which takes some seconds, and then judges {many(len(found.sizes), 'segment')}")
     with _progress() as tell, _spark(how, tell) as spark:
-        return _apart(lambda: result_of(job.run(spark, found, cache=cache, tell=tell, all_rules=how.all_rules)))
+        engine = job.SparkEngine(spark)
+        return _apart(lambda: result_of(run(found, engine=engine, cache=cache, tell=tell, all_rules=how.all_rules)))
 
 
 def _apart(work: Callable[[], AuditResult]) -> AuditResult:

@@ -4,6 +4,6 @@
   another thing: the process's own kernel says that it is dead (gcom/runtime/life.py); only proof permits a succession.
 - `adaptive_timeout`: how long a peer may say nothing, from how it has behaved and how slow this process itself is
   (memberlist's Lifeguard; Jacobson 1988 for the estimate).
-- `connectivity`: links that fail between members that others reach: whom to drop so that the rest hears each other, and
-  for how long to be patient (partial partitions: Alfatafta et al. 2020).
+- `connectivity`: links that fail between members that others reach: whom to drop so that the rest hears each other
+  (partial partitions: Alfatafta et al. 2020).
 """

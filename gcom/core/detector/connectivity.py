@@ -77,22 +77,12 @@ class Connectivity:
         """Return whether there is a conflict, be it new."""
         return bool(self._since)
 
-    def conflicts(self, for_ms: int, now_ms: int) -> set[Pair]:
-        """Return the conflicts that have lasted so long, once none is newer."""
+    def conflicts(self, now_ms: int) -> set[Pair]:
+        """Return the conflicts that have lasted for CUT_MS, once none is newer."""
         lasted_ms = {pair: now_ms - since_ms for pair, since_ms in self._since.items()}
         # 1. B does not reach A, nor A F. 2. A misses B a heartbeat before F misses A. 3. If A acted at once B would go,
         # then F; together they cost A alone. A conflict that comes and goes all the time holds this up for 3 s at most.
-        if min(lasted_ms.values(), default=0) < for_ms and max(lasted_ms.values(), default=0) < limits.CUTS_GATHER_MS:
+        news = min(lasted_ms.values(), default=0) < limits.CUT_MS
+        if news and max(lasted_ms.values(), default=0) < limits.CUTS_GATHER_MS:
             return set()
-        return {pair for pair, pair_ms in lasted_ms.items() if pair_ms >= for_ms}
-
-    def beyond(self, rank: int, now_ms: int) -> set[int]:
-        """Return the members with which one is in a conflict that has lasted."""
-        pairs = self.conflicts(limits.CUT_MS, now_ms)
-        return {who for pair in pairs if rank in pair for who in pair if who != rank}
-
-    def dropped(
-        self, suffice: Callable[[Set[int]], bool], now_ms: int, patient: bool = False, gone: int = 0
-    ) -> tuple[int, ...]:
-        """Return the members to drop beside those `gone`; `patient`: for one that acts only if the leader does not."""
-        return to_drop(self.conflicts(limits.CUT_MS * (3 if patient else 2) // 2, now_ms), suffice, gone)
+        return {pair for pair, pair_ms in lasted_ms.items() if pair_ms >= limits.CUT_MS}

@@ -71,10 +71,12 @@ class Row:
         return self.forked(running_ms) and running_ms - (self.forked_ms or 0) >= limits.FREE_MS
 
     def with_seats(self, seats: Iterable[tuple[Process, Address]]) -> Row:
-        """Remember these processes, too, but for one that is back under its name; the oldest give way at the bound."""
-        # A name that is back has what it had, or was given the group's state: its earlier life is not waited for.
-        names = self.view.names if self.view else ()
-        older = {who: at for who, at in (*self.older, *seats) if name_of(who) not in names}
+        """Remember these processes, too, but for one whose life is back; the oldest give way at the bound."""
+        # A life that is back under its name has what it had, or was given the group's state. Another life of that name
+        # says nothing of the first: 1. C is paused, and put out. 2. Somebody starts C again. 3. All but the first C
+        # are killed. 4. It runs again, with what all had.
+        back = self.view.lives if self.view else frozenset()
+        older = {who: at for who, at in (*self.older, *seats) if (name_of(who), at) not in back}
         return replace(self, older=tuple(older.items())[-limits.SEATS_MAX :])
 
 

@@ -257,16 +257,18 @@ class Directory:
         # group's leader registers. Nobody is in the entry, so nobody is cut off.
         if row.view is None:
             return self._put(self._learned(request))
-        alive = row.alive(self._running_ms)
+        alive, descends = row.alive(self._running_ms), lineage.descends(row.instance, request.instance)
         # Of two that are alive one stands above, whichever came first. A detached one displaces none that is in
-        # service, but is remembered: it may have what the other lacks.
-        if self._stands_above(request, row) and not (request.detached and alive):
+        # service, but is remembered: it may have what the other lacks. Nor does it keep the entry from one that is:
+        # 1. C is paused, A and B die, and the registry forgets. 2. Z founds the name. 3. C runs again, registers before
+        # it has missed the others, and stands above. 4. It is detached for good, and Z is in service.
+        above = self._stands_above(request, row) and not (request.detached and alive)
+        if above or not (alive or request.detached or descends):
             others = row.known if request.definition.netsplit is Netsplit.PRIMARY else {}
             return self._put(self._learned(request).with_seats(others.items()))
         if request.definition.netsplit is Netsplit.PARTITIONABLE:
             return self._entry(row) if alive else self._put(self._learned(request))
         here = zip(request.view.members, request.view.addresses, strict=True)
-        descends = lineage.descends(row.instance, request.instance)
         return self._put(row if descends else row.with_seats(here))
 
     def _stands_above(self, request: Register, row: Row) -> bool:
@@ -313,9 +315,11 @@ class Directory:
         if row is None:
             return unknown(request.group)
         if row.view:
+            beside = sorted(map(names.name_of, row.known.keys() - set(row.view.members)))[:5]
+            others = f", and {', '.join(beside)} may have what it had" if beside else ""
             return Refusal(
                 "GroupInUse",
-                f"group {request.group!r} has {members(row)}: a group can be removed when all have left it; "
+                f"group {request.group!r} has {members(row)}{others}: a group can be removed when all have left it; "
                 "one whose members are all proven dead is removed by the registry itself",
             )
         self._drop(request.group)

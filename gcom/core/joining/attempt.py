@@ -215,7 +215,7 @@ class JoinAttempt:
         self._candidates = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
         known = self._former.entry if self._former else entry
         # The registry may not have heard of the last view that this process was in.
-        if known.instance == entry.instance:  # the registry may not have heard of the view that this process was in
+        if known.instance == entry.instance:
             seats = zip(known.members, known.addresses, strict=True)
             self._candidates += [seat for seat in seats if seat not in self._candidates]
         return self._approach_next(now_ms)

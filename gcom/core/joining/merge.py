@@ -81,19 +81,17 @@ class Merge:
             self._links.open(process, address, now_ms)
             self._links.say(process, self.presence(view))
 
-    def on_presence(self, instance: str, other: DiscoverReply, view: View, now_ms: int) -> bool:
-        """Take another instance's word of where it is; return whether to leave now."""
+    def on_presence(self, instance: str, other: DiscoverReply, view: View, now_ms: int) -> None:
+        """Take another instance's word of where it is."""
         # Only the leader: members that compared views of different age would go different ways.
         if not self._partitionable or instance == self._instance or view.leader != self._process:
-            return False
+            return
         mine = precedence_by_size(len(view.members), view.number, self._instance)
         if mine < precedence_by_size(other.members, other.view, instance):
             if name_of(other.process) not in view.names:
                 self._miss(other.process, other.address)  # so that it hears of this instance
-            return False
-        leave = self._on_rival(GiveWay(other.process, other.address), view, now_ms)
-        self._tell(view)
-        return leave
+            return
+        self._give_way(GiveWay(other.process, other.address), view, now_ms)
 
     def on_reply(self, peer: Process, reply: Reply, view: View, now_ms: int) -> bool:
         """Take an answer of a process that is no member; return whether to leave now."""
@@ -104,18 +102,17 @@ class Merge:
             return True
         if isinstance(reply, Refused):
             self._forget(peer)  # it left, and knows that; or nobody is there
-            return False
-        return reply.hail is not None and self._on_answer(peer, reply.instance, reply.hail, view, now_ms)
+        elif reply.hail:
+            self._links.close(peer)
+            if isinstance(reply.hail, DiscoverReply):
+                self.on_presence(reply.instance, reply.hail, view, now_ms)
+        return False
 
     def _is_elsewhere(self, reply: Reply) -> bool:
         """Return whether the answer comes from another instance: its source may also have left, or wait to get in."""
         if isinstance(reply, Refused):
             return reply.code in ("elsewhere", "expelled")
         return isinstance(reply.hail, DiscoverReply) and reply.instance != self._instance
-
-    def _on_answer(self, peer: Process, instance: str, hail: object, view: View, now_ms: int) -> bool:
-        self._links.close(peer)
-        return isinstance(hail, DiscoverReply) and self.on_presence(instance, hail, view, now_ms)
 
     def on_failed(self, peer: Process, refused: bool) -> None:
         """Record that a call to a process that is no member failed."""
@@ -133,33 +130,32 @@ class Merge:
 
     # giving way
 
-    def on_registered(self, entry: GroupInfo, view: View, now_ms: int) -> bool:
-        """Take the registry's word that it holds another instance; return whether to leave now."""
-        if not entry.members:
-            return False
-        leave = self._on_rival(GiveWay(entry.members[0], entry.addresses[0]), view, now_ms)
-        self._tell(view)
-        return leave
+    def on_registered(self, entry: GroupInfo, view: View, now_ms: int) -> None:
+        """Take the registry's word that it holds another instance."""
+        if entry.members:
+            self._give_way(GiveWay(entry.members[0], entry.addresses[0]), view, now_ms)
 
-    def _tell(self, view: View) -> None:
-        """Tell the others of the rival."""
-        for peer in view.members:
-            if self.rival:
+    def _give_way(self, to: GiveWay, view: View, now_ms: int) -> None:
+        """Have this instance give way to a rival: call that, and tell the others."""
+        self._see(to, view, now_ms)
+        if self.rival:
+            for peer in view.members:
                 self._links.say(peer, self.rival)
 
-    def on_told(self, source: Process, told: GiveWay, view: View, now_ms: int) -> bool:
-        """Take a member's word that this instance gives way; return whether to leave now."""
+    def on_told(self, source: Process, told: GiveWay, view: View, now_ms: int) -> None:
+        """Take a member's word that this instance gives way."""
         # Only the leader has that from the registry, or saw for itself; what another says of it moves nobody.
-        return source == view.leader and self._on_rival(told, view, now_ms)
+        if source == view.leader:
+            self._see(told, view, now_ms)
 
-    def _on_rival(self, told: GiveWay, view: View, now_ms: int) -> bool:
+    def _see(self, told: GiveWay, view: View, now_ms: int) -> None:
+        """Note a rival and call it: it must answer as a member of another instance before this process leaves."""
         if told.process in view.members:
-            return False  # no instance gives way to itself
+            return  # no instance gives way to itself
         if self.rival and self.rival != told and self.rival.process not in view.members:
             self._links.close(self.rival.process)
         self.rival = told
         self.look(now_ms)
-        return False
 
     def look(self, now_ms: int) -> None:
         """Call the rival, if that is still to be seen."""

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gcom.core.messages.frames import LEAVES_FOR, Decision
+from gcom.core.messages.frames import DEAD, LEAVES_FOR, Decision
 from gcom.core.messages.registry import Answer, GroupInfo, Refusal, Register
 from gcom.values import limits
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.lineage import descends
 from gcom.values.names import Address, Process, name_of
 from gcom.values.view import View
+
+OVER = (*LEAVES_FOR, DEAD)  # reasons of members that will never come back with what they had
 
 
 class Verdict(Enum):
@@ -43,16 +45,16 @@ class Registration:
         self._away: dict[Process, Address] = {}  # put out, and not back; at most MEMBERS_MAX, the latest
 
     def install(self, old: View, decision: Decision) -> None:
-        """Begin a view: remember who was put out against its will, until its name is back."""
+        """Begin a view: remember who was put out and may live, until its life is back under its name."""
         if self._definition.netsplit is Netsplit.PARTITIONABLE:
             return  # sides go on by themselves, and merge
         # 1. C is paused, and A and B go on without it. 2. Both are killed. 3. C runs again, with what all three had. A
         # registry that knew of A and B alone would find the group dead, and give its name, empty, to the next newcomer.
-        out = [who for who, reason in decision.left.items() if reason not in LEAVES_FOR and who in old.members]
+        out = [who for who, reason in decision.left.items() if reason not in OVER and who in old.members]
         self._away |= {who: old.address(who) for who in out}
-        back = {who for who in self._away if name_of(who) in decision.view.names}
-        kept = [who for who in self._away if who not in back][-limits.MEMBERS_MAX :]
-        self._away = {who: self._away[who] for who in kept}
+        back = decision.view.lives
+        kept = [(who, at) for who, at in self._away.items() if (name_of(who), at) not in back]
+        self._away = dict(kept[-limits.MEMBERS_MAX :])
 
     def due(self, view: View, detached: bool, now_ms: int) -> list[Register]:
         """Return the request to put now, if any."""

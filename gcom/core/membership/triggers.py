@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from gcom.core.detector.connectivity import Connectivity, as_bits
+from gcom.core.detector.connectivity import Connectivity, as_bits, to_drop
 from gcom.core.detector.suspicion import CUT_OFF, Detector
 from gcom.core.membership.admission import Admission
 from gcom.core.messages.frames import ORDER, Decision, Misses, Promise, Succession
@@ -36,7 +36,6 @@ class Triggers:
         self.unheard: Misses = {}  # which member misses which, as this process can say
         self.dropped: tuple[Process, ...] = ()  # without these, no two are left that do not reach each other
         self._beyond: set[Process] = set()  # those of them that this process does not reach, though it may hear them
-        self._drops: tuple[Process, ...] = ()  # to drop, as this process sees it; but the leader goes first
         self.admission = Admission(definition, process)
         self.leavers: dict[Process, str] = {}  # and what for, in the order in which they were heard
         self.seekers: dict[Process, None] = {}
@@ -67,7 +66,7 @@ class Triggers:
 
     def _hear_all(self) -> None:
         """Begin without a conflict of links, and with nothing that follows from one."""
-        self.dropped = self._drops = ()
+        self.dropped = ()
         self._connectivity, self._beyond, self.unheard = Connectivity(), set(), {}
 
     def look(self, now_ms: int) -> None:
@@ -85,14 +84,11 @@ class Triggers:
 
         self.unheard = self.detector.unheard(now_ms)
         self._connectivity.look(self.detector.contradicted(now_ms), now_ms)
-        self.dropped, patiently = (
-            self._named(self._connectivity.dropped(suffice, now_ms, patient, gone)) for patient in (False, True)
-        )
-        # The leader goes first. Two that choose at different moments may see different conflicts, and drop different
-        # members; a patient choice waits until conflicts have gathered.
-        self._drops = self.dropped if self._process == self._view.leader else patiently
-        beyond = self._connectivity.beyond(self._view.rank(self._process), now_ms)
-        self._beyond = {*self._named(beyond)}.intersection(self.dropped)
+        conflicts = self._connectivity.conflicts(now_ms)
+        self.dropped = self._named(to_drop(conflicts, suffice, gone))
+        rank = self._view.rank(self._process)
+        foes = self._named(who for pair in conflicts if rank in pair for who in pair if who != rank)
+        self._beyond = {*foes}.intersection(self.dropped)
 
     def _named(self, ranks: Iterable[int]) -> tuple[Process, ...]:
         return tuple(self._view.members[rank] for rank in ranks)
@@ -165,9 +161,9 @@ class Triggers:
         """Return whether a change is wanted; without `joins`: for another reason than joiners."""
         if joins and self.admission.waiting:
             return True
-        if self.wedged or self.leavers or self.unserved or self.seekers or self.brought or self._drops:
+        if self.wedged or self.leavers or self.unserved or self.seekers or self.brought or self.dropped:
             return True
-        # A suspicion that others contradict is a bad link, which `_drops` decides; alone it changes no view.
+        # A suspicion that others contradict is a bad link, which `dropped` decides; alone it changes no view.
         if (self.detector.named or self.given_up) and (self.survivors or self._failed or self.detector.accused):
             return True
         return not self.at_registry and self._may_return

@@ -6,6 +6,7 @@ The parts do not know each other: `Consensus` (agreement on the next view), `Flu
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import assert_never
 
 from gcom.core.links import Links
@@ -29,7 +30,7 @@ from gcom.core.messages.witness import (
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
 from gcom.values import limits
-from gcom.values.names import Process
+from gcom.values.names import Address, Process
 from gcom.values.view import View
 
 
@@ -58,7 +59,7 @@ class ViewChanger:
         self._entry = entry  # that made the view
         self._group, self._instance = found.definition.group, found.instance
         self.succeeded: Install | None = None  # how this instance ended, if another one succeeds it
-        self._detached = False
+        self.detached = False  # hears no quorum of its view: a state, not an end (ARCHITECTURE 10)
         self.doubt = InDoubt()  # of this process's messages
         self._decided_by = entry.ballot  # the ballot of what is decided and not yet installed
         self._links = links
@@ -192,6 +193,8 @@ class ViewChanger:
                     self._install_everywhere(decision, ballot, now_ms)
                 else:
                     self.on_install(decision, ballot, now_ms)
+            case WitnessPromised(number, _, noted) if number == self.view.number and self._was_put_out(noted):
+                self.end("expelled")
             case WitnessPromised(number) if number == self.view.number:
                 self._change.on_witness(answer)
                 self.ask_noted(now_ms)
@@ -201,6 +204,13 @@ class ViewChanger:
                 self._on_nack(promised, now_ms)
             case _:
                 pass
+
+    def _was_put_out(self, noted: Iterable[tuple[Process, Address]]) -> bool:
+        """Return whether a later view was registered, and this process is not in it: it has others of this view."""
+        # What it sent since in this view the others went on without, so it must not deliver that as agreed: it enters
+        # again, with what it has.
+        later = {who for who, _ in noted}
+        return bool(later.intersection(self.view.members)) and self.process not in later
 
     def asks(self, who: Process) -> bool:
         """Return whether this process wants the promise of one that is no member and may be in a later view."""
@@ -404,22 +414,17 @@ class ViewChanger:
 
     def settle_doubt(self) -> None:
         """Settle what was in doubt while this process was detached, once every member of the view holds it."""
-        if not self._detached:
+        if not self.detached:
             self.effects += self.doubt.confirm(self._streams.unconfirmed)
-
-    @property
-    def detached(self) -> bool:
-        """Return whether this process hears no quorum of its view: a state, not an end (ARCHITECTURE 10)."""
-        return self._detached
 
     def _look_for_quorum(self, now_ms: int) -> None:
         """Become detached, or attached again."""
         detached = self.triggers.is_detached(now_ms)
         unconfirmed = self._streams.unconfirmed
-        if detached or self._detached:
+        if detached or self.detached:
             self.doubt.add(unconfirmed)
-        if detached != self._detached:
-            self._detached = detached
+        if detached != self.detached:
+            self.detached = detached
             self.effects.append(Quorum(self.view.number, not detached, unconfirmed))
 
     def finish(self, ended: Ended) -> None:

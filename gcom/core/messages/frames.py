@@ -15,7 +15,7 @@ from enum import IntEnum
 
 from gcom.core.messages.orders import Orders
 from gcom.values.letter import Letter, LetterReceipt
-from gcom.values.names import Address, Process
+from gcom.values.names import Address, GroupName, InstanceId, Process
 from gcom.values.run import Piece, Run
 from gcom.values.view import View
 
@@ -87,7 +87,7 @@ class Succession:
     without one. `by` is proof or operator.
     """
 
-    instance: str
+    instance: InstanceId
     by: str
     gone: dict[Process, str]
     gives_up: tuple[Process, ...] = ()
@@ -312,8 +312,8 @@ Control = (
 class Frame:
     """One call, or the reply to one (which has no runs, pieces, orders or letters, and of control only answers)."""
 
-    group: str
-    instance: str
+    group: GroupName
+    instance: InstanceId
     source: Process
     target: Process
     status: Status
@@ -326,9 +326,6 @@ class Frame:
     @property
     def hail(self) -> DiscoverRequest | DiscoverReply | None:
         """The item that makes this frame one for the process that has the target's name now, of whatever instance."""
-        # Nearly every frame: no generator is made for it.
-        if not self.control:
-            return None
         return next((item for item in self.control if isinstance(item, DiscoverRequest | DiscoverReply)), None)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gcom.core.messages.witness import WitnessAnswer, WitnessRequest
 from gcom.values.definition import Definition
-from gcom.values.names import Address, Process
+from gcom.values.names import Address, GroupName, InstanceId, Process
 from gcom.values.view import View
 
 
@@ -21,15 +21,15 @@ class Create:
 class Lookup:
     """Look up a name; `former` is the instance that the asker was in, which may have been dissolved."""
 
-    group: str
-    former: str = ""
+    group: GroupName
+    former: InstanceId = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ListGroups:
     """The groups whose names come after `after`, sorted, as many as one answer holds."""
 
-    after: str = ""
+    after: GroupName = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class Claim:
     and all of whose known processes are in `gone`: proven dead. Then the answer carries a new instance.
     """
 
-    group: str
-    instance: str
+    group: GroupName
+    instance: InstanceId
     view: int
     process: Process
     address: Address
@@ -61,7 +61,7 @@ class Register:
     """
 
     definition: Definition
-    instance: str
+    instance: InstanceId
     view: View
     process: Process
     detached: bool = False
@@ -72,8 +72,8 @@ class Register:
 class Note:
     """A leader may admit these in the view after `view`: they count as members until a later view is registered."""
 
-    group: str
-    instance: str
+    group: GroupName
+    instance: InstanceId
     view: int
     joiners: tuple[tuple[Process, Address], ...]
 
@@ -82,8 +82,8 @@ class Note:
 class Unregister:
     """The last member left: forget the group, if the entry is still this instance and no newer view."""
 
-    group: str
-    instance: str
+    group: GroupName
+    instance: InstanceId
     view: int
 
 
@@ -91,15 +91,15 @@ class Unregister:
 class Remove:
     """Forget an empty group."""
 
-    group: str
+    group: GroupName
 
 
 @dataclass(frozen=True, slots=True)
 class Fork:
     """Order a fork, for FORK_MS: what is left of the entry's latest view begins a successor without proof of death."""
 
-    group: str
-    instance: str
+    group: GroupName
+    instance: InstanceId
 
 
 Request = Create | Lookup | ListGroups | Claim | Register | Note | Unregister | Remove | Fork | WitnessRequest
@@ -110,7 +110,7 @@ class GroupInfo:
     """A group as the directory knows it. `view` is 0 and `members` empty while nobody has joined."""
 
     definition: Definition
-    instance: str
+    instance: InstanceId
     view: int
     members: tuple[Process, ...]
     addresses: tuple[Address, ...]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gcom.core.messages.orders import Orders
-from gcom.values.names import Process
+from gcom.values.names import GroupName, InstanceId, Process
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
     """A leader opens `view`: serials go on after `serial`, numbers after those in `settled`."""
 
-    group: str
-    instance: str
+    group: GroupName
+    instance: InstanceId
     view: int
     serial: int
     settled: dict[Process, int]
@@ -27,8 +27,8 @@ class Want:
     All members hold the order up to `stable`.
     """
 
-    group: str
-    instance: str
+    group: GroupName
+    instance: InstanceId
     view: int
     process: Process
     upto: int
@@ -40,8 +40,8 @@ class Want:
 class Close:
     """The last member left: forget the group's order."""
 
-    group: str
-    instance: str
+    group: GroupName
+    instance: InstanceId
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,28 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gcom.core.messages.frames import Ballot, Decision
-from gcom.values.names import Address, Process
+from gcom.values.names import Address, GroupName, InstanceId, Process
 
 
 @dataclass(frozen=True, slots=True)
 class WitnessPrepare:
     """The owner of `ballot` asks for a promise in the change out of view `view`; with a `group`, for a succession."""
 
-    instance: str
+    instance: InstanceId
     view: int
     ballot: Ballot
-    group: str = ""
+    group: GroupName = ""
 
 
 @dataclass(frozen=True, slots=True)
 class WitnessAccept:
     """Half of the view, or all that is left of it, has accepted the decision under the ballot: decide it."""
 
-    instance: str
+    instance: InstanceId
     view: int
     ballot: Ballot
     decision: Decision
-    group: str = ""
+    group: GroupName = ""
 
 
 WitnessRequest = WitnessPrepare | WitnessAccept

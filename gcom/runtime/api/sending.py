@@ -131,5 +131,5 @@ def _why_not_held(session: Session, number: int, held_by: HeldBy, timeout_s: flo
     names_it = _named(session, number)
     if number > machine.number:
         return f"{names_it} still waits to be sent after {timeout_s} s, for {machine.waits_for or 'its turn'}"
-    lacking = ", ".join(machine.lacking(number))
+    lacking = ", ".join(machine.lacking(number)) or "its place in the order"
     return f"{names_it} is sent, but not held by {held_by} after {timeout_s} s: it waits for {lacking}"

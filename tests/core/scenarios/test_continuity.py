@@ -258,7 +258,7 @@ def test_who_leaves_while_it_is_detached_leaves_what_it_has_with_the_others() ->
 
 def test_a_serial_that_one_alone_knows_is_not_given_out_when_it_is_all_that_is_left() -> None:
     """1. `c` is cut off from the others, and has a serial from the registry. 2. `a` and `b` go on without it, and give
-    that serial to another message. 3. They die, and `c` goes on by itself.
+    that serial to another message, and no registry hears of it. 3. They die, and `c` goes on by itself.
     """
     net = Keepers(Definition.parse("g", "TOTAL"))
     net.form("a", "b", "c")
@@ -267,7 +267,7 @@ def test_a_serial_that_one_alone_knows_is_not_given_out_when_it_is_all_that_is_l
     net.split("c", "a b")
     net.send(C, "mine")
     net.pass_ms(HEARD_MS)
-    net.cuts |= {("c", "registry")}
+    net.cuts |= {(name, "registry") for name in "abc"}
     net.until(lambda: net.members(A) == {A, B})
     net.confirm(B, "theirs")
     net.until(lambda: "theirs" in net.texts(A))
@@ -279,6 +279,26 @@ def test_a_serial_that_one_alone_knows_is_not_given_out_when_it_is_all_that_is_l
     given = net.serials(A)
     assert {serial: given.get(serial) for serial in net.serials(C)}.items() <= given.items()
     assert "mine" not in net.texts(C)
+
+
+def test_one_that_was_put_out_delivers_nothing_that_the_others_went_on_without() -> None:
+    """1. `c` is cut off, and put out. 2. `a` and `b` die. 3. `c` sends before it has heard of either, and is alone."""
+    net = Keepers(Definition.parse("g", "FIFO", safe=True))
+    net.form("a", "b", "c")
+    net.confirm(A, "before")
+    net.split("c", "a b registry")
+    net.until(lambda: net.members(A) == {A, B})
+    net.kill(A)
+    net.kill(B)
+    net.send(C, "mine")
+    net.answers_lost = lambda who, request: isinstance(request, Register)
+    net.heal()
+    net.until(lambda: net.end(C) is not None)
+    net.answers_lost = lambda who, request: False
+    net.unite("c")
+    assert net.end(C).reason == "expelled"  # type: ignore[union-attr]
+    assert "mine" not in net.texts(C)
+    assert net.lost("c", "before") == []
 
 
 def test_a_newcomer_does_not_pass_over_one_that_is_on_its_way_back() -> None:

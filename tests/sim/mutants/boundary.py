@@ -22,8 +22,8 @@ from gcom.core.messages.frames import NO_BALLOT, ORDER, Decision, Keeping, Refus
 from gcom.core.messages.registry import Note, Register, Unregister
 from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
 from gcom.core.state_transfer.transfer import sources
-from gcom.values.names import Process
-from tests.core import test_arrival, test_succession
+from gcom.values.names import Process, name_of
+from tests.core import test_arrival, test_directory_memory, test_succession
 from tests.core.scenarios import test_continuity as stories
 from tests.core.scenarios import test_splits
 from tests.sim.mutants import aims, between
@@ -249,3 +249,30 @@ def who_registered_an_older_view_is_forgotten(patch: Patch) -> None:
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_outlives_the_view_that_put_it_out)
 def who_was_put_out_is_not_told_to_the_registry(patch: Patch) -> None:
     patch.setattr(Registration, "install", lambda self, old, decision: None)
+
+
+@told_by(test_directory_memory.test_who_was_put_out_may_have_the_name_until_it_is_back)
+def another_life_of_a_name_is_the_one_that_was_put_out(patch: Patch) -> None:
+    with_seats = Row.with_seats
+
+    def by_name(self: Row, seats: Iterable[tuple[str, str]]) -> Row:
+        names = self.view.names if self.view else ()
+        row = with_seats(self, seats)
+        return replace(row, older=tuple(seat for seat in row.older if name_of(seat[0]) not in names))
+
+    patch.setattr(Row, "with_seats", by_name)
+
+
+@told_by(test_directory_memory.test_a_detached_member_does_not_keep_the_name_from_a_group_in_service)
+def a_detached_member_keeps_the_name_from_a_group_in_service(patch: Patch) -> None:
+    on_rival = Directory._on_rival
+
+    def above_alone(self: Directory, row: Row, request: Register) -> Any:
+        return self._entry(row) if not self._stands_above(request, row) else on_rival(self, row, request)
+
+    patch.setattr(Directory, "_on_rival", above_alone)
+
+
+@told_by(stories.test_one_that_was_put_out_delivers_nothing_that_the_others_went_on_without)
+def one_that_was_put_out_delivers_what_it_sent_since(patch: Patch) -> None:
+    patch.setattr(ViewChanger, "_was_put_out", lambda self, noted: False)

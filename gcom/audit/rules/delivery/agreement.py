@@ -6,9 +6,9 @@ from collections import defaultdict
 
 from gcom.audit.rules.delivery.self_delivery import marks_of_missing
 from gcom.audit.rules.rule import AuditRule, Case, Example, named, some_ranges, where_reliable
-from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.intervals import Intervals, add_numbers
 from gcom.audit.summary.lineage import INTO
-from gcom.audit.summary.sections import SectionSummary
+from gcom.audit.summary.process import SectionSummary
 from gcom.audit.summary.tally import Tally
 
 Member = tuple[str, SectionSummary]
@@ -32,9 +32,7 @@ def _judge_class(view: int, members: list[Member], heard: list[Member], tally: T
     """Judge that all of `members` have settled every message that any of `heard` delivered in the view."""
     demanded: dict[str, Intervals] = {}
     for _, section in heard:
-        for sender, numbers in section.delivered.items():
-            known = demanded.get(sender)
-            demanded[sender] = numbers if known is None or known == numbers else known.union(numbers)
+        add_numbers(demanded, section.delivered)
     for who, section in members:
         for sender, numbers in sorted(demanded.items()) if section.covered else ():
             missing = numbers.minus(section.settled.get(sender, Intervals()))

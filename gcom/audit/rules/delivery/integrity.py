@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gcom.audit.input.records import DELIVER, Ints
-from gcom.audit.rules.certificates import has_duplicates, sends_once
+from gcom.audit.rules.certificates import sends_once, settle_twice
 from gcom.audit.rules.rule import AuditRule, Case, Example, always, named
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.excerpts import Excerpt, MessageRequest
@@ -30,10 +30,8 @@ def _judge_batch(batch: Batch) -> None:
     rows, summary = batch.rows, batch.summary
     if not rows.digests:
         return
-    for chosen, into in ((batch.sends, summary.sent_digests), (batch.delivers, summary.heard_digests)):
-        told = (
-            np.array([row for row in chosen.tolist() if row in rows.digests], np.int64) if rows.digests else chosen[:0]
-        )
+    for chosen, into in ((batch.sends, summary.sent_digests), (batch.delivers, summary.delivered_digests)):
+        told = np.array([row for row in chosen.tolist() if row in rows.digests], np.int64)
         lists = [rows.digests[row][:n] for row, n in zip(told.tolist(), rows.count[told].tolist(), strict=True)]
         lengths = np.array([len(each) for each in lists], np.int64)
         _note_digested(batch, told[lengths > 0], lengths[lengths > 0])
@@ -55,7 +53,11 @@ def _note_digested(batch: Batch, told: Ints, lengths: Ints) -> None:
     rows, summary = batch.rows, batch.summary
     first = rows.number[told]
     for a, b, code in runs_of(first, first + lengths - 1, rows.sender[told]) if len(told) else ():
-        of = summary.digested if code < 0 else summary.heard_digested.setdefault(rows.senders[code], Intervals())
+        of = (
+            summary.sent_with_digest
+            if code < 0
+            else summary.delivered_with_digest.setdefault(rows.senders[code], Intervals())
+        )
         of.add(a, b)
 
 
@@ -64,13 +66,13 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     been delivered twice, with both.
     """
     group = case.group
-    doubtful = {who for who in group.summaries if not sends_once(group, who)} if has_duplicates(group) else set()
+    doubtful = {who for who in group.summaries if not sends_once(group, who)} if settle_twice(group) else set()
     sent: Fingerprints = {}
     for summary in group.summaries.values():
         add_prints(sent, summary.sent_digests)
     heard: dict[tuple[str, int], list[tuple[int, int, int]]] = defaultdict(list)
     for summary in group.summaries.values():
-        for place, prints in summary.heard_digests.items():
+        for place, prints in summary.delivered_digests.items():
             heard[place].append(prints)
     # All who delivered anything of a bucket must have the sender's print of all of it. Who lacks one message has
     # another print, and is looked at though nothing is wrong: rare, as AGREEMENT holds.

@@ -28,7 +28,7 @@ def _judge_own_sends(batch: Batch) -> None:
     for index in np.flatnonzero(first != before + 1).tolist():
         where = batch.where(int(sends[index]))
         summary.tally("NO_CREATION").violate(1, kind="jump", before=int(before[index]), **where)
-    summary.known_sent = max(summary.known_sent, int(last.max()))
+    summary.highest_sent = max(summary.highest_sent, int(last.max()))
 
 
 def _judge_own_deliveries(batch: Batch) -> None:
@@ -67,7 +67,7 @@ def _judge(case: Case, tally: Tally) -> None:
     for who, summary in sorted(group.summaries.items()):
         for sender, highest in sorted(summary.highest.items()):
             theirs = group.summaries.get(sender)
-            known = theirs.known_sent if theirs is not None else 0
+            known = theirs.highest_sent if theirs is not None else 0
             if highest <= known:
                 continue
             over = summary.delivered.get(sender, Intervals()).above(known)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gcom.audit.input.records import Ints
-from gcom.audit.rules.certificates import begin_known, deliver_their_own, pass_alike
+from gcom.audit.rules.certificates import bases_are_compared, pass_the_same_serials, senders_deliver_their_own
 from gcom.audit.rules.groups import InstanceLogs
 from gcom.audit.rules.rule import AuditRule, Case, Example, in_order, named
 from gcom.audit.summary.dependencies import PAST, PRESENT
@@ -35,7 +35,14 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     found = [case.tallies[rule] for rule in (*_OF_MESSAGES, *_OF_VIEWS)]
     sound = not any(each.violations or each.unknown for each in found)
     unique = case.request("SERIAL_UNIQUE") is None
-    if serials and sound and unique and deliver_their_own(group) and pass_alike(group) and begin_known(group):
+    if (
+        serials
+        and sound
+        and unique
+        and senders_deliver_their_own(group)
+        and pass_the_same_serials(group)
+        and bases_are_compared(group)
+    ):
         tally.evaluated += _count_dependencies(group)
         return None
     return MessageRequest("CAUSAL", members=group.members())
@@ -45,11 +52,12 @@ def _count_dependencies(group: InstanceLogs) -> int:
     members = group.members()
     total = 0
     for summary in group.summaries.values():
-        for (sender, view), numbers in summary.heard_in.items():
+        for (sender, view), numbers in summary.delivered_in.items():
             theirs = group.summaries.get(sender)
-            for other in members.get(view, ()) if theirs is not None else ():
-                if other != sender and other in theirs.dependent_from:  # type: ignore[union-attr]
-                    total += len(numbers.above(theirs.dependent_from[other] - 1))  # type: ignore[union-attr]
+            depends_from = theirs.depends_from if theirs is not None else {}
+            for other in members.get(view, ()):
+                if other != sender and other in depends_from:
+                    total += len(numbers.above(depends_from[other] - 1))
     return total
 
 

@@ -31,7 +31,7 @@ def _judge_batch(batch: Batch) -> None:
         elif position.members is None:  # who is in the view, others tell
             assert position.view is not None, "it is judged"
             place = position.view, who, position.hides_members
-            _compare(batch, batch.summary.unplaced.setdefault(place, Tally()), who, said, true)
+            _compare(batch, batch.summary.undecided_clocks.setdefault(place, Tally()), who, said, true)
 
 
 def _said(batch: Batch, who: str) -> Ints:
@@ -59,14 +59,12 @@ def _judge(case: Case, tally: Tally) -> None:
     members = group.members()
     for who, summary in sorted(group.summaries.items()):
         own = {view["view"]: view["members"] for view in summary.views}
-        for (view, other, hidden), found in sorted(summary.unplaced.items()):
+        for (view, other, hidden), found in sorted(summary.undecided_clocks.items()):
             inside = (members if hidden else own).get(view)
             if inside is None:
                 tally.doubt(found.violations, f"no log tells who is in view {view}, which {who} was in")
             elif other in inside:
-                for example in found.examples:
-                    example.setdefault("process", who)
-                found.spread.name(who)
+                found.name(who)
                 tally.add(found)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, Projection, in_order, processes_in
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, Projection, in_order, place_of, processes_in
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.tally import Tally
 
@@ -37,9 +37,8 @@ def _judge(case: Case, tally: Tally) -> None:
         one, serial = first.setdefault(section.view, (who, section.serial))
         if serial != section.serial:
             record = next(view for view in case.group.summaries[who].views if view["view"] == section.view)
-            where = {name: record[name] for name in ("at", "file", "line", "view")}
             more = {"other": one, "before": section.serial, "serial": serial}
-            tally.violate(1, kind="start", process=who, **where, **more)
+            tally.violate(1, kind="start", **place_of(record), **more)
 
 
 def _sentence(e: Example) -> str:

@@ -13,12 +13,12 @@ from collections import defaultdict
 import numpy as np
 
 from gcom.audit.input.records import DELIVER, SKIP, Ints
-from gcom.audit.rules.certificates import count_placed
+from gcom.audit.rules.certificates import count_with_serial
 from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, in_order, named, processes_in
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.excerpts import Excerpt, MessageRequest
 from gcom.audit.summary.fingerprints import BUCKET, fingerprints
-from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.intervals import Intervals, add_numbers
 from gcom.audit.summary.messages import table_of
 from gcom.audit.summary.process import add_prints
 from gcom.audit.summary.runs import merged
@@ -41,11 +41,10 @@ def _judge_batch(batch: Batch) -> None:
     summary.first_serial, summary.last_serial = summary.first_serial or int(first[0]), int(highest[-1])
     named_ones = placed[rows.sender[placed] >= 0]
     for who, _, ranges in merged(rows, named_ones[rows.kind[named_ones] == SKIP], by_view=False):
-        summary.skipped[who] = summary.skipped.get(who, Intervals()).union(Intervals(ranges))
+        add_numbers(summary.skipped, {who: Intervals(ranges)})
     summary.tally("SERIAL_UNIQUE").evaluated += int(rows.count[named_ones].sum())
-    words = batch.words[rows.sender[named_ones]] if len(named_ones) else np.zeros(0, np.uint64)
     runs = rows.number[named_ones], rows.serial[named_ones], rows.count[named_ones]
-    add_prints(summary.serials, fingerprints(words, *runs, batch.seeds))
+    add_prints(summary.serials, fingerprints(batch.words[rows.sender[named_ones]], *runs, batch.seeds))
 
 
 def _ask(case: Case, _: Tally) -> MessageRequest | None:
@@ -61,7 +60,7 @@ def _ask(case: Case, _: Tally) -> MessageRequest | None:
     placed = sum(n for each in by_bucket.values() for n, _, _ in each) if not unlike else 0
     # What has no serial here may have one there, and is not counted.
     known = not any(summary.deliveries_without_serial for summary in summaries)
-    certain = not unlike and known and placed == count_placed(case.group)
+    certain = not unlike and known and placed == count_with_serial(case.group)
     return MessageRequest("SERIAL_UNIQUE", buckets=unlike) if by_bucket and not certain else None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from gcom.audit.rules.certificates import begin_alike, in_one_view_each
+from gcom.audit.rules.certificates import deliver_in_one_view, views_begin_alike
 from gcom.audit.rules.ordering.order_merge import OrderMerge
 from gcom.audit.rules.rule import AuditRule, Case, Example, in_order, named
 from gcom.audit.summary.excerpts import Excerpt, MessageRequest
@@ -40,7 +40,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     alike = all(len(prints) == 1 for prints in by_place.values())
     # Deliveries outside of sections are in no fingerprint: with one of these nothing is certified.
     whole = counted == sum(each.deliveries for each in summaries.values())
-    if whole and alike and begin_alike(case.group) and in_one_view_each(case.group):
+    if whole and alike and views_begin_alike(case.group) and deliver_in_one_view(case.group):
         return None
     return MessageRequest("TOTAL", delivered={who: each.delivered for who, each in summaries.items()})
 
@@ -51,7 +51,7 @@ def _share(sets: list[dict[str, Intervals]], index: int, least: int) -> bool:
     for other in sets[:index]:
         shared = 0
         for who in mine.keys() & other.keys():
-            shared += len(mine[who]) - len(mine[who].minus(other[who]))
+            shared += len(mine[who].common(other[who]))
             if shared >= least:
                 return True
     return False

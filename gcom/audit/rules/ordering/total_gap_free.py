@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gcom.audit.rules.certificates import has_duplicates
+from gcom.audit.rules.certificates import settle_twice
 from gcom.audit.rules.rule import (
     AuditRule,
     Case,
@@ -38,7 +38,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     group = case.group
     # Messages that are read again know their section by its index: two sections of a process may have one view.
     index = {id(s): n for summary in group.summaries.values() for n, s in enumerate(summary.sections)}
-    again = has_duplicates(group)  # what is delivered again shares its place with what follows it
+    again = settle_twice(group)  # what is delivered again shares its place with what follows it
     unlike = []
     for (view, _), members in sorted(group.classes().items(), key=str):
         if len(members) < 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from gcom.audit.rules.rule import AuditRule, Case, Example, Projection, always
+from gcom.audit.rules.rule import AuditRule, Case, Example, Projection, always, place_of
 from gcom.audit.rules.views.view_agreement import marks_of_views
 from gcom.audit.summary.tally import Tally
 
@@ -15,13 +15,11 @@ def _judge(case: Case, tally: Tally) -> None:
     for _, summary in sorted(case.group.summaries.items()):
         for record in (*summary.views, *summary.elects):
             leaders[record["view"]].setdefault(record["leader"], record)
-    for view, named in sorted(leaders.items()):
+    for _, named in sorted(leaders.items()):
         tally.evaluated += 1
         if len(named) > 1:
             one, other = list(named.values())[:2]
-            more = {"leaders": sorted(named), "other": one["process"]}
-            where = {"at": other["at"], "file": other["file"], "line": other["line"]}
-            tally.violate(1, process=other["process"], view=view, **where, **more)
+            tally.violate(1, **place_of(other), leaders=sorted(named), other=one["process"])
 
 
 def _sentence(e: Example) -> str:

@@ -31,7 +31,7 @@ def _judge_batch(batch: Batch) -> None:
         more = {"sent_view": int(sent_view[index]), "in_force": position.in_force}
         tally.violate(int(rows.count[row]), kind="here", **batch.where(row, **more))
     for who, in_view, ranges in merged(rows, delivers[~wrong]):
-        into = summary.heard_in.setdefault((who, in_view), Intervals())
+        into = summary.delivered_in.setdefault((who, in_view), Intervals())
         for first, last in ranges:
             into.add(first, last)
 
@@ -39,7 +39,7 @@ def _judge_batch(batch: Batch) -> None:
 def _judge(case: Case, tally: Tally) -> None:
     group = case.group
     for who, summary in sorted(group.summaries.items()):
-        for (sender, view), numbers in sorted(summary.heard_in.items()):
+        for (sender, view), numbers in sorted(summary.delivered_in.items()):
             theirs = group.summaries.get(sender)
             sent_there = theirs.sent_in.get(view, Intervals()) if theirs is not None else Intervals()
             rest = numbers.minus(sent_there)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gcom.audit.input.records import Record
-from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, Projection, always, processes_in
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, Projection, always, place_of, processes_in
 from gcom.audit.summary.position import LogPosition
 from gcom.audit.summary.process import ProcessSummary
 from gcom.audit.summary.tally import Tally
@@ -20,7 +20,7 @@ def judge_installation(summary: ProcessSummary, position: LogPosition, record: R
     """Judge a `view` record by itself, at the position before it."""
     view, tally = record["view"], summary.tally("VIEW_AGREEMENT")
     tally.evaluated += 1
-    where = {"view": view, "at": record["at"], "file": record["file"], "line": record["line"]}
+    where = place_of(record)
     if summary.process not in record["members"] or record["leader"] not in record["members"]:
         tally.violate(1, **where, kind="outsider")
     if position.last_view and view != position.last_view + 1:
@@ -35,8 +35,7 @@ def _judge(case: Case, tally: Tally) -> None:
         for view in summary.views:
             other = agreed.setdefault(view["view"], view)
             if _substance(view) != _substance(other):
-                more = {"at": view["at"], "file": view["file"], "line": view["line"], "other": other["process"]}
-                tally.violate(1, kind="differs", process=view["process"], view=view["view"], **more)
+                tally.violate(1, kind="differs", **place_of(view), other=other["process"])
 
 
 def _substance(view: dict[str, Any]) -> tuple[object, ...]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from gcom.audit.rules.groups import InstanceLogs
 from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, named, where_reliable
 from gcom.audit.summary.intervals import Intervals
-from gcom.audit.summary.sections import SectionSummary
+from gcom.audit.summary.process import SectionSummary
 from gcom.audit.summary.tally import Tally
 
 Member = tuple[str, SectionSummary]

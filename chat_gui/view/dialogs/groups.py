@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 import gcom
+from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
 
 REGISTRY = "127.0.0.1:7411"
 
@@ -75,23 +76,38 @@ class ConnectDialog(FormDialog):
 
     def problem(self) -> str:
         """Return what is wrong with nick or registry."""
-        try:
-            gcom.Definition("x", static=(self.nick.text().strip(),))
-        except gcom.BadValue as error:
-            return str(error)
-        host, _, port = self.registry.text().strip().rpartition(":")
-        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-            return self.tr("The registry is HOST:PORT, as in {}; a port is 1 to 65535.").format(REGISTRY)
-        return ""
+        return connection_problem(self.nick.text(), self.registry.text())
+
+
+def connection_problem(nick: str, registry: str) -> str:
+    """Return what is wrong with a nick or the address of a registry; empty: nothing."""
+    try:
+        gcom.Definition("x", static=(nick.strip(),))
+    except gcom.BadValue as error:
+        return str(error)
+    host, _, port = registry.strip().rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+        return translate("connect", "The registry is HOST:PORT, as in {}; a port is 1 to 65535.").format(REGISTRY)
+    return ""
 
 
 # Per ordering: what it gives, and what that costs.
 ORDERINGS = {
-    "NONORDERED": "Messages are shown as they arrive: fastest, and an answer may stand before its question.",
-    "FIFO": "Each member's messages in the order of sending; those of two members may interleave as they like.",
-    "CAUSAL": "An answer never stands before what it answers. A message may wait for one that it follows.",
-    "TOTAL": "All members see one and the same order. A message waits for its number from the sequencer.",
-    "CAUSALTOTAL": "One order for all, and no answer before its question. Waits for both.",
+    "NONORDERED": QT_TRANSLATE_NOOP(
+        "orderings", "Messages are shown as they arrive: fastest, and an answer may stand before its question."
+    ),
+    "FIFO": QT_TRANSLATE_NOOP(
+        "orderings", "Each member's messages in the order of sending; those of two members may interleave as they like."
+    ),
+    "CAUSAL": QT_TRANSLATE_NOOP(
+        "orderings", "An answer never stands before what it answers. A message may wait for one that it follows."
+    ),
+    "TOTAL": QT_TRANSLATE_NOOP(
+        "orderings", "All members see one and the same order. A message waits for its number from the sequencer."
+    ),
+    "CAUSALTOTAL": QT_TRANSLATE_NOOP(
+        "orderings", "One order for all, and no answer before its question. Waits for both."
+    ),
 }
 
 
@@ -146,7 +162,7 @@ class CreateDialog(FormDialog):
 
     def problem(self) -> str:
         """Return what is wrong with the definition."""
-        self.about.setText(self.tr(ORDERINGS[self.ordering.currentText()]))
+        self.about.setText(translate("orderings", ORDERINGS[self.ordering.currentText()]))
         if not self.name.text().strip():
             return self.tr("A group needs a name.")
         try:
@@ -167,6 +183,7 @@ class JoinDialog(FormDialog):
         self.table.setHorizontalHeaderLabels(
             [self.tr("Group"), self.tr("Ordering"), self.tr("Members"), self.tr("State")]
         )
+        self.table.setAccessibleName(self.tr("Groups"))
         self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
         self.table.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
         self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)

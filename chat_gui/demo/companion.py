@@ -1,0 +1,92 @@
+"""One companion: `python -m chat_gui.demo.companion NAME REGISTRY FROM_S`, until its standard input ends."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import threading
+import time
+
+import gcom
+from chat_gui.demo.script import DEFINITION, GROUP, LENGTH_S, SCRIPT, Act, ScriptLine
+from chat_gui.model.backlog import Backlog
+from chat_gui.model.wire import ChatMessage, MessageKind, decode, encode
+
+KINDS = {Act.SAY: MessageKind.TEXT, Act.WAVE: MessageKind.ACTION, Act.TOPIC: MessageKind.TOPIC}
+CRASHED = 70  # the status of one that crashed on purpose
+
+
+class Companion:
+    """A member that plays its lines of the script, beginning `from_s` seconds into it."""
+
+    def __init__(self, node: gcom.Node, from_s: float) -> None:
+        self._node = node
+        self._began = time.monotonic() - from_s
+        self._group: gcom.Group | None = None
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """End after the line that is being played."""
+        self._stopped.set()
+
+    def play(self) -> None:
+        """Play the script again and again."""
+        self._enter()
+        mine = [line for line in SCRIPT if line.name == self._node.name]
+        round_, passed_s = 0, time.monotonic() - self._began
+        while not self._stopped.is_set():
+            for line in mine:
+                wait_s = round_ * LENGTH_S + line.at_s - (time.monotonic() - self._began)
+                # What it missed while it was away it does not make up for.
+                missed = round_ == 0 and line.at_s < passed_s
+                if not missed and (self._stopped.wait(max(0.0, wait_s)) or self._act(line)):
+                    break
+            round_ += 1
+        if self._group:
+            self._group.leave(2)
+
+    def _act(self, line: ScriptLine) -> bool:
+        """Play one line; True ends the script."""
+        if line.act is Act.CRASH:
+            os._exit(CRASHED)
+        elif line.act is Act.LEAVE and self._group:
+            self._group.leave(2)
+            self._group = None
+        elif line.act is Act.RETURN and self._group is None:
+            self._enter()
+        elif line.act in KINDS and self._group:
+            self._say(self._group, line)
+        return False
+
+    def _say(self, group: gcom.Group, line: ScriptLine) -> None:
+        message = ChatMessage(KINDS[line.act], line.text, secrets.token_hex(6), time.time_ns() // 1_000_000)
+        try:
+            group.send(encode(message), timeout_s=5)
+        except (gcom.Detached, gcom.GComTimeout):
+            return  # a line less; the group's troubles are what the demonstration shows
+
+    def _enter(self) -> None:
+        backlog = Backlog()
+        self._group = self._node.join(
+            GROUP, create=DEFINITION, get_state=backlog.get_state, set_state=backlog.set_state, timeout_s=30
+        )
+        self._group.listen(on_message=lambda message: backlog.add(message.name, decode(message.payload)))
+
+
+def main() -> None:
+    """Play until the standard input ends, which it does when the chat has."""
+    name, registry, from_s = sys.argv[1:4]
+    with gcom.connect(name, registry) as node:
+        companion = Companion(node, float(from_s))
+        threading.Thread(target=_stop_at_end, args=(companion,), daemon=True).start()
+        companion.play()
+
+
+def _stop_at_end(companion: Companion) -> None:
+    sys.stdin.read()
+    companion.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""`Stage`: starts the companions, starts those again that crashed, and ends them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+from chat_gui.demo.script import COMPANIONS, LENGTH_S
+
+AWAY_S = 6.0  # how long one that crashed stays away
+END_S = 5.0
+
+
+class Companions:
+    """The companions of one demonstration, at a registry. `poll` is called now and then, and `close` at the end."""
+
+    def __init__(self, registry: str) -> None:
+        self.registry = registry
+        self._began = time.monotonic()
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._back_at: dict[str, float] = {}
+        self.crashes = 0
+        for name in COMPANIONS:
+            self._start(name)
+
+    def _start(self, name: str) -> None:
+        from_s = (time.monotonic() - self._began) % LENGTH_S
+        command = [sys.executable, "-m", "chat_gui.demo.companion", name, self.registry, f"{from_s:.2f}"]
+        self._running[name] = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+
+    def poll(self) -> None:
+        """Start again who crashed some time ago."""
+        now = time.monotonic()
+        for name, process in self._running.items():
+            if process.poll() is not None and name not in self._back_at:
+                self._back_at[name] = now + AWAY_S
+                self.crashes += 1
+        for name, at in list(self._back_at.items()):
+            if now >= at:
+                del self._back_at[name]
+                self._start(name)
+
+    def close(self) -> None:
+        """End all; who does not leave in time is killed."""
+        for process in self._running.values():
+            if process.stdin:
+                with suppress(OSError):
+                    process.stdin.close()
+        deadline = time.monotonic() + END_S
+        for process in self._running.values():
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()

@@ -1,0 +1,16 @@
+"""A bot in ten lines: `python -m chat_gui.demo.echo_bot GROUP [HOST:PORT]` answers who says its name (docs/chat.md)."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import gcom
+
+if __name__ == "__main__":
+    with gcom.connect("echo", *sys.argv[2:3]) as node, node.join(sys.argv[1]) as group:
+        for message in group:
+            said = json.loads(message.text)["text"] if message.text.startswith("{") else message.text
+            if message.name != "echo" and said.startswith("echo:"):
+                answer = {"gcom-chat": 1, "kind": "text", "text": f"{message.name}: {said[5:].strip()}"}
+                group.send(json.dumps(answer))

@@ -1,0 +1,44 @@
+"""What the chat needs of the system before Qt is started: Qt itself ends a process that has no display."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+QT_LIBRARIES = "libegl1 libgl1 libxkbcommon0 libxkbcommon-x11-0 libdbus-1-3 libfontconfig1 libxcb-cursor0"
+_HEADLESS = ("offscreen", "minimal", "vnc")
+
+
+def advice() -> str:
+    """Return what is missing and what to do about it; empty: a window can be shown."""
+    if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM", "").split(":")[0] in _HEADLESS:
+        return ""
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return ""
+    if not os.environ.get("DISPLAY"):
+        return (
+            "there is no display (DISPLAY and WAYLAND_DISPLAY are empty): start it in a desktop session, or with a "
+            "display in memory: apt-get install xvfb, then xvfb-run gcom-chat"
+        )
+    return _x11_advice(os.environ["DISPLAY"])
+
+
+def _x11_advice(display: str) -> str:
+    try:
+        ctypes.CDLL("libxcb-cursor.so.0")
+        xcb = ctypes.CDLL("libxcb.so.1")
+    except OSError as error:
+        return f"a library that Qt needs is missing ({error}): apt-get install {QT_LIBRARIES}"
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    connection = ctypes.c_void_p(xcb.xcb_connect(None, None))
+    answers = not xcb.xcb_connection_has_error(connection)
+    xcb.xcb_disconnect(connection)
+    return "" if answers else f"the display {display} does not answer: set DISPLAY to one that does, or use xvfb-run"
+
+
+def import_advice(error: ImportError) -> str:
+    """Return what to install where Qt cannot be loaded."""
+    if ".so" in str(error):
+        return f"a library that Qt needs is missing ({error}): apt-get install {QT_LIBRARIES}"
+    return f"Qt cannot be loaded ({error}): pip install 'gcom[gui]'"

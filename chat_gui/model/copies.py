@@ -1,0 +1,60 @@
+"""Rows as text to take elsewhere: what was said, a line of a log, or JSON with what names a message for a program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.model.words import translate
+
+
+def plain(row: ChatRow) -> str:
+    """Return a row as one text."""
+    said = {
+        RowKind.ACTION: f"* {row.name} {row.text}",
+        RowKind.PRIVATE: translate("chat", "{} to {} alone: {}").format(row.name, row.peer, row.text),
+        RowKind.MESSAGE: f"{row.name}: {row.text}",
+    }
+    return said.get(row.kind, row.text)
+
+
+def as_text(rows: Sequence[ChatRow]) -> str:
+    """Return what was said, and no more."""
+    return "\n".join(row.text for row in rows)
+
+
+def with_header(rows: Sequence[ChatRow]) -> str:
+    """Return lines of a log: time, name, text."""
+    return "\n".join(log_line(row) for row in rows)
+
+
+def as_json(group: str, rows: Sequence[ChatRow]) -> str:
+    """Return a JSON object per line: the group, the view, the sender and its number name a message for ever."""
+    return "\n".join(json.dumps(_fields(group, row), ensure_ascii=False) for row in rows)
+
+
+def log_line(row: ChatRow) -> str:
+    """Return a row as a line of a log: time, then who said what."""
+    return f"[{datetime.fromtimestamp(row.at_ms / 1000):%Y-%m-%d %H:%M:%S}] {plain(row)}"
+
+
+def _fields(group: str, row: ChatRow) -> dict[str, object]:
+    fields = {
+        "group": group,
+        "kind": row.kind.value,
+        "sender": row.process or row.name,
+        "number": row.number,
+        "view": row.view,
+        "id": row.id,
+        "to": row.peer,
+        "text": row.text,
+        "sent": _utc(row.sent_ms),
+        "delivered": _utc(row.at_ms),
+    }
+    return {name: value for name, value in fields.items() if value not in ("", 0)}
+
+
+def _utc(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds") if at_ms else ""

@@ -1,0 +1,104 @@
+"""What the user chose, and what was open: both are plain data, read from files that anybody may have edited.
+
+A field that is missing or makes no sense has its default, so that an old or a damaged file never keeps a chat from
+starting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+ZOOMS = (50, 60, 70, 80, 90, 100, 110, 125, 150, 175, 200, 250, 300)
+HISTORY_MIN, HISTORY_MAX = 100, 1_000_000
+DRAFT_CHARS_MAX = 1 << 20
+
+
+class Theme(StrEnum):
+    """Light, dark, or as the system has it."""
+
+    SYSTEM = "system"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the user chose. `words`: what counts as a mention beside the own name; `font`: empty for the system's.
+
+    `history_max`: rows of scrollback kept per group; `language`: empty for the system's.
+    """
+
+    nick: str = ""
+    registry: str = ""
+    theme: str = Theme.SYSTEM.value
+    font: str = ""
+    font_points: int = 0  # 0: the system's
+    zoom: int = 100
+    language: str = ""
+    history_max: int = 20_000
+    collapse: bool = True
+    notify: bool = True
+    do_not_disturb: bool = False
+    tray: bool = False
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SavedTab:
+    """A tab that was open. `marker`: the first row that was not seen, 0 for none."""
+
+    group: str
+    draft: str = ""
+    marker: int = 0
+    unread: int = 0
+    mentioned: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSession:
+    """What was open, in order; `geometry` and `state` are Qt's own words for the window, in base64."""
+
+    tabs: tuple[SavedTab, ...] = ()
+    current: str = ""
+    geometry: str = ""
+    state: str = ""
+
+
+def settings_of(table: Mapping[str, Any]) -> Settings:
+    """Return the settings that a file's table holds, with defaults for what makes no sense."""
+    found = _sensible(Settings, table)
+    if found.get("theme") not in [theme.value for theme in Theme]:
+        found.pop("theme", None)
+    words = table.get("words")
+    found["words"] = tuple(word for word in words if isinstance(word, str)) if isinstance(words, list) else ()
+    found["zoom"] = min(max(found.get("zoom", 100), ZOOMS[0]), ZOOMS[-1])
+    found["font_points"] = min(max(found.get("font_points", 0), 0), 72)
+    found["history_max"] = min(max(found.get("history_max", 20_000), HISTORY_MIN), HISTORY_MAX)
+    return Settings(**found)
+
+
+def session_of(table: Mapping[str, Any]) -> SavedSession:
+    """Return the session that a file's table holds, without what makes no sense."""
+    tabs = table.get("tabs")
+    read = [_sensible(SavedTab, tab) for tab in tabs if isinstance(tab, dict)] if isinstance(tabs, list) else []
+    by_group = {tab["group"]: SavedTab(**tab) for tab in read if tab.get("group")}
+    return SavedSession(tuple(by_group.values()), **_sensible(SavedSession, table))
+
+
+def _sensible(kind: type[Settings | SavedTab | SavedSession], table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plain fields of a table that have the type of their default."""
+    wanted = {field.name: type(field.default) if field.name != "group" else str for field in fields(kind)}
+    return {
+        name: table[name] for name, type_ in wanted.items() if type(table.get(name)) is type_ and type_ is not tuple
+    }
+
+
+def next_zoom(zoom: int, step: int) -> int:
+    """Return the zoom that is a step up or down; 0 is back to 100."""
+    if not step:
+        return 100
+    beyond = [each for each in ZOOMS if (each > zoom if step > 0 else each < zoom)]
+    return (min(beyond) if step > 0 else max(beyond)) if beyond else zoom

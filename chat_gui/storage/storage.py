@@ -1,0 +1,214 @@
+"""`Storage`: the one thread that touches the disk. Whoever gives it something never waits; answers go into the sink.
+
+What waits is written in one go, so a flood of messages costs a transaction per look and not per message.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Condition, Thread
+
+from chat_gui.model.rows import ChatRow
+from chat_gui.model.updates import HistoryCame, StorageTold, Update
+from chat_gui.model.words import translate
+from chat_gui.storage.scrollback import Scrollback, is_damage
+from chat_gui.storage.toml_files import write_text
+
+FIRST_ROWS = 200  # that a tab opens with
+PENDING_MAX = 50_000  # rows that wait for a disk that takes none; the oldest go
+RETRY_S = 5.0
+TRIM_EVERY = 500  # rows of a group between two trims
+KEY_MAX = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """Rows of a group before a key."""
+
+    group: str
+    key: int
+    count: int
+
+
+class Storage:
+    """Keeps scrollback and small files. `sink` takes what comes of it, from the storage's own thread."""
+
+    def __init__(self, history: Path, sink: Callable[[Update], None], keep_max: int) -> None:
+        self._path, self._sink, self._keep_max = history, sink, keep_max
+        self._more = Condition()
+        self._rows: deque[tuple[str, ChatRow]] = deque(maxlen=PENDING_MAX)
+        self._files: dict[Path, str] = {}
+        self._requests: list[_Request] = []
+        self._closed = False
+        # the thread's own
+        self._scrollback: Scrollback | None = None
+        self._since_trim: dict[str, int] = {}
+        self._mute: set[str] = set()  # groups whose earlier rows could not be read: their numbers are not known
+        self._said: set[str] = set()
+        self._thread = Thread(target=self._run, name="chat storage", daemon=True)
+        self._thread.start()
+
+    # for any thread
+
+    def add(self, group: str, rows: Sequence[ChatRow]) -> None:
+        """Keep rows that are new."""
+        if rows:
+            with self._more:
+                self._rows.extend((group, row) for row in rows)
+                self._more.notify()
+
+    def load(self, group: str, before: int = KEY_MAX, count: int = FIRST_ROWS) -> None:
+        """Ask for rows before a key; they come as a HistoryCame, an empty one where there are none."""
+        with self._more:
+            self._requests.append(_Request(group, before, count))
+            self._more.notify()
+
+    def write(self, path: Path, text: str) -> None:
+        """Replace a small file; of several texts that wait for one file the last is written."""
+        with self._more:
+            self._files[path] = text
+            self._more.notify()
+
+    def set_bound(self, keep_max: int) -> None:
+        """Keep so many rows per group from now on."""
+        with self._more:
+            self._keep_max = keep_max
+
+    def close(self, timeout_s: float = 5.0) -> None:
+        """Write what waits, and end."""
+        with self._more:
+            self._closed = True
+            self._more.notify()
+        self._thread.join(timeout_s)
+
+    # the thread
+
+    def _run(self) -> None:
+        closed = False
+        while not closed:
+            with self._more:
+                # Rows that could not be written wait for new ones, or for a while: the disk may have room again.
+                self._more.wait_for(lambda: self._closed or self._files or self._requests or self._fresh(), RETRY_S)
+                closed, files, requests = self._closed, self._files, self._requests
+                rows, self._rows = self._rows, deque(maxlen=PENDING_MAX)
+                self._files, self._requests = {}, []
+            for path, text in files.items():
+                self._write(path, text)
+            self._add(rows)
+            for request in requests:
+                self._answer(request)
+        if self._scrollback:
+            self._scrollback.close()
+
+    def _fresh(self) -> bool:
+        return bool(self._rows) and "rows" not in self._said
+
+    def _write(self, path: Path, text: str) -> None:
+        try:
+            write_text(path, text)
+        except OSError as error:
+            self._say(
+                "files",
+                translate(
+                    "storage",
+                    "{} cannot be written ({}): what is open now, and settings that change, will not be there at the "
+                    "next start. Make room, or make the folder writable",
+                ).format(path, error.strerror),
+            )
+        else:
+            self._said.discard("files")
+
+    def _add(self, rows: deque[tuple[str, ChatRow]]) -> None:
+        kept = [(group, row) for group, row in rows if group not in self._mute]
+        if not kept:
+            return
+        try:
+            self._opened().add(kept)
+            self._trim([group for group, _ in kept])
+        except (sqlite3.Error, OSError) as error:
+            if self._damaged(error):
+                self._add(rows)
+                return
+            self._say(
+                "rows",
+                translate(
+                    "storage",
+                    "the scrollback cannot be saved ({}): the chat goes on, and tries again. Make room, or make {} "
+                    "writable",
+                ).format(error, self._path.parent),
+            )
+            with self._more:
+                self._rows = deque([*kept, *self._rows], maxlen=PENDING_MAX)
+        else:
+            self._said.discard("rows")
+
+    def _trim(self, groups: list[str]) -> None:
+        for group in dict.fromkeys(groups):
+            self._since_trim[group] = self._since_trim.get(group, TRIM_EVERY) + groups.count(group)
+            if self._since_trim[group] >= TRIM_EVERY:
+                self._opened().trim(group, self._keep_max)
+                self._since_trim[group] = 0
+
+    def _answer(self, request: _Request) -> None:
+        rows: list[ChatRow] = []
+        try:
+            rows = self._opened().before(request.group, request.key, request.count)
+        except (sqlite3.Error, OSError) as error:
+            if self._damaged(error):
+                self._answer(request)
+                return
+            self._mute.add(request.group)
+            self._say(
+                "read",
+                translate(
+                    "storage",
+                    "what was said earlier cannot be read ({}): this chat goes on without, and saves nothing of these "
+                    "groups until its next start. Look at {}",
+                ).format(error, self._path),
+            )
+        first = request.key == KEY_MAX
+        self._sink(HistoryCame(request.group, tuple(rows), not first))
+
+    def _opened(self) -> Scrollback:
+        if self._scrollback is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._scrollback = Scrollback(self._path)
+        return self._scrollback
+
+    def _damaged(self, error: Exception) -> bool:
+        """Keep a damaged file aside, so that the next look begins a new one; return whether that was done."""
+        if not isinstance(error, sqlite3.Error) or not is_damage(error):
+            return False
+        if self._scrollback:
+            with suppress(sqlite3.Error):
+                self._scrollback.close()
+            self._scrollback = None
+        aside = _free(self._path)
+        try:
+            self._path.replace(aside)
+            for ending in ("-wal", "-shm"):
+                beside = self._path.with_name(self._path.name + ending)
+                if beside.exists():
+                    beside.replace(aside.with_name(aside.name + ending))
+        except OSError:
+            return False
+        text = translate("storage", "the scrollback was damaged: it is kept as {}, and a new one begins")
+        self._say(f"damaged {aside}", text.format(aside))
+        return True
+
+    def _say(self, about: str, text: str) -> None:
+        """Tell a trouble once, until it is over."""
+        if about not in self._said:
+            self._said.add(about)
+            self._sink(StorageTold(text))
+
+
+def _free(path: Path) -> Path:
+    """Return a name for a damaged file that no other has."""
+    names = (path.with_name(f"{path.name}.damaged{at or ''}") for at in range(1_000))
+    return next((name for name in names if not name.exists()), path.with_name(f"{path.name}.damaged"))

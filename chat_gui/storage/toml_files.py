@@ -1,0 +1,66 @@
+"""Settings and session as TOML: read at the start, written whole: a new file takes the place of the old one."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from chat_gui.model.settings import SavedSession, Settings
+from chat_gui.model.words import translate
+
+_HEAD = "# Written by gcom-chat; it may be edited while no chat is running.\n"
+
+
+def read_table(path: Path) -> tuple[dict[str, Any], str]:
+    """Return what a file holds, and in words what was wrong with it; one that cannot be read as TOML is kept aside."""
+    try:
+        return tomllib.loads(path.read_text("utf-8")), ""
+    except FileNotFoundError:
+        return {}, ""
+    except OSError as error:
+        return {}, translate("storage", "{} cannot be read ({}): this chat begins with its defaults").format(
+            path, error.strerror
+        )
+    except ValueError:
+        aside = path.with_name(f"{path.name}.damaged")
+        try:
+            path.replace(aside)
+        except OSError:
+            return {}, translate("storage", "{} is damaged: this chat begins with its defaults").format(path)
+        return {}, translate("storage", "{} is damaged and kept as {}: this chat begins with its defaults").format(
+            path, aside.name
+        )
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file's text; whoever reads it sees the old or the new one. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+    beside.write_text(text, "utf-8")
+    beside.replace(path)
+
+
+def settings_text(settings: Settings) -> str:
+    """Return settings as TOML."""
+    return _HEAD + _lines(asdict(settings))
+
+
+def session_text(session: SavedSession) -> str:
+    """Return a session as TOML."""
+    table = asdict(session)
+    tabs = table.pop("tabs")
+    return _HEAD + _lines(table) + "".join(f"\n[[tabs]]\n{_lines(tab)}" for tab in tabs)
+
+
+def _lines(table: dict[str, Any]) -> str:
+    return "".join(f"{name} = {_value(value)}\n" for name, value in table.items())
+
+
+def _value(value: Any) -> str:
+    """Return a value as TOML, whose strings, numbers and lists are JSON's but for two characters."""
+    text = json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f").encode("utf-8", "replace").decode()

@@ -1,0 +1,1144 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de" sourcelanguage="en">
+<context>
+    <name>ChatWindow</name>
+    <message>
+        <source>Groups</source>
+        <translation>Gruppen</translation>
+    </message>
+    <message>
+        <source>&amp;Connection</source>
+        <translation>&amp;Verbindung</translation>
+    </message>
+    <message>
+        <source>&amp;Group</source>
+        <translation>&amp;Gruppe</translation>
+    </message>
+    <message>
+        <source>&amp;Edit</source>
+        <translation>&amp;Bearbeiten</translation>
+    </message>
+    <message>
+        <source>&amp;View</source>
+        <translation>&amp;Ansicht</translation>
+    </message>
+    <message>
+        <source>&amp;Connect to a registry…</source>
+        <translation>&amp;Mit einer Registry verbinden…</translation>
+    </message>
+    <message>
+        <source>&amp;Quit</source>
+        <translation>&amp;Beenden</translation>
+    </message>
+    <message>
+        <source>C&amp;reate…</source>
+        <translation>&amp;Anlegen…</translation>
+    </message>
+    <message>
+        <source>&amp;Join…</source>
+        <translation>&amp;Beitreten…</translation>
+    </message>
+    <message>
+        <source>&amp;Leave</source>
+        <translation>&amp;Verlassen</translation>
+    </message>
+    <message>
+        <source>&amp;Next tab</source>
+        <translation>&amp;Nächster Reiter</translation>
+    </message>
+    <message>
+        <source>&amp;Previous tab</source>
+        <translation>&amp;Voriger Reiter</translation>
+    </message>
+    <message>
+        <source>&amp;Help</source>
+        <translation>&amp;Hilfe</translation>
+    </message>
+    <message>
+        <source>Could not {}</source>
+        <translation>Fehlgeschlagen: {}</translation>
+    </message>
+    <message>
+        <source>Check the address, and that gcom-registry runs there; the chat tries again by itself.</source>
+        <translation>Adresse prüfen, und ob dort gcom-registry läuft; der Chat versucht es von selbst wieder.</translation>
+    </message>
+    <message>
+        <source>registry away</source>
+        <translation>Registry nicht erreichbar</translation>
+    </message>
+    <message>
+        <source>{} at {}</source>
+        <translation>{} bei {}</translation>
+    </message>
+    <message>
+        <source>not connected</source>
+        <translation>nicht verbunden</translation>
+    </message>
+    <message>
+        <source>the topic is: {}</source>
+        <translation>das Thema ist: {}</translation>
+    </message>
+    <message>
+        <source>there is no topic</source>
+        <translation>es gibt kein Thema</translation>
+    </message>
+    <message>
+        <source>the debug page is not open</source>
+        <translation>die Debug-Seite ist nicht offen</translation>
+    </message>
+    <message>
+        <source>not sent: this chat is not in the group; the banner says why</source>
+        <translation>nicht gesendet: dieser Chat ist nicht in der Gruppe; das Banner sagt, warum</translation>
+    </message>
+    <message>
+        <source>leader</source>
+        <translation>Leiter</translation>
+    </message>
+    <message>
+        <source>nobody is known yet</source>
+        <translation>noch ist niemand bekannt</translation>
+    </message>
+    <message>
+        <source>Export the conversation</source>
+        <translation>Gespräch exportieren</translation>
+    </message>
+    <message>
+        <source>cannot write {}: {}; choose another place</source>
+        <translation>{} kann nicht geschrieben werden: {}; bitte einen anderen Ort wählen</translation>
+    </message>
+    <message>
+        <source>written to {}</source>
+        <translation>geschrieben nach {}</translation>
+    </message>
+</context>
+<context>
+    <name>ConnectDialog</name>
+    <message>
+        <source>Connect to a registry</source>
+        <translation>Mit einer Registry verbinden</translation>
+    </message>
+    <message>
+        <source>Connect</source>
+        <translation>Verbinden</translation>
+    </message>
+    <message>
+        <source>&amp;Nick</source>
+        <translation>&amp;Name</translation>
+    </message>
+    <message>
+        <source>&amp;Registry</source>
+        <translation>&amp;Registry</translation>
+    </message>
+</context>
+<context>
+    <name>ConversationView</name>
+    <message>
+        <source>Conversation</source>
+        <translation>Gespräch</translation>
+    </message>
+    <message>
+        <source>Go to the newest message</source>
+        <translation>Zur neuesten Nachricht</translation>
+    </message>
+    <message numerus="yes">
+        <source>↓ %n new</source>
+        <translation>
+            <numerusform>↓ %n neue</numerusform>
+            <numerusform>↓ %n neue</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>&amp;Copy</source>
+        <translation>&amp;Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy with &amp;header</source>
+        <translation>Mit K&amp;opf kopieren</translation>
+    </message>
+    <message>
+        <source>Copy as &amp;JSON</source>
+        <translation>Als &amp;JSON kopieren</translation>
+    </message>
+    <message>
+        <source>Copy the &amp;link</source>
+        <translation>&amp;Link kopieren</translation>
+    </message>
+    <message>
+        <source>&amp;Open {}</source>
+        <translation>{} ö&amp;ffnen</translation>
+    </message>
+    <message>
+        <source>&amp;Who has this message?</source>
+        <translation>&amp;Wer hat diese Nachricht?</translation>
+    </message>
+</context>
+<context>
+    <name>CreateDialog</name>
+    <message>
+        <source>Create a group</source>
+        <translation>Gruppe anlegen</translation>
+    </message>
+    <message>
+        <source>Create and join</source>
+        <translation>Anlegen und beitreten</translation>
+    </message>
+    <message>
+        <source>reliable: what one has, all have</source>
+        <translation>zuverlässig: was einer hat, haben alle</translation>
+    </message>
+    <message>
+        <source>basic: one copy to each; a loss is told, not mended</source>
+        <translation>einfach: eine Kopie an jeden; ein Verlust wird gemeldet, nicht behoben</translation>
+    </message>
+    <message>
+        <source>empty: anybody may join; else all names, with spaces between</source>
+        <translation>leer: jeder darf beitreten; sonst alle Namen, durch Leerzeichen getrennt</translation>
+    </message>
+    <message>
+        <source>show a message only once a majority holds it</source>
+        <translation>eine Nachricht erst zeigen, wenn eine Mehrheit sie hat</translation>
+    </message>
+    <message>
+        <source>primary: the side with a majority goes on</source>
+        <translation>primär: die Seite mit einer Mehrheit macht weiter</translation>
+    </message>
+    <message>
+        <source>partitionable: every side goes on, and they merge</source>
+        <translation>teilbar: jede Seite macht weiter, und sie werden wieder eins</translation>
+    </message>
+    <message>
+        <source>&amp;Name</source>
+        <translation>&amp;Name</translation>
+    </message>
+    <message>
+        <source>&amp;Ordering</source>
+        <translation>&amp;Ordnung</translation>
+    </message>
+    <message>
+        <source>&amp;Multicast</source>
+        <translation>&amp;Multicast</translation>
+    </message>
+    <message>
+        <source>M&amp;embers</source>
+        <translation>M&amp;itglieder</translation>
+    </message>
+    <message>
+        <source>&amp;Safe</source>
+        <translation>&amp;Sicher</translation>
+    </message>
+    <message>
+        <source>Nets&amp;plit</source>
+        <translation>Netz&amp;teilung</translation>
+    </message>
+    <message>
+        <source>A group needs a name.</source>
+        <translation>Eine Gruppe braucht einen Namen.</translation>
+    </message>
+</context>
+<context>
+    <name>Desk</name>
+    <message>
+        <source>&amp;Copy</source>
+        <translation>&amp;Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy with &amp;header</source>
+        <translation>Mit K&amp;opf kopieren</translation>
+    </message>
+    <message>
+        <source>Copy as &amp;JSON</source>
+        <translation>Als &amp;JSON kopieren</translation>
+    </message>
+    <message>
+        <source>&amp;Find…</source>
+        <translation>&amp;Suchen…</translation>
+    </message>
+    <message>
+        <source>Find p&amp;revious</source>
+        <translation>&amp;Vorigen Treffer suchen</translation>
+    </message>
+    <message>
+        <source>Find &amp;next</source>
+        <translation>&amp;Nächsten Treffer suchen</translation>
+    </message>
+    <message>
+        <source>&amp;Preferences…</source>
+        <translation>&amp;Einstellungen…</translation>
+    </message>
+    <message>
+        <source>&amp;Go to a group…</source>
+        <translation>&amp;Gehe zu einer Gruppe…</translation>
+    </message>
+    <message>
+        <source>Next &amp;unread tab</source>
+        <translation>Nächster &amp;ungelesener Reiter</translation>
+    </message>
+    <message>
+        <source>Go to the first un&amp;read message</source>
+        <translation>Zur e&amp;rsten ungelesenen Nachricht</translation>
+    </message>
+    <message>
+        <source>All is &amp;seen, go to the newest</source>
+        <translation>Alles gese&amp;hen, zur neuesten</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;in</source>
+        <translation>Ver&amp;größern</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;out</source>
+        <translation>Ver&amp;kleinern</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;back to 100 %</source>
+        <translation>Zurück auf &amp;100 %</translation>
+    </message>
+    <message>
+        <source>Go to tab {}</source>
+        <translation>Gehe zu Reiter {}</translation>
+    </message>
+    <message>
+        <source>&amp;Shortcuts</source>
+        <translation>&amp;Tastenkürzel</translation>
+    </message>
+    <message>
+        <source>Enter</source>
+        <translation>Eingabe</translation>
+    </message>
+    <message>
+        <source>Send the message</source>
+        <translation>Nachricht senden</translation>
+    </message>
+    <message>
+        <source>Shift+Enter</source>
+        <translation>Umschalt+Eingabe</translation>
+    </message>
+    <message>
+        <source>Begin a new line</source>
+        <translation>Neue Zeile beginnen</translation>
+    </message>
+    <message>
+        <source>Tab</source>
+        <translation>Tabulator</translation>
+    </message>
+    <message>
+        <source>Complete a name or a command</source>
+        <translation>Namen oder Befehl vervollständigen</translation>
+    </message>
+    <message>
+        <source>Up, Down</source>
+        <translation>Auf, Ab</translation>
+    </message>
+    <message>
+        <source>Walk through what was sent</source>
+        <translation>Durch Gesendetes blättern</translation>
+    </message>
+</context>
+<context>
+    <name>JoinDialog</name>
+    <message>
+        <source>Join a group</source>
+        <translation>Gruppe beitreten</translation>
+    </message>
+    <message>
+        <source>Join</source>
+        <translation>Beitreten</translation>
+    </message>
+    <message>
+        <source>Group</source>
+        <translation>Gruppe</translation>
+    </message>
+    <message>
+        <source>Ordering</source>
+        <translation>Ordnung</translation>
+    </message>
+    <message>
+        <source>Members</source>
+        <translation>Mitglieder</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>Zustand</translation>
+    </message>
+    <message>
+        <source>Groups</source>
+        <translation>Gruppen</translation>
+    </message>
+    <message>
+        <source>nobody</source>
+        <translation>niemand</translation>
+    </message>
+    <message>
+        <source>in service</source>
+        <translation>in Betrieb</translation>
+    </message>
+    <message>
+        <source>in doubt</source>
+        <translation>ungewiss</translation>
+    </message>
+    <message>
+        <source>empty</source>
+        <translation>leer</translation>
+    </message>
+    <message>
+        <source>The registry knows no groups yet: create one.</source>
+        <translation>Die Registry kennt noch keine Gruppen: bitte eine anlegen.</translation>
+    </message>
+    <message>
+        <source>Choose a group.</source>
+        <translation>Bitte eine Gruppe wählen.</translation>
+    </message>
+</context>
+<context>
+    <name>MembersView</name>
+    <message>
+        <source>Members</source>
+        <translation>Mitglieder</translation>
+    </message>
+    <message>
+        <source>here since {}</source>
+        <translation>hier seit {}</translation>
+    </message>
+    <message>
+        <source>suspected since {}</source>
+        <translation>verdächtigt seit {}</translation>
+    </message>
+    <message>
+        <source>gone since {}</source>
+        <translation>fort seit {}</translation>
+    </message>
+    <message>
+        <source>the leader: the oldest member</source>
+        <translation>der Leiter: das älteste Mitglied</translation>
+    </message>
+    <message>
+        <source>this chat</source>
+        <translation>dieser Chat</translation>
+    </message>
+    <message>
+        <source>careful: this name looks like {}</source>
+        <translation>Vorsicht: dieser Name sieht aus wie {}</translation>
+    </message>
+</context>
+<context>
+    <name>MessageInput</name>
+    <message>
+        <source>Message</source>
+        <translation>Nachricht</translation>
+    </message>
+    <message>
+        <source>Message, or /help</source>
+        <translation>Nachricht, oder /help</translation>
+    </message>
+</context>
+<context>
+    <name>Notifier</name>
+    <message>
+        <source>{} ({} messages)</source>
+        <translation>{} ({} Nachrichten)</translation>
+    </message>
+</context>
+<context>
+    <name>PreferencesDialog</name>
+    <message>
+        <source>Preferences</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>words, with spaces between</source>
+        <translation>Wörter, durch Leerzeichen getrennt</translation>
+    </message>
+    <message>
+        <source>as the system</source>
+        <translation>wie das System</translation>
+    </message>
+    <message>
+        <source>light</source>
+        <translation>hell</translation>
+    </message>
+    <message>
+        <source>dark</source>
+        <translation>dunkel</translation>
+    </message>
+    <message>
+        <source>a font of its own</source>
+        <translation>eine eigene Schrift</translation>
+    </message>
+    <message>
+        <source>one line for who comes and goes in a row</source>
+        <translation>eine Zeile für Kommen und Gehen in Folge</translation>
+    </message>
+    <message>
+        <source>tell of mentions and private messages</source>
+        <translation>Erwähnungen und private Nachrichten melden</translation>
+    </message>
+    <message>
+        <source>do not disturb</source>
+        <translation>nicht stören</translation>
+    </message>
+    <message>
+        <source>show an icon in the tray</source>
+        <translation>Symbol in der Leiste zeigen</translation>
+    </message>
+    <message>
+        <source>&amp;Identity</source>
+        <translation>&amp;Identität</translation>
+    </message>
+    <message>
+        <source>&amp;Nick</source>
+        <translation>&amp;Name</translation>
+    </message>
+    <message>
+        <source>&amp;Colours</source>
+        <translation>&amp;Farben</translation>
+    </message>
+    <message>
+        <source>&amp;Font</source>
+        <translation>S&amp;chrift</translation>
+    </message>
+    <message>
+        <source>&amp;Size</source>
+        <translation>&amp;Größe</translation>
+    </message>
+    <message>
+        <source>&amp;Zoom</source>
+        <translation>&amp;Zoom</translation>
+    </message>
+    <message>
+        <source>&amp;Appearance</source>
+        <translation>&amp;Aussehen</translation>
+    </message>
+    <message>
+        <source>&amp;Language (at the next start)</source>
+        <translation>&amp;Sprache (ab dem nächsten Start)</translation>
+    </message>
+    <message>
+        <source>&amp;Messages</source>
+        <translation>&amp;Nachrichten</translation>
+    </message>
+    <message>
+        <source>&amp;Rows kept per group</source>
+        <translation>Aufbewahrte &amp;Zeilen je Gruppe</translation>
+    </message>
+    <message>
+        <source>N&amp;otifications</source>
+        <translation>&amp;Meldungen</translation>
+    </message>
+    <message>
+        <source>&amp;Words that count as a mention</source>
+        <translation>&amp;Wörter, die als Erwähnung zählen</translation>
+    </message>
+</context>
+<context>
+    <name>SearchBar</name>
+    <message>
+        <source>Search</source>
+        <translation>Suchen</translation>
+    </message>
+    <message>
+        <source>Search text</source>
+        <translation>Suchtext</translation>
+    </message>
+    <message>
+        <source>in &amp;all tabs</source>
+        <translation>in &amp;allen Reitern</translation>
+    </message>
+    <message>
+        <source>Previous hit</source>
+        <translation>Voriger Treffer</translation>
+    </message>
+    <message>
+        <source>Next hit</source>
+        <translation>Nächster Treffer</translation>
+    </message>
+    <message>
+        <source>Close the search (Esc)</source>
+        <translation>Suche schließen (Esc)</translation>
+    </message>
+    <message>
+        <source>Close the search</source>
+        <translation>Suche schließen</translation>
+    </message>
+    <message>
+        <source>nothing found</source>
+        <translation>nichts gefunden</translation>
+    </message>
+    <message>
+        <source>{} of {}</source>
+        <translation>{} von {}</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n found</source>
+        <translation>
+            <numerusform>%n Treffer</numerusform>
+            <numerusform>%n Treffer</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ShortcutSheet</name>
+    <message>
+        <source>Shortcuts</source>
+        <translation>Tastenkürzel</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>Tasten</translation>
+    </message>
+    <message>
+        <source>What they do</source>
+        <translation>Was sie tun</translation>
+    </message>
+</context>
+<context>
+    <name>StartPage</name>
+    <message>
+        <source>Nick</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>the name under which others see you</source>
+        <translation>der Name, unter dem andere dich sehen</translation>
+    </message>
+    <message>
+        <source>Registry</source>
+        <translation>Registry</translation>
+    </message>
+    <message>
+        <source>&amp;Connect</source>
+        <translation>&amp;Verbinden</translation>
+    </message>
+    <message>
+        <source>C&amp;reate a group…</source>
+        <translation>Gruppe &amp;anlegen…</translation>
+    </message>
+    <message>
+        <source>&amp;Join a group…</source>
+        <translation>Gruppe &amp;beitreten…</translation>
+    </message>
+    <message>
+        <source>Copy &amp;details</source>
+        <translation>&amp;Einzelheiten kopieren</translation>
+    </message>
+    <message>
+        <source>GCom chat</source>
+        <translation>GCom-Chat</translation>
+    </message>
+    <message>
+        <source>People talk in groups, and each group keeps the promises that its creator picked. A registry is where groups are found; the talk itself goes from member to member. Groups may promise that all see one order, or that no answer stands before its question. Press F12 in a group to see how it keeps its word.</source>
+        <translation>Man spricht in Gruppen, und jede Gruppe hält, was bei ihrem Anlegen gewählt wurde. Eine Registry ist, wo man Gruppen findet; das Gespräch selbst geht von Mitglied zu Mitglied. Gruppen können versprechen, dass alle dieselbe Folge sehen, oder dass keine Antwort vor ihrer Frage steht. F12 in einer Gruppe zeigt, wie sie ihr Wort hält.</translation>
+    </message>
+    <message>
+        <source>&amp;Nick</source>
+        <translation>&amp;Name</translation>
+    </message>
+    <message>
+        <source>&amp;Registry</source>
+        <translation>&amp;Registry</translation>
+    </message>
+    <message>
+        <source>A registry answers at {}.</source>
+        <translation>Bei {} antwortet eine Registry.</translation>
+    </message>
+</context>
+<context>
+    <name>Switcher</name>
+    <message>
+        <source>Go to a group</source>
+        <translation>Gehe zu einer Gruppe</translation>
+    </message>
+    <message>
+        <source>Group</source>
+        <translation>Gruppe</translation>
+    </message>
+    <message>
+        <source>Groups</source>
+        <translation>Gruppen</translation>
+    </message>
+</context>
+<context>
+    <name>TroubleDialog</name>
+    <message>
+        <source>Copy &amp;details</source>
+        <translation>&amp;Einzelheiten kopieren</translation>
+    </message>
+</context>
+<context>
+    <name>banner</name>
+    <message>
+        <source>Joining {}: waiting for the registry and for the members to let this chat in.</source>
+        <translation>Beitritt zu {}: der Chat wartet auf die Registry, und dass die Mitglieder ihn einlassen.</translation>
+    </message>
+    <message>
+        <source>Messages {} to {} of yours may not have arrived; they are marked with a ?.</source>
+        <translation>Deine Nachrichten {} bis {} sind vielleicht nicht angekommen; sie sind mit ? gekennzeichnet.</translation>
+    </message>
+    <message>
+        <source>This side of a netsplit hears too few members to go on. You can read, and what you write waits here. It goes on by itself when a majority of the group is heard again.</source>
+        <translation>Diese Seite einer Netzteilung hört zu wenige Mitglieder, um weiterzumachen. Lesen geht, und was du schreibst, wartet hier. Es geht von selbst weiter, wenn eine Mehrheit der Gruppe wieder zu hören ist.</translation>
+    </message>
+    <message>
+        <source>Out of the group: {}. This chat is on its way back; what you write waits here.</source>
+        <translation>Nicht mehr in der Gruppe: {}. Dieser Chat ist auf dem Weg zurück; was du schreibst, wartet hier.</translation>
+    </message>
+    <message>
+        <source>Not in this group: {}.</source>
+        <translation>Nicht in dieser Gruppe: {}.</translation>
+    </message>
+    <message>
+        <source>Join again</source>
+        <translation>Wieder beitreten</translation>
+    </message>
+    <message>
+        <source>The registry does not answer. This group goes on without it; new groups and new members have to wait, and so may a total order until a member serves it. The chat keeps asking.</source>
+        <translation>Die Registry antwortet nicht. Diese Gruppe geht ohne sie weiter; neue Gruppen und neue Mitglieder müssen warten, und vielleicht auch eine totale Ordnung, bis ein Mitglied sie vergibt. Der Chat fragt weiter.</translation>
+    </message>
+    <message>
+        <source>Ask now</source>
+        <translation>Jetzt fragen</translation>
+    </message>
+</context>
+<context>
+    <name>chat</name>
+    <message>
+        <source>{:,} messages wait for the group already</source>
+        <translation>{:,} Nachrichten warten schon auf die Gruppe</translation>
+    </message>
+    <message>
+        <source>this group was left</source>
+        <translation>diese Gruppe wurde verlassen</translation>
+    </message>
+    <message>
+        <source>not sent: {}</source>
+        <translation>nicht gesendet: {}</translation>
+    </message>
+    <message>
+        <source>could not {}: {}</source>
+        <translation>fehlgeschlagen: {}: {}</translation>
+    </message>
+    <message>
+        <source>this chat is no longer in the group: {}</source>
+        <translation>dieser Chat ist nicht mehr in der Gruppe: {}</translation>
+    </message>
+    <message>
+        <source>{} (private): {}</source>
+        <translation>{} (privat): {}</translation>
+    </message>
+    <message>
+        <source>{} messages of {} were lost on the way here</source>
+        <translation>{} Nachrichten von {} gingen auf dem Weg hierher verloren</translation>
+    </message>
+    <message>
+        <source>this chat is back in the group</source>
+        <translation>dieser Chat ist wieder in der Gruppe</translation>
+    </message>
+    <message>
+        <source>{} private messages to {} may not have come</source>
+        <translation>{} private Nachrichten an {} sind vielleicht nicht angekommen</translation>
+    </message>
+    <message>
+        <source>nobody can give the topic and what was said before: {}</source>
+        <translation>niemand kann das Thema und das früher Gesagte geben: {}</translation>
+    </message>
+    <message>
+        <source>what this side said meanwhile stays here alone: {}</source>
+        <translation>was diese Seite inzwischen sagte, bleibt nur hier: {}</translation>
+    </message>
+    <message>
+        <source>the delivery log ends here: {}</source>
+        <translation>das Zustellprotokoll endet hier: {}</translation>
+    </message>
+    <message>
+        <source>{} of your messages never arrived, and never will: they can be sent again</source>
+        <translation>{} deiner Nachrichten kamen nie an und werden es nie: sie können noch einmal gesendet werden</translation>
+    </message>
+    <message>
+        <source>out of the group: {}; coming back</source>
+        <translation>nicht mehr in der Gruppe: {}; auf dem Weg zurück</translation>
+    </message>
+    <message>
+        <source>{} comes back as {}</source>
+        <translation>{} kommt als {} wieder</translation>
+    </message>
+    <message>
+        <source>{} sent {}</source>
+        <translation>{} sandte {}</translation>
+    </message>
+    <message>
+        <source>{} set the topic: {}</source>
+        <translation>{} hat das Thema gesetzt: {}</translation>
+    </message>
+    <message>
+        <source>{} removed the topic</source>
+        <translation>{} hat das Thema entfernt</translation>
+    </message>
+    <message>
+        <source>{} to {} alone: {}</source>
+        <translation>{} an {} allein: {}</translation>
+    </message>
+    <message>
+        <source>… ({:,} more characters)</source>
+        <translation>… ({:,} weitere Zeichen)</translation>
+    </message>
+    <message>
+        <source>text of {:,} bytes is too long: at most {:,}; send it in parts</source>
+        <translation>ein Text von {:,} Bytes ist zu lang: höchstens {:,}; bitte in Teilen senden</translation>
+    </message>
+    <message>
+        <source>a message that is broken</source>
+        <translation>eine Nachricht, die beschädigt ist</translation>
+    </message>
+    <message>
+        <source>a message of the kind {}, which this version cannot show</source>
+        <translation>eine Nachricht der Art {}, die diese Version nicht zeigen kann</translation>
+    </message>
+</context>
+<context>
+    <name>commands</name>
+    <message>
+        <source>open a tab for a group, and join it</source>
+        <translation>einen Reiter für eine Gruppe öffnen und ihr beitreten</translation>
+    </message>
+    <message>
+        <source>leave this group, and close its tab</source>
+        <translation>diese Gruppe verlassen und ihren Reiter schließen</translation>
+    </message>
+    <message>
+        <source>say what you do: * alice waves</source>
+        <translation>sagen, was man tut: * alice winkt</translation>
+    </message>
+    <message>
+        <source>come back to all groups under another name</source>
+        <translation>unter anderem Namen in alle Gruppen zurückkommen</translation>
+    </message>
+    <message>
+        <source>show the topic, or set it</source>
+        <translation>das Thema zeigen oder setzen</translation>
+    </message>
+    <message>
+        <source>say something to one member alone</source>
+        <translation>einem Mitglied allein etwas sagen</translation>
+    </message>
+    <message>
+        <source>list the members, and when each was last heard</source>
+        <translation>die Mitglieder nennen, und wann jedes zuletzt gehört wurde</translation>
+    </message>
+    <message>
+        <source>open or close the page that breaks the network on purpose</source>
+        <translation>die Seite öffnen oder schließen, die das Netz mit Absicht stört</translation>
+    </message>
+    <message>
+        <source>write this conversation to a file</source>
+        <translation>dieses Gespräch in eine Datei schreiben</translation>
+    </message>
+    <message>
+        <source>list the commands</source>
+        <translation>die Befehle nennen</translation>
+    </message>
+    <message>
+        <source>unknown command /{}: /help lists them; begin with // to say a text with a slash</source>
+        <translation>unbekannter Befehl /{}: /help nennt alle; mit // beginnt ein Text mit Schrägstrich</translation>
+    </message>
+    <message>
+        <source>/{0} needs more: /{0} {1}</source>
+        <translation>/{0} braucht mehr: /{0} {1}</translation>
+    </message>
+</context>
+<context>
+    <name>connect</name>
+    <message>
+        <source>The registry is HOST:PORT, as in {}; a port is 1 to 65535.</source>
+        <translation>Die Registry ist HOST:PORT, wie {}; ein Port ist 1 bis 65535.</translation>
+    </message>
+</context>
+<context>
+    <name>delivery</name>
+    <message>
+        <source>waiting: not in the group yet</source>
+        <translation>wartet: noch nicht in der Gruppe</translation>
+    </message>
+    <message>
+        <source>sent</source>
+        <translation>gesendet</translation>
+    </message>
+    <message>
+        <source>ordered and delivered here; not yet known to be held by all</source>
+        <translation>geordnet und hier zugestellt; noch nicht bekannt, ob alle sie haben</translation>
+    </message>
+    <message>
+        <source>held by all members</source>
+        <translation>alle Mitglieder haben sie</translation>
+    </message>
+    <message>
+        <source>in doubt: it may not have arrived</source>
+        <translation>ungewiss: vielleicht kam sie nicht an</translation>
+    </message>
+    <message>
+        <source>never arrived, and never will</source>
+        <translation>kam nie an und wird es nie</translation>
+    </message>
+</context>
+<context>
+    <name>names</name>
+    <message>
+        <source>careful: this name looks like {}</source>
+        <translation>Vorsicht: dieser Name sieht aus wie {}</translation>
+    </message>
+</context>
+<context>
+    <name>orderings</name>
+    <message>
+        <source>Messages are shown as they arrive: fastest, and an answer may stand before its question.</source>
+        <translation>Nachrichten erscheinen, wie sie kommen: am schnellsten, und eine Antwort kann vor ihrer Frage stehen.</translation>
+    </message>
+    <message>
+        <source>Each member&apos;s messages in the order of sending; those of two members may interleave as they like.</source>
+        <translation>Die Nachrichten jedes Mitglieds in der Folge des Sendens; die zweier Mitglieder mischen sich beliebig.</translation>
+    </message>
+    <message>
+        <source>An answer never stands before what it answers. A message may wait for one that it follows.</source>
+        <translation>Eine Antwort steht nie vor dem, worauf sie antwortet. Eine Nachricht wartet vielleicht auf eine, der sie folgt.</translation>
+    </message>
+    <message>
+        <source>All members see one and the same order. A message waits for its number from the sequencer.</source>
+        <translation>Alle Mitglieder sehen dieselbe Folge. Eine Nachricht wartet auf ihre Nummer vom Sequencer.</translation>
+    </message>
+    <message>
+        <source>One order for all, and no answer before its question. Waits for both.</source>
+        <translation>Eine Folge für alle, und keine Antwort vor ihrer Frage. Wartet auf beides.</translation>
+    </message>
+</context>
+<context>
+    <name>presence</name>
+    <message>
+        <source>here</source>
+        <translation>hier</translation>
+    </message>
+    <message>
+        <source>suspected</source>
+        <translation>verdächtigt</translation>
+    </message>
+    <message>
+        <source>gone</source>
+        <translation>fort</translation>
+    </message>
+</context>
+<context>
+    <name>reasons</name>
+    <message>
+        <source>the group went on without this chat</source>
+        <translation>die Gruppe machte ohne diesen Chat weiter</translation>
+    </message>
+    <message>
+        <source>too few were left; it goes on in an instance that succeeds the old one</source>
+        <translation>zu wenige waren übrig; es geht in einer Instanz weiter, die der alten nachfolgt</translation>
+    </message>
+    <message>
+        <source>this side goes over to the other one</source>
+        <translation>diese Seite geht zur anderen über</translation>
+    </message>
+    <message>
+        <source>this side goes on alone</source>
+        <translation>diese Seite macht allein weiter</translation>
+    </message>
+    <message>
+        <source>all others have left</source>
+        <translation>alle anderen sind gegangen</translation>
+    </message>
+    <message>
+        <source>the name was taken by another</source>
+        <translation>der Name wurde von jemand anderem genommen</translation>
+    </message>
+    <message>
+        <source>a member&apos;s state could not be used</source>
+        <translation>der Zustand eines Mitglieds war nicht zu gebrauchen</translation>
+    </message>
+    <message>
+        <source>this chat read nothing for too long</source>
+        <translation>dieser Chat las zu lange nichts</translation>
+    </message>
+    <message>
+        <source>a defect in GCom ended it</source>
+        <translation>ein Fehler in GCom hat es beendet</translation>
+    </message>
+    <message>
+        <source>left</source>
+        <translation>ging</translation>
+    </message>
+    <message>
+        <source>left without waiting</source>
+        <translation>ging, ohne zu warten</translation>
+    </message>
+    <message>
+        <source>was put out: nothing was heard of it</source>
+        <translation>ausgeschlossen: nichts war mehr zu hören</translation>
+    </message>
+    <message>
+        <source>crashed</source>
+        <translation>abgestürzt</translation>
+    </message>
+    <message>
+        <source>went over to another instance</source>
+        <translation>ging zu einer anderen Instanz über</translation>
+    </message>
+    <message>
+        <source>left: its state could not be kept</source>
+        <translation>ging: der Zustand war nicht zu halten</translation>
+    </message>
+    <message>
+        <source>left: its window read nothing</source>
+        <translation>ging: das Fenster las nichts mehr</translation>
+    </message>
+    <message>
+        <source>ended by a defect</source>
+        <translation>durch einen Fehler beendet</translation>
+    </message>
+</context>
+<context>
+    <name>receipt</name>
+    <message>
+        <source>message {}: {}</source>
+        <translation>Nachricht {}: {}</translation>
+    </message>
+    <message>
+        <source>number {} in the group&apos;s order</source>
+        <translation>Nummer {} in der Folge der Gruppe</translation>
+    </message>
+    <message>
+        <source>held by {}</source>
+        <translation>bei {}</translation>
+    </message>
+    <message>
+        <source>nobody</source>
+        <translation>niemand</translation>
+    </message>
+    <message>
+        <source>lacking: {}</source>
+        <translation>fehlt bei: {}</translation>
+    </message>
+</context>
+<context>
+    <name>states</name>
+    <message>
+        <source>waiting</source>
+        <translation>wartet</translation>
+    </message>
+    <message>
+        <source>sent</source>
+        <translation>gesendet</translation>
+    </message>
+    <message>
+        <source>ordered</source>
+        <translation>geordnet</translation>
+    </message>
+    <message>
+        <source>held</source>
+        <translation>bei allen</translation>
+    </message>
+    <message>
+        <source>doubt</source>
+        <translation>ungewiss</translation>
+    </message>
+    <message>
+        <source>lost</source>
+        <translation>verloren</translation>
+    </message>
+</context>
+<context>
+    <name>storage</name>
+    <message>
+        <source>{} cannot be written ({}): what is open now, and settings that change, will not be there at the next start. Make room, or make the folder writable</source>
+        <translation>{} kann nicht geschrieben werden ({}): was jetzt offen ist, und geänderte Einstellungen, fehlen beim nächsten Start. Bitte Platz schaffen oder den Ordner beschreibbar machen</translation>
+    </message>
+    <message>
+        <source>the scrollback cannot be saved ({}): the chat goes on, and tries again. Make room, or make {} writable</source>
+        <translation>der Verlauf kann nicht gesichert werden ({}): der Chat geht weiter und versucht es wieder. Bitte Platz schaffen oder {} beschreibbar machen</translation>
+    </message>
+    <message>
+        <source>what was said earlier cannot be read ({}): this chat goes on without, and saves nothing of these groups until its next start. Look at {}</source>
+        <translation>früher Gesagtes kann nicht gelesen werden ({}): dieser Chat geht ohne weiter und sichert von diesen Gruppen bis zum nächsten Start nichts. Bitte {} ansehen</translation>
+    </message>
+    <message>
+        <source>the scrollback was damaged: it is kept as {}, and a new one begins</source>
+        <translation>der Verlauf war beschädigt: er bleibt als {}, und ein neuer beginnt</translation>
+    </message>
+    <message>
+        <source>{} cannot be read ({}): this chat begins with its defaults</source>
+        <translation>{} kann nicht gelesen werden ({}): dieser Chat beginnt mit Vorgaben</translation>
+    </message>
+    <message>
+        <source>{} is damaged: this chat begins with its defaults</source>
+        <translation>{} ist beschädigt: dieser Chat beginnt mit Vorgaben</translation>
+    </message>
+    <message>
+        <source>{} is damaged and kept as {}: this chat begins with its defaults</source>
+        <translation>{} ist beschädigt und bleibt als {}: dieser Chat beginnt mit Vorgaben</translation>
+    </message>
+</context>
+<context>
+    <name>times</name>
+    <message>
+        <source>sent {}</source>
+        <translation>gesendet {}</translation>
+    </message>
+    <message>
+        <source>delivered {}</source>
+        <translation>zugestellt {}</translation>
+    </message>
+    <message>
+        <source>message {} of {}, view {}</source>
+        <translation>Nachricht {} von {}, Sicht {}</translation>
+    </message>
+</context>
+<context>
+    <name>view</name>
+    <message>
+        <source>the same members</source>
+        <translation>dieselben Mitglieder</translation>
+    </message>
+    <message>
+        <source>view {}: {}, leader {}</source>
+        <translation>Sicht {}: {}, Leiter {}</translation>
+    </message>
+    <message>
+        <source>views {} to {}: {}, leader {}</source>
+        <translation>Sichten {} bis {}: {}, Leiter {}</translation>
+    </message>
+</context>
+<context>
+    <name>wish</name>
+    <message>
+        <source>connect</source>
+        <translation>verbinden</translation>
+    </message>
+    <message>
+        <source>look for a registry</source>
+        <translation>eine Registry suchen</translation>
+    </message>
+    <message>
+        <source>list the groups</source>
+        <translation>die Gruppen auflisten</translation>
+    </message>
+    <message>
+        <source>create the group {}</source>
+        <translation>die Gruppe {} anlegen</translation>
+    </message>
+    <message>
+        <source>join the group {}</source>
+        <translation>der Gruppe {} beitreten</translation>
+    </message>
+    <message>
+        <source>leave the group {}</source>
+        <translation>die Gruppe {} verlassen</translation>
+    </message>
+    <message>
+        <source>ask who has the message</source>
+        <translation>fragen, wer die Nachricht hat</translation>
+    </message>
+    <message>
+        <source>it was there already, with other promises ({}), and was joined</source>
+        <translation>es gab sie schon, mit anderen Zusagen ({}), und der Chat ist beigetreten</translation>
+    </message>
+</context>
+</TS>

@@ -1,0 +1,207 @@
+"""`Desk`: what surrounds the tabs: search, preferences, zoom, notifications, shortcuts, and the ways between tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMainWindow, QMenu, QTabWidget
+
+from chat_gui.model.chat import Chat, Notice
+from chat_gui.model.conversation import Conversation
+from chat_gui.model.settings import next_zoom
+from chat_gui.view.desktop.appearance import Appearance
+from chat_gui.view.desktop.keeper import Keeper
+from chat_gui.view.desktop.notifications import Notifier
+from chat_gui.view.dialogs.preferences import PreferencesDialog
+from chat_gui.view.dialogs.shortcuts import ShortcutSheet, Switcher
+from chat_gui.view.group_tab import GroupTab
+from chat_gui.view.search_bar import SearchBar
+
+TABS_BY_KEY = 9
+
+
+class Desk(QObject):
+    """Works on the tabs of a window; `rename` comes back under another nick."""
+
+    def __init__(
+        self, window: QMainWindow, chat: Chat, keeper: Keeper, tabs: QTabWidget, rename: Callable[[str], None]
+    ) -> None:
+        super().__init__(window)
+        self._window, self._chat, self._keeper, self._tabs, self._rename = window, chat, keeper, tabs, rename
+        self.search = SearchBar(self._talks, window)
+        self.search.found.connect(self._reveal)
+        self.search.marked.connect(self._mark)
+        tabs.currentChanged.connect(self._on_turned)
+        self.notifier = Notifier(window)
+        self.notifier.opened.connect(self.go_to)
+        self._appearance = Appearance()
+        keeper.changed.connect(self.apply)
+        self.apply()
+
+    @Slot()
+    def apply(self) -> None:
+        """Take the settings over, at once."""
+        settings = self._keeper.settings
+        self._appearance.apply(settings)
+        self.notifier.apply(settings)
+        self._chat.collapse = settings.collapse
+        self._chat.set_words(settings.words)
+
+    def notify(self, notice: Notice, now_ms: int) -> None:
+        """Tell the desktop of a mention or a private message."""
+        if notice.group and not notice.error:
+            self.notifier.notify(self._keeper.settings, notice.group, notice.text, now_ms)
+
+    # actions
+
+    def add_actions(self, edit: QMenu, view: QMenu, about: QMenu) -> None:
+        """Add what the desk offers to the menus."""
+        edit.addAction(self._action(self.tr("&Copy"), QKeySequence.StandardKey.Copy, lambda: self._copy("text")))
+        edit.addAction(self._action(self.tr("Copy with &header"), "Ctrl+Shift+C", lambda: self._copy("header")))
+        edit.addAction(self._action(self.tr("Copy as &JSON"), "Ctrl+Alt+C", lambda: self._copy("json")))
+        edit.addSeparator()
+        edit.addAction(self._action(self.tr("&Find…"), QKeySequence.StandardKey.Find, self.search.open))
+        edit.addAction(self._action(self.tr("Find p&revious"), "Shift+F3", self.search.previous))
+        edit.addAction(self._action(self.tr("Find &next"), "F3", self.search.next))
+        edit.addSeparator()
+        edit.addAction(self._action(self.tr("&Preferences…"), "Ctrl+,", self.ask_preferences))
+        view.addAction(self._action(self.tr("&Go to a group…"), "Ctrl+K", self.ask_group))
+        view.addAction(self._action(self.tr("Next &unread tab"), "Alt+Shift+Down", self.go_to_unread))
+        view.addAction(self._action(self.tr("Go to the first un&read message"), "Shift+PgUp", self.go_to_marker))
+        view.addAction(self._action(self.tr("All is &seen, go to the newest"), "Esc", self.settle))
+        view.addSeparator()
+        for text, keys, step in (
+            (self.tr("Zoom &in"), ("Ctrl++", "Ctrl+="), 1),
+            (self.tr("Zoom &out"), ("Ctrl+-",), -1),
+            (self.tr("Zoom &back to 100 %"), ("Ctrl+0",), 0),
+        ):
+            action = self._action(text, keys[0], partial(self.zoom, step))
+            action.setShortcuts([QKeySequence(key) for key in keys])
+            view.addAction(action)
+        for number in range(1, TABS_BY_KEY + 1):
+            text = self.tr("Go to tab {}").format(number)
+            self._window.addAction(self._action(text, f"Ctrl+{number}", partial(self._turn_to, number - 1)))
+        sheet = self._action(self.tr("&Shortcuts"), "F1", self.show_shortcuts)
+        sheet.setShortcuts([QKeySequence("F1"), QKeySequence("Ctrl+/")])
+        about.addAction(sheet)
+
+    def _action(self, text: str, keys: str | QKeySequence.StandardKey, run: Callable[[], object]) -> QAction:
+        action = QAction(text, self._window)
+        action.setShortcut(QKeySequence(keys))
+        action.triggered.connect(lambda: run())
+        return action
+
+    def show_shortcuts(self) -> None:
+        """Show what each key does."""
+        more = [
+            (self.tr("Enter"), self.tr("Send the message")),
+            (self.tr("Shift+Enter"), self.tr("Begin a new line")),
+            (self.tr("Tab"), self.tr("Complete a name or a command")),
+            (self.tr("Up, Down"), self.tr("Walk through what was sent")),
+        ]
+        ShortcutSheet(self._window.findChildren(QAction), more, self._window).exec()
+
+    def ask_preferences(self) -> None:
+        """Open the preferences."""
+        dialog = PreferencesDialog(self._keeper, self._chat.nick, self._window)
+        dialog.renamed.connect(self._on_renamed)
+        dialog.exec()
+
+    @Slot(str)
+    def _on_renamed(self, nick: str) -> None:
+        if self._chat.registry:
+            self._rename(nick)
+        else:
+            self._keeper.change(nick=nick)
+
+    def zoom(self, step: int) -> None:
+        """Make all texts larger or smaller; 0: as they were."""
+        self._keeper.change(zoom=next_zoom(self._keeper.settings.zoom, step))
+
+    # tabs
+
+    def _group_tabs(self) -> list[GroupTab]:
+        return [tab for at in range(self._tabs.count()) if isinstance(tab := self._tabs.widget(at), GroupTab)]
+
+    def _current(self) -> GroupTab | None:
+        tab = self._tabs.currentWidget()
+        return tab if isinstance(tab, GroupTab) else None
+
+    @Slot(str)
+    def go_to(self, group: str) -> None:
+        """Show a group's tab."""
+        for tab in self._group_tabs():
+            if tab.state.name == group:
+                self._tabs.setCurrentWidget(tab)
+
+    def ask_group(self) -> None:
+        """Ask which group to go to."""
+        dialog = Switcher([tab.state.name for tab in self._group_tabs()], self._window)
+        if dialog.exec():
+            self.go_to(dialog.chosen())
+
+    def go_to_unread(self) -> None:
+        """Go to the next tab with something unread, mentions first."""
+        tabs = self._group_tabs()
+        start = self._tabs.currentIndex() + 1
+        tabs = tabs[start:] + tabs[:start]
+        tabs.sort(key=lambda tab: not tab.state.conversation.mentioned)
+        for tab in tabs:
+            if tab.state.conversation.unread or tab.state.conversation.mentioned:
+                self._tabs.setCurrentWidget(tab)
+                return
+
+    def _turn_to(self, at: int) -> None:
+        if at < self._tabs.count():
+            self._tabs.setCurrentIndex(at)
+
+    # the conversation in front
+
+    def go_to_marker(self) -> None:
+        """Show the first message that was not seen."""
+        tab = self._current()
+        if tab and tab.state.conversation.marker:
+            tab.conversation.reveal(tab.state.conversation.marker)
+
+    def settle(self) -> None:
+        """Take the unread line away, end the search, and show the newest."""
+        self.search.end()
+        if tab := self._current():
+            tab.state.conversation.marker = tab.conversation.rows.marker = None
+            tab.conversation.to_end()
+            tab.conversation.viewport().update()
+            tab.input.setFocus()
+
+    def _copy(self, form: str) -> None:
+        tab = self._current()
+        if tab and tab.input.textCursor().hasSelection() and form == "text":
+            tab.input.copy()
+        elif tab:
+            tab.conversation.copy(form)
+
+    # search
+
+    def _talks(self, everywhere: bool) -> list[Conversation]:
+        current = self._current()
+        tabs = self._group_tabs() if everywhere else [current] if current else []
+        return [tab.state.conversation for tab in tabs]
+
+    @Slot(str, int)
+    def _reveal(self, group: str, key: int) -> None:
+        self.go_to(group)
+        if tab := self._current():
+            tab.conversation.reveal(key)
+            self.search.field.setFocus()
+
+    @Slot(str)
+    def _mark(self, text: str) -> None:
+        for tab in self._group_tabs():
+            tab.conversation.mark(text)
+
+    @Slot()
+    def _on_turned(self) -> None:
+        if not self.search.everywhere.isChecked():
+            self.search.renew()

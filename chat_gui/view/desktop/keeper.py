@@ -1,0 +1,102 @@
+"""`Keeper`: what outlives the window: settings, what is open, and the scrollback.
+
+All is handed to the storage as soon as it changes, so that a chat that is killed finds its tabs, drafts and scrollback
+at its next start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from chat_gui.model.rows import ChatRow
+from chat_gui.model.settings import SavedSession, Settings, session_of, settings_of
+from chat_gui.model.updates import HistoryCame, Update
+from chat_gui.storage.places import Places
+from chat_gui.storage.storage import Storage
+from chat_gui.storage.toml_files import read_table, session_text, settings_text
+
+
+class Keeper(QObject):
+    """Reads settings and session at once, and writes them as they change; without places it keeps nothing."""
+
+    changed = Signal()  # the settings
+
+    def __init__(self, places: Places | None, sink: Callable[[Update], None], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.settings, self.session, self.troubles = Settings(), SavedSession(), list[str]()
+        self._places = places
+        self._storage: Storage | None = None
+        self._last: dict[str, int] = {}  # by group whose scrollback has come: the last row that is on disk
+        if places:
+            self.settings, self.session = (
+                settings_of(self._read(places, "settings")),
+                session_of(self._read(places, "session")),
+            )
+            self._storage = Storage(places.history, sink, self.settings.history_max)
+
+    def _read(self, places: Places, name: str) -> dict[str, Any]:
+        table, trouble = read_table(getattr(places, name))
+        self.troubles += [trouble] if trouble else []
+        return table
+
+    # settings and session
+
+    def change(self, **fields: Any) -> None:
+        """Change settings, here and on disk; whoever shows them hears of it."""
+        settings = replace(self.settings, **fields)
+        if settings == self.settings:
+            return
+        self.settings = settings
+        if self._storage and self._places:
+            self._storage.set_bound(settings.history_max)
+            self._storage.write(self._places.settings, settings_text(settings))
+        self.changed.emit()
+
+    def save_session(self, session: SavedSession) -> None:
+        """Keep what is open, where it is not kept already."""
+        if session != self.session:
+            self.session = session
+            if self._storage and self._places:
+                self._storage.write(self._places.session, session_text(session))
+
+    # scrollback
+
+    def load(self, group: str) -> None:
+        """Ask for the last rows of a group."""
+        if self._storage:
+            self._storage.load(group)
+        else:
+            self._last[group] = 0
+
+    def load_older(self, group: str, key: int) -> None:
+        """Ask for rows before a key."""
+        if self._storage:
+            self._storage.load(group, key)
+
+    def on_history(self, update: HistoryCame) -> None:
+        """Take note of what came from disk."""
+        if not update.older:
+            self._last[update.group] = max((row.key for row in update.rows), default=0)
+
+    def is_loaded(self, group: str) -> bool:
+        """Return whether a group's scrollback has come, so that new rows can follow it."""
+        return group in self._last
+
+    def add(self, group: str, rows: Sequence[ChatRow]) -> None:
+        """Keep new rows."""
+        if self._storage and rows:
+            last = self._last.get(group, 0)
+            self._storage.add(group, [row for row in rows if row.key > last])
+
+    def forget(self, group: str) -> None:
+        """Take note that a tab was closed: it is loaded anew when it is opened again."""
+        self._last.pop(group, None)
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        if self._storage:
+            self._storage.close()

@@ -1,0 +1,36 @@
+"""The language of the chat: the system's, or the one that was chosen. The texts are in chat_gui/translations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
+
+from chat_gui.model.words import set_translator
+
+FOLDER = Path(__file__).resolve().parents[2] / "translations"
+_installed: list[QTranslator] = []
+
+
+def install(language: str = "") -> str:
+    """Speak a language from now on (empty: the system's) in windows that open; return which one it is."""
+    while _installed:
+        QCoreApplication.removeTranslator(_installed.pop())
+    wanted = [language] if language else QLocale.system().uiLanguages()
+    for name in wanted:
+        short = name.replace("_", "-").partition("-")[0]
+        if short == "en":
+            break
+        if (FOLDER / f"gcom-chat_{short}.qm").is_file():
+            _load(f"qtbase_{short}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath))
+            _load(f"gcom-chat_{short}", str(FOLDER))
+            set_translator(QCoreApplication.translate)
+            return short
+    return "en"
+
+
+def _load(name: str, folder: str) -> None:
+    translator = QTranslator(QCoreApplication.instance())
+    if translator.load(name, folder):
+        QCoreApplication.installTranslator(translator)
+        _installed.append(translator)

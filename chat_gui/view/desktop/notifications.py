@@ -1,0 +1,69 @@
+"""Notifications of the desktop: for mentions and private messages in tabs that nobody looks at, and not too often."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
+
+from chat_gui.model.alerts import Alerts
+from chat_gui.model.settings import Settings
+
+SHOWN_MS = 6_000
+
+
+class Notifier(QObject):
+    """Shows a notification where the system has a tray, and makes the window ask for attention anyway."""
+
+    told = Signal(str, str)  # title and text of each notification
+    opened = Signal(str)  # the group of the notification that was clicked
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window, self._alerts = window, Alerts()
+        self._tray: QSystemTrayIcon | None = None
+        self._group = ""
+
+    def apply(self, settings: Settings) -> None:
+        """Show the tray's icon where it is wanted and the system has a place for it."""
+        wanted = QSystemTrayIcon.isSystemTrayAvailable() and (settings.tray or settings.notify)
+        if wanted and self._tray is None:
+            self._tray = QSystemTrayIcon(icon(), self._window)
+            self._tray.setToolTip("GCom chat")
+            self._tray.messageClicked.connect(self._on_clicked)
+            self._tray.activated.connect(self._on_clicked)
+        if self._tray:
+            self._tray.setVisible(wanted)
+
+    def notify(self, settings: Settings, group: str, text: str, now_ms: int) -> None:
+        """Tell of a mention or a private message, unless nobody wants to be disturbed, or it is too soon."""
+        count = self._alerts.due(group, now_ms)
+        if not count or settings.do_not_disturb or not settings.notify:
+            return
+        title = group if count == 1 else self.tr("{} ({} messages)").format(group, count)
+        self._group = group
+        QApplication.alert(self._window)
+        if self._tray and self._tray.isVisible():
+            self._tray.showMessage(title, text, icon(), SHOWN_MS)
+        self.told.emit(title, text)
+
+    def _on_clicked(self) -> None:
+        self._window.show()
+        self._window.raise_()
+        self._window.activateWindow()
+        if self._group:
+            self.opened.emit(self._group)
+
+
+def icon() -> QIcon:
+    """Return the chat's sign: two speech bubbles of one order."""
+    picture = QPixmap(64, 64)
+    picture.fill(QColor(0, 0, 0, 0))
+    painter = QPainter(picture)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QColor(0, 0, 0, 0))
+    for colour, x, y in (("#005c99", 4, 8), ("#f0b04a", 20, 28)):
+        painter.setBrush(QColor(colour))
+        painter.drawRoundedRect(x, y, 40, 26, 9, 9)
+    painter.end()
+    return QIcon(picture)

@@ -1,0 +1,100 @@
+"""The sheet of shortcuts, made from the actions themselves, and the quick switcher between tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLineEdit,
+    QListWidget,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+
+class ShortcutSheet(QDialog):
+    """A table of what each key does."""
+
+    def __init__(self, actions: Sequence[QAction], more: Sequence[tuple[str, str]], parent: QWidget) -> None:
+        """`more`: keys that are no action's, with what they do."""
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Shortcuts"))
+        lines = [
+            (
+                ", ".join(key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts()),
+                action.text(),
+            )
+            for action in actions
+            if action.shortcuts()
+        ]
+        lines = [(keys, text.replace("&", "").rstrip("…")) for keys, text in [*lines, *more]]
+        self.table = QTableWidget(len(lines), 2, self)
+        self.table.setAccessibleName(self.tr("Shortcuts"))
+        self.table.setHorizontalHeaderLabels([self.tr("Keys"), self.tr("What they do")])
+        self.table.verticalHeader().hide()
+        self.table.setShowGrid(False)
+        self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+        self.table.setSelectionMode(QTableWidget.SelectionMode.NoSelection)
+        self.table.horizontalHeader().setStretchLastSection(True)
+        for row, texts in enumerate(lines):
+            for column, text in enumerate(texts):
+                self.table.setItem(row, column, QTableWidgetItem(text))
+        self.table.resizeColumnsToContents()
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.table)
+        layout.addWidget(buttons)
+        self.resize(560, 560)
+
+
+def _keys(action: QAction) -> str:
+    return ", ".join(key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts())
+
+
+class Switcher(QDialog):
+    """A list of tabs that shrinks as one types; Enter goes to the one that is marked."""
+
+    def __init__(self, groups: Sequence[str], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Go to a group"))
+        self._groups = groups
+        self.field = QLineEdit(self, placeholderText=self.tr("Group"))
+        self.field.setAccessibleName(self.tr("Group"))
+        self.list = QListWidget(self)
+        self.list.setAccessibleName(self.tr("Groups"))
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.field)
+        layout.addWidget(self.list)
+        self.field.textChanged.connect(self._show)
+        self.field.returnPressed.connect(self.accept)
+        self.field.installEventFilter(self)
+        self.list.itemActivated.connect(self.accept)
+        self.resize(360, 300)
+        self._show()
+
+    def chosen(self) -> str:
+        """Return the group that is marked; empty: none."""
+        at = self.list.currentRow()
+        return self.list.item(at).text() if at >= 0 else ""
+
+    def _show(self) -> None:
+        wanted = self.field.text().casefold()
+        self.list.clear()
+        self.list.addItems([group for group in self._groups if wanted in group.casefold()])
+        self.list.setCurrentRow(0)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let Up and Down move in the list while one types."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()), 0)
+            if step and self.list.count():
+                self.list.setCurrentRow((self.list.currentRow() + step) % self.list.count())
+                return True
+        return super().eventFilter(watched, event)

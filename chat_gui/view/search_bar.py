@@ -1,0 +1,102 @@
+"""The search bar: a text, the hits in this tab or in all, and the way from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
+
+from chat_gui.model.conversation import Conversation
+from chat_gui.model.search import Search
+
+Talks = Callable[[bool], list[Conversation]]  # of the tab in front, or of all
+
+
+class SearchBar(QWidget):
+    """Emits `found` with group and key of the hit that is looked at, and `marked` with the text to mark."""
+
+    found = Signal(str, int)
+    marked = Signal(str)
+
+    def __init__(self, talks: Talks, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._talks = talks
+        self._search = Search()
+        self.field = QLineEdit(self, clearButtonEnabled=True)
+        self.field.setPlaceholderText(self.tr("Search"))
+        self.field.setAccessibleName(self.tr("Search text"))
+        self.everywhere = QCheckBox(self.tr("in &all tabs"), self)
+        self.count = QLabel(self)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 2, 8, 4)
+        layout.addWidget(self.field, 1)
+        for text, name, step in (("↑", self.tr("Previous hit"), -1), ("↓", self.tr("Next hit"), 1)):
+            button = QToolButton(self)
+            button.setText(text)
+            button.setToolTip(name)
+            button.setAccessibleName(name)
+            button.clicked.connect(self.previous if step < 0 else self.next)
+            layout.addWidget(button)
+        layout.addWidget(self.everywhere)
+        layout.addWidget(self.count)
+        close = QToolButton(self)
+        close.setText("✕")
+        close.setToolTip(self.tr("Close the search (Esc)"))
+        close.setAccessibleName(self.tr("Close the search"))
+        close.clicked.connect(self.end)
+        layout.addWidget(close)
+        self.field.textChanged.connect(self.renew)
+        self.everywhere.toggled.connect(self.renew)
+        self.hide()
+
+    def open(self) -> None:
+        """Show the bar, ready to type."""
+        self.show()
+        self.field.setFocus()
+        self.field.selectAll()
+        self.renew()
+
+    def end(self) -> None:
+        """Hide the bar and the marks."""
+        self.hide()
+        self.marked.emit("")
+
+    def renew(self) -> None:
+        """Search anew, after another text or another tab."""
+        if self.isHidden():
+            return
+        self._search.begin(self.field.text(), self._talks(self.everywhere.isChecked()))
+        self.marked.emit(self.field.text())
+        self._show_count()
+
+    def next(self) -> None:
+        """Go to the next hit."""
+        self._step(1)
+
+    def previous(self) -> None:
+        """Go to the hit before."""
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
+        if hit := self._search.step(by):
+            self.found.emit(hit.group, hit.key)
+        self._show_count()
+
+    def _show_count(self) -> None:
+        hits = len(self._search.hits)
+        text = self.tr("nothing found") if self._search.text else ""
+        if hits:
+            place = self._search.place
+            text = self.tr("{} of {}").format(place, hits) if place else self.tr("%n found", "", hits)
+        self.count.setText(text)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter goes up to the older hits, as they are read from the newest; Shift+Enter goes down; Esc ends."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._step(1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else -1)
+        elif event.key() == Qt.Key.Key_Escape:
+            self.end()
+        else:
+            super().keyPressEvent(event)

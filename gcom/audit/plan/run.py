@@ -1,0 +1,236 @@
+"""The audit's plan, from a catalogue of logs to judgements, over the operations of an engine.
+
+1. Scan: one task per chain of segments, each judged by itself as columns (scan/).
+2. Judge: one task per (group, instance), over its processes' summaries (rules/judging.py).
+3. Read again, where summaries leave a rule open: one task per chain gives excerpts of columns, and one per bucket of
+   numbers, serials or indexes judges these; TOTAL is judged by one task per group, to which deliveries come in order,
+   so that it holds no more than a few buckets of them.
+4. Judge CONTINUITY over all instances of each name.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from gcom.audit.input.catalogue import Catalogue, Chain
+from gcom.audit.plan.cache import IncrementalCache
+from gcom.audit.plan.chains import chains_of, coverage_of, starts_of, to_repeat, whole_chains
+from gcom.audit.plan.engine import Engine, InProcess, TaskRow
+from gcom.audit.rules.groups import InstanceLogs
+from gcom.audit.rules.judgement import Judgement
+from gcom.audit.rules.judging import add_found, judge, tell_fates
+from gcom.audit.rules.table import RULES
+from gcom.audit.rules.views.continuity import judge_continuity
+from gcom.audit.scan.chain import ChainSummary, scan
+from gcom.audit.summary.excerpts import MessageRequest
+from gcom.audit.summary.messages import MessageRecorder
+from gcom.audit.summary.position import Key
+from gcom.audit.summary.tally import Tally
+
+_CHAIN, _GROUP = "chain", "group"  # what a summary is of
+RULE_OF = ("group", "instance", "name")  # of an excerpt
+Seeds = tuple[int, int]
+Chains = dict[str, list[ChainSummary]]  # of each process, in its log's order
+
+
+@dataclass(slots=True)
+class PlanResult:
+    """The outcome of a plan: a judgement per (group, instance), and facts about the logs themselves."""
+
+    judgements: list[Judgement]
+    coverage: dict[str, str]
+    positions: dict[str, int]
+    notes: list[str]
+    unknown_types: dict[str, int] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)  # logs, or parts, of which nobody knows what groups they tell of
+
+
+def run(
+    catalogue: Catalogue,
+    chain_bytes: int | None = None,
+    seeds: Seeds | None = None,
+    *,
+    engine: Engine | None = None,
+    cache: IncrementalCache | None = None,
+    tell: Callable[[str], object] = str,
+    all_rules: bool = False,
+) -> PlanResult:
+    """Judge all logs of a catalogue, in this process if no `engine` is given.
+
+    A chain, which one task goes through, has about `chain_bytes`. `seeds` are those of the fingerprints, drawn if not
+    given. With `cache` only segments that are new since then are read. `tell` gets a sentence about each stage that
+    begins. With `all_rules` messages are also read for rules that a group does not promise.
+    """
+    engine = engine or InProcess()
+    seeds = cache.seeds if cache is not None else seeds or (secrets.randbits(64), secrets.randbits(64))
+    tell(f"reading {len(catalogue.sizes):,} segments of {len(catalogue.paths):,} processes")
+    # Kept results are of one segment each, as a later segment changes no other's.
+    chains = chains_of(catalogue, 1 if cache is not None else chain_bytes or engine.chain_bytes)
+    summaries = _scan(engine, chains, range(len(chains)), seeds, cache, catalogue)
+    of_chains = _of_chains(engine, summaries)
+    again = to_repeat(of_chains)
+    if again:
+        tell(f"reading {len(again):,} processes once more, from their first lines")
+        whole = whole_chains(catalogue, again)
+        repeated = _scan(engine, chains + whole, range(len(chains), len(chains) + len(whole)), seeds)
+        chains = [*chains, *whole]
+        of_chains |= _of_chains(engine, repeated)
+        summaries = engine.union(engine.where(summaries, "name", again, inside=False), repeated)
+    coverage = {process: coverage_of(of_chains.get(process, [])) for process in catalogue.paths}
+    tell("comparing what the processes say")
+    judgements = _judge(engine, summaries, coverage, all_rules=all_rules)
+    tell("looking at messages where summaries differ")
+    _judge_messages(engine, judgements, chains, coverage)
+    return _result(judgements, catalogue, of_chains, coverage)
+
+
+# Scan
+
+
+def _scan(
+    engine: Engine,
+    chains: list[Chain],
+    which: Sequence[int],
+    seeds: Seeds,
+    cache: IncrementalCache | None = None,
+    catalogue: Catalogue | None = None,
+) -> Any:
+    """Return the summaries of the chains whose indexes are in `which`; of kept ones without reading them."""
+
+    def scanned(index: int) -> Iterator[TaskRow]:
+        summaries, of_chain = scan(chains[index], seeds)
+        for key, summary in summaries.items():
+            yield TaskRow(*key, of_chain.process, _GROUP, 0, index, 0, summary)
+        yield TaskRow("", "", of_chain.process, _CHAIN, 0, index, 0, of_chain)
+
+    if cache is None or catalogue is None:
+        return engine.spread(which, scanned, reused=True)
+    found: list[TaskRow] = []
+    new = []
+    for index in which:
+        kept = cache.get_chain(chains[index], catalogue)
+        found += [TaskRow(*row)._replace(chain=index) for row in kept or ()]
+        new += [index] if kept is None else []
+    fresh: dict[int, list[TaskRow]] = defaultdict(list)
+    for row in engine.collect(engine.spread(new, scanned)) if new else ():
+        fresh[row.chain].append(row)
+    for index, rows in fresh.items():
+        cache.put_chain(chains[index], catalogue, rows)
+        found += rows
+    return engine.load(found)
+
+
+def _of_chains(engine: Engine, summaries: Any) -> Chains:
+    found: Chains = defaultdict(list)
+    for row in sorted(engine.collect(engine.where(summaries, "of", [_CHAIN])), key=lambda row: (row.name, row.chain)):
+        found[row.name].append(row.thing)
+    return dict(found)
+
+
+# Judge
+
+
+def _judge(engine: Engine, summaries: Any, coverage: dict[str, str], *, all_rules: bool) -> list[Judgement]:
+    def judged(rows: list[TaskRow]) -> Judgement:
+        of = {row.chain: row.thing for row in rows}
+        # Joining the summaries of a process uses them up, so where each chain began is worked out first.
+        starts = starts_of(of)
+        key = rows[0].group, rows[0].instance
+        judgement = judge(InstanceLogs.of(key, list(of.values()), coverage), all_rules=all_rules)
+        judgement.starts = starts if judgement.requests else {}
+        return judgement
+
+    of_groups = engine.where(summaries, "of", [_GROUP])
+    return [judgement for _, judgement in engine.grouped(of_groups, ("group", "instance"), judged)]
+
+
+# Read again
+
+
+@dataclass(frozen=True, slots=True)
+class _SecondReading:
+    """The tasks of a second reading: of chains for the messages that rules request, and of the excerpts these give."""
+
+    chains: list[Chain]
+    requests: dict[Key, dict[str, MessageRequest]]  # by rule
+    starts: dict[Key, dict[int, tuple[int, int]]]  # of chains, as `Judgement.starts`
+    closed: frozenset[str]  # processes whose logs are complete
+
+    def read(self, index: int) -> Iterator[TaskRow]:
+        """Go through a chain once more, and yield what rules request of it."""
+        process = self.chains[index].process
+        recorders = {
+            key: MessageRecorder(process, list(self.requests[key].values()), starts[index])
+            for key, starts in self.starts.items()
+            if index in starts
+        }
+        scan(self.chains[index], (0, 0), recorders)
+        for key, recorder in recorders.items():
+            for nth, (rule, of, bucket, excerpt) in enumerate(recorder.placed):
+                yield TaskRow(*key, rule, of, bucket, index, nth, excerpt)
+
+    def judge_bucket(self, rows: list[TaskRow]) -> Tally:
+        """Judge a rule over all excerpts of a bucket."""
+        first, judge_one = rows[0], RULES[rows[0].name].judge_bucket
+        assert judge_one is not None, "rules of streams are judged by judge_stream"
+        request = self.requests[first.group, first.instance][first.name]
+        return judge_one(request, first.of, [row.thing for row in rows], self.closed)
+
+    def judge_stream(self, rows: Iterator[TaskRow]) -> Tally:
+        """Judge a rule over all deliveries of a group, which come by bucket of places."""
+        first = next(rows)
+        judge_all = RULES[first.name].judge_stream
+        assert judge_all is not None, "other rules are judged by judge_bucket"
+        request = self.requests[first.group, first.instance][first.name]
+        return judge_all(request, ((row.bucket, row.thing) for row in chain([first], rows)))
+
+
+def _judge_messages(engine: Engine, judgements: list[Judgement], chains: list[Chain], coverage: dict[str, str]) -> None:
+    """Judge over messages the cases that the summaries leave open: bucket by bucket, then rules that need a whole group
+    in order.
+    """
+    open_ones = {each.key: each for each in judgements if each.requests}
+    if not open_ones:
+        return
+    requests = {key: {request.rule: request for request in each.requests} for key, each in open_ones.items()}
+    starts = {key: each.starts for key, each in open_ones.items()}
+    closed = frozenset(who for who, state in coverage.items() if state == "closed")
+    reading = _SecondReading(chains, requests, starts, closed)
+    streams = [rule for rule in RULES if RULES[rule].judge_stream and any(rule in each for each in requests.values())]
+    which = sorted({index for each in starts.values() for index in each})
+    excerpts = engine.spread(which, reading.read, reused=bool(streams))
+    of_buckets = engine.where(excerpts, "name", streams, inside=False)
+    found = engine.grouped(of_buckets, (*RULE_OF, "of", "bucket"), reading.judge_bucket)
+    if streams:
+        of_streams = engine.where(excerpts, "name", streams)
+        found += engine.in_order(of_streams, RULE_OF, len(open_ones), reading.judge_stream)
+    tallies: dict[tuple[Key, str], list[Tally]] = defaultdict(list)
+    for (group, instance, rule, *_), tally in found:
+        tallies[(group, instance), rule].append(tally)
+    for (key, rule), each in tallies.items():
+        add_found(open_ones[key], rule, each)
+
+
+def _result(
+    judgements: list[Judgement], catalogue: Catalogue, of_chains: Chains, coverage: dict[str, str]
+) -> PlanResult:
+    for judgement in judgements:
+        if judgement.fates:
+            tell_fates(judgement, coverage)
+    given_up = judge_continuity(judgements, coverage)
+    parts = [part for each in of_chains.values() for part in each]
+    # Who has a gap, or a log that was read in no part, may have been in groups of which it does not tell.
+    hiding = [who for who in coverage if who not in of_chains or any(part.hides_groups for part in of_chains[who])]
+    return PlanResult(
+        judgements,
+        coverage,
+        positions={process: each[-1].ends_at - 1 for process, each in of_chains.items()},
+        notes=[*catalogue.notes, *given_up, *(note for part in parts for note in part.notes)],
+        unknown_types=dict(sum((Counter(part.unknown_types) for part in parts), Counter())),
+        unread=[*catalogue.unread, *(f"{who} has a gap" for who in hiding)],
+    )

@@ -1,0 +1,266 @@
+"""One succession of CONTINUITY: what goes over from an instance to the next (clauses (b) and (d) of the rule).
+
+`continuity` judges the instances of a name as a whole, and calls this for each pair of which one succeeds the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gcom.audit.rules.judgement import Judgement
+from gcom.audit.rules.rule import place_of
+from gcom.audit.summary.intervals import Intervals, add_numbers
+from gcom.audit.summary.lineage import SessionSummary, SucceedsRecord, successions_in
+from gcom.values.names import name_of
+
+NAME = "CONTINUITY"
+ENDED = "ended"  # dissolved and made again: nothing went over
+Numbers = dict[str, Intervals]
+
+
+class JudgedInstance:
+    """One instance of a name, with the sessions of its members.
+
+    `founders` are the sessions that have its view 1, whose record says what the instance succeeds.
+    """
+
+    def __init__(self, judgement: Judgement, coverage: dict[str, str]) -> None:
+        self.name = judgement.key[1]
+        self.tally = judgement.tallies[NAME]
+        self.members = judgement.members
+        self.sessions = {each.process: each for each in sorted(judgement.sessions, key=lambda each: each.process)}
+        self.closed = {who for who, state in coverage.items() if state == "closed"}
+        self.founders = [session for session in self.sessions.values() if session.first]
+        self.succeeds = successions_in(self.founders[0].first) if self.founders else []
+        lowest = min((session.lowest for session in self.sessions.values() if session.lowest), key=_by_view, default={})
+        self.primary = lowest.get("netsplit", "PRIMARY") == "PRIMARY"
+        self.reliable = lowest.get("multicast") == "RELIABLE"
+        self.safe = lowest.get("safe", False)
+        self.base: dict[str, int] = self.founders[0].first.get("base", {}) if self.founders else {}
+
+    def destinations(self) -> set[str]:
+        """Return the instances that its members went over to."""
+        return {session.into for session in self.sessions.values() if session.into is not None}
+
+    def parents(self) -> list[str]:
+        """Return the instances that it claims to succeed."""
+        return sorted({each.instance for each in self.succeeds})
+
+    def outliving(self, given_up: frozenset[str]) -> list[SessionSummary]:
+        """Return the sessions that went on after the instance, by process."""
+        sessions = self.sessions.values()
+        return [
+            session
+            for session in sessions
+            if session.process not in given_up and session.outlives(session.process in self.closed)
+        ]
+
+
+def _by_view(record: dict[str, Any]) -> tuple[int, str]:
+    return record["view"], record["process"]
+
+
+@dataclass(frozen=True, slots=True)
+class SuccessionLink:
+    """A succession: view 1 of `new` claims to succeed `old`."""
+
+    old: JudgedInstance
+    new: JudgedInstance
+    claim: SucceedsRecord
+
+    @property
+    def streams(self) -> set[str]:
+        """Return the senders that the cut tells of: those in it, and the members of the succeeded view, of which it may
+        have nothing. The messages of earlier members were settled in earlier views.
+        """
+        return {*(self.claim.cut or {}), *self.old.members.get(self.claim.view or 0, ())}
+
+
+# (a) and (b): what goes over from one instance to the next
+
+
+def judge_later_views(link: SuccessionLink) -> None:
+    """Judge that no process that goes on after the instance installed a view above the succeeded one."""
+    old, claim = link.old, link.claim
+    if not old.primary or claim.view is None:
+        return
+    old.tally.evaluated += 1
+    more = {"instance": old.name, "other_instance": link.new.name}
+    for session in old.outliving(claim.gives_up):
+        if session.views[-1] > claim.view:
+            where = {"process": session.process, "view": session.views[-1]}
+            old.tally.violate(1, kind="later", succeeded=claim.view, **where, **more)
+    for session in old.sessions.values():
+        if session.process in claim.gone and session.into is not None:
+            old.tally.violate(1, kind="gone", **place_of(session.end), **more)
+
+
+def judge_last(old: JudgedInstance) -> None:
+    """Record a doubt per process that detached in the last view of an instance that nothing here succeeds."""
+    for session in old.sessions.values():
+        # A detached process waits for a quorum. The group may have gone on without it, in logs that are not here.
+        waits = session.end and session.into is None and session.outlives(closed=True) and not session.has_gap
+        if waits and session.views[-1] == max(old.members):
+            old.tally.doubt(
+                1, f"{session.process} detached in the last view of {old.name}, and no log tells who goes on"
+            )
+
+
+def judge_succession(link: SuccessionLink) -> list[str]:
+    old, claim = link.old, link.claim
+    if old.primary and claim.view is not None:
+        _judge_coverage(link, claim.view)
+    if not old.reliable or claim.cut is None:
+        return []
+    if claim.view is not None:
+        _judge_settled(link, claim.view)
+    return _judge_confirmed(link) if old.primary else []
+
+
+def _judge_coverage(link: SuccessionLink, view: int) -> None:
+    """Record a doubt per member of the last view whose end no log tells: it may have gone on."""
+    old, claim = link.old, link.claim
+    # Without the view's members it is not known whose ends matter.
+    if view not in old.members:
+        old.tally.doubt(1, f"no log tells of view {view} of {old.name}, which {link.new.name} succeeds")
+    # Members of a later view count too: that view went on without the successor's founders knowing.
+    last = {view, max(old.members, default=view)} & old.members.keys()
+    for who in sorted({who for each in last for who in old.members[each]} - claim.gone - claim.gives_up):
+        session = old.sessions.get(who)
+        if who not in old.closed and (session is None or not session.end):
+            old.tally.doubt(1, f"nothing tells how the session of {who} in {old.name} ended")
+
+
+def _judge_settled(link: SuccessionLink, view: int) -> None:
+    """Judge that each process that goes over from the succeeded view has settled exactly its cut."""
+    old, claim = link.old, link.claim
+    required, cut = claim.required, claim.cut or {}
+    for session in old.sessions.values():
+        if (
+            session.has_gap
+            or session.into != link.new.name
+            or session.process in claim.gives_up
+            or session.views[-1:] != [view]
+        ):
+            continue
+        old.tally.evaluated += 1
+        for sender in sorted(link.streams):
+            settled = session.settled.get(sender, Intervals())
+            # Exactly the cut: less is a loss at this process, and more at all others that go over.
+            missing = required.get(sender, Intervals()).minus(settled)
+            beyond = settled.above(cut.get(sender, 0))
+            if missing or beyond:
+                more = {"instance": old.name, "other_instance": link.new.name, "sender": sender}
+                kind, number = ("short", missing.lowest) if missing else ("beyond", beyond.lowest)
+                old.tally.violate(1, kind=kind, number=number, **place_of(session.end), **more)
+
+
+def _judge_confirmed(link: SuccessionLink) -> list[str]:
+    """Judge that the cut has each confirmed message that a process going on had.
+
+    Return a note if messages were lost that only processes had which an operator gave up: these are exempt.
+    """
+    old, claim = link.old, link.claim
+    outliving = old.outliving(claim.gives_up)
+    given_up = [session for who, session in old.sessions.items() if who in claim.gives_up]
+    exempt = 0
+    for sender, confirmed, held in _confirmed(link, outliving):
+        missing = confirmed.minus(claim.required.get(sender, Intervals()))
+        lost = held.common(missing)
+        blamed = min((session.process for session in outliving), default="") if lost else ""
+        for session in outliving:
+            had = missing.common(session.delivered.get(sender, Intervals()))
+            blamed = session.process if had and not lost else blamed
+            lost = lost.union(had)
+        if lost:
+            more = {"instance": old.name, "other_instance": link.new.name, "number": lost.lowest}
+            old.tally.violate(len(lost), kind="confirmed", process=blamed, sender=sender, **more)
+        gone: Numbers = {}
+        for session in given_up:
+            add_numbers(gone, {sender: missing.common(session.delivered.get(sender, Intervals()))})
+        exempt += len(gone.get(sender, Intervals()).minus(lost))
+    who = ", ".join(sorted(claim.gives_up))
+    told = f"{exempt} confirmed messages of {old.name} that only {who} had were given up for {link.new.name}"
+    return [told] if exempt else []
+
+
+def _confirmed(link: SuccessionLink, outliving: list[SessionSummary]) -> Iterator[tuple[str, Intervals, Intervals]]:
+    """Yield per sender the confirmed messages, and those of them that some process going on must have held."""
+    old = link.old
+    confirmed: Numbers = {}
+    held: Numbers = {}
+    for session in old.sessions.values():
+        if old.safe:  # a SAFE delivery anywhere is a confirmation
+            add_numbers(confirmed, session.delivered)
+            continue
+        for (view, by), numbers in session.confirmed.items():
+            add_numbers(confirmed, {session.process: numbers})
+            if _one_held(old.members.get(view, []), by, outliving):
+                add_numbers(held, {session.process: numbers})
+    for sender, numbers in sorted((sender, each) for sender, each in confirmed.items() if sender in link.streams):
+        old.tally.evaluated += len(numbers)
+        yield sender, numbers, held.get(sender, Intervals())
+
+
+def _one_held(members: list[str], by: str, outliving: list[SessionSummary]) -> bool:
+    """Tell whether so many of the view go on that one of them is among the holders of a message confirmed in it."""
+    view = set(members)
+    left = sum(session.process in view for session in outliving)
+    # 1. `left` members of the view go on. 2. All of it, or a majority, held the message. 3. If both together are more
+    # than the view has members, some process is in both.
+    return left > 0 and left + (len(view) if by == "all" else len(view) // 2 + 1) > len(view)
+
+
+def has_cut(link: SuccessionLink, process: str) -> bool:
+    """Tell whether the process, or an earlier one of its member, went over with all of the cut; a gap may hide that."""
+    for session in link.old.sessions.values():
+        over = session.into == link.new.name and name_of(session.process) == name_of(process)
+        if session.views and (over or session.process == process):
+            missing = any(
+                each.minus(session.settled.get(who, Intervals())) for who, each in link.claim.required.items()
+            )
+            if session.has_gap or not missing:
+                return True
+    return False
+
+
+def judge_adoption(link: SuccessionLink, session: SessionSummary, *, returns: bool) -> None:
+    if not session.adopts and (not session.deliveries or not returns):
+        return
+    new = link.new
+    new.tally.evaluated += 1
+    whole = [record for record in session.adopts if not _lacking(link, record["cut"])]
+    if whole:
+        givers = [record["from"] for record in whole if not _had_state(link, record["from"])]
+        if len(givers) == len(whole):
+            told = f"no log tells that {givers[0]}, who gave {session.process} a state, had what {link.old.name} left"
+            new.tally.doubt(1, told)
+        return
+    if not session.adopts:
+        told = f"no record tells whether {session.process}, a member before, took over the state of {link.old.name}"
+        new.tally.doubt(1, told)
+        return
+    sender, number = _lacking(link, session.adopts[0]["cut"])[0]
+    more: dict[str, Any] = {"instance": new.name, "other_instance": link.old.name, "sender": sender, "number": number}
+    new.tally.violate(1, kind="poor", **place_of(session.adopts[0]), **more)
+
+
+def _had_state(link: SuccessionLink, giver: str) -> bool:
+    """Tell whether the process went over with the cut, or took over a state of the instance."""
+    session = link.new.sessions.get(giver)
+    adopts = session.adopts if session is not None else []
+    return any(not _lacking(link, record["cut"]) for record in adopts) or has_cut(link, giver)
+
+
+def _lacking(link: SuccessionLink, cut: dict[str, int]) -> list[tuple[str, int]]:
+    """Return per sender the first message of the succeeded cut that `cut` lacks.
+
+    `cut` has the new instance's numbers. Where these begin anew its base lacks what was before, and the giver tells.
+    """
+    found = []
+    for who, numbers in sorted(link.claim.required.items()):
+        rest = numbers.minus(numbers.above(link.new.base.get(who, 0))).above(cut.get(who, 0))
+        found += [(who, rest.lowest)] if rest else []
+    return found

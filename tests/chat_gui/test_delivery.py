@@ -1,0 +1,73 @@
+"""The state of own messages, from the input to all members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import gcom
+from chat_gui.model.conversation import Conversation
+from chat_gui.model.rows import MessageState
+from chat_gui.model.wire import ChatMessage, MessageKind
+from chat_gui.view.conversation_view import receipt_text
+from chat_gui.view.window import ChatWindow
+from tests.chat_gui.windows import is_in, rows, say, wait_until
+
+NOBODY: frozenset[str] = frozenset()
+
+
+def message(identity: str) -> ChatMessage:
+    return ChatMessage(MessageKind.TEXT, f"text {identity}", identity)
+
+
+def test_an_own_message_passes_through_its_states() -> None:
+    talk = Conversation("news")
+    talk.sending(message("a"), "alice", 1)
+    row = talk.outbox["a"]
+    assert row.delivery is MessageState.WAITING
+    talk.on_sent("a", 7)
+    assert (row.delivery, row.number) == (MessageState.SENT, 7)
+    row = talk.on_message("alice#1", 7, 1, message("a"), 2, True, NOBODY)
+    assert row.delivery is MessageState.ORDERED
+    assert not talk.outbox
+    talk.on_held(7)
+    assert (row.delivery, talk.awaited, talk.changed()) == (MessageState.HELD, [], {row.key})
+
+
+def test_that_all_hold_it_may_be_known_before_it_is_delivered_here() -> None:
+    talk = Conversation("news")
+    talk.on_held(7)
+    held, later = (talk.on_message("alice#1", n, 1, message(str(n)), 2, True, NOBODY) for n in (7, 8))
+    assert (held.delivery, later.delivery) == (MessageState.HELD, MessageState.ORDERED)
+
+
+def test_numbers_begin_anew_after_a_return() -> None:
+    talk = Conversation("news")
+    talk.on_held(7)
+    talk.on_returned()
+    assert talk.on_message("alice#2", 1, 3, message("a"), 2, True, NOBODY).delivery is MessageState.ORDERED
+
+
+def test_a_receipt_in_words() -> None:
+    receipt = gcom.Receipt(4, "ordered", 9, ("alice#1", "bob#2"), ("carol#3",), "alice#1")
+    text = receipt_text(receipt)
+    assert text == "message 4: ordered; number 9 in the group's order; held by alice, bob; lacking: carol"
+
+
+@pytest.mark.parametrize("ordering", list(gcom.Ordering)[1::3])
+def test_the_window_says_that_all_hold_it_and_who(
+    opened: Callable[..., ChatWindow], registry: str, ordering: gcom.Ordering
+) -> None:
+    with gcom.connect("bob", registry) as bob:
+        bob.create("news", ordering)
+        bob.join("news")
+        window = opened("alice", registry, "news")
+        wait_until(lambda: is_in(window, "news", 2))
+        say(window, "news", "hello")
+        wait_until(lambda: any(row.delivery is MessageState.HELD for row in rows(window, "news")), "✓✓")
+        row = next(row for row in rows(window, "news") if row.own)
+        window.tabs["news"].conversation.ask_receipt(row)
+        wait_until(lambda: "held by" in window.statusBar().currentMessage())
+        assert "alice" in window.statusBar().currentMessage()
+        assert "bob" in window.statusBar().currentMessage()

@@ -1,0 +1,139 @@
+"""Search, copies, alerts and view lines, without a display."""
+
+from __future__ import annotations
+
+import json
+
+import gcom
+from chat_gui.model.alerts import Alerts
+from chat_gui.model.chat import Chat
+from chat_gui.model.conversation import Conversation
+from chat_gui.model.copies import as_json, as_text, with_header
+from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.model.search import Search, SearchHit
+from chat_gui.model.updates import Arrived, Connected, HistoryCame, Joined
+from chat_gui.model.wire import ChatMessage, MessageKind
+
+ROW = ChatRow(3, RowKind.MESSAGE, 1_700_000_000_000, "bob", "Ärger, \u2603", "bob#1", 9, 2, "abc", 1_699_999_999_000)
+
+
+def talk_of(group: str, *texts: str) -> Conversation:
+    talk = Conversation(group)
+    for number, text in enumerate(texts, 1):
+        talk.on_message("bob#1", number, 1, ChatMessage(MessageKind.TEXT, text), 1_000, False, frozenset())
+    return talk
+
+
+def test_search_walks_from_the_newest_and_its_ends_meet() -> None:
+    search = Search()
+    search.begin("tea", [talk_of("a", "Tea?", "coffee"), talk_of("b", "no", "TEATIME")])
+    keys = [SearchHit("a", 2), SearchHit("b", 3)]  # the day is the first row
+    assert search.hits == keys
+    assert search.place == 0
+    assert [search.step(-1), search.step(-1), search.step(-1)] == [keys[1], keys[0], keys[1]]
+    assert search.place == 2
+    assert search.step(1) == keys[0]
+
+
+def test_search_for_nothing_finds_nothing() -> None:
+    search = Search()
+    search.begin("", [talk_of("a", "x")])
+    assert search.step(1) is None
+
+
+def test_three_forms_of_a_copy() -> None:
+    assert as_text([ROW, ROW]) == "Ärger, \u2603\nÄrger, \u2603"
+    assert with_header([ROW]).endswith("] bob: Ärger, \u2603")
+    assert json.loads(as_json("news", [ROW])) == {
+        "group": "news",
+        "kind": "message",
+        "sender": "bob#1",
+        "number": 9,
+        "view": 2,
+        "id": "abc",
+        "text": "Ärger, \u2603",
+        "sent": "2023-11-14T22:13:19.000+00:00",
+        "delivered": "2023-11-14T22:13:20.000+00:00",
+    }
+
+
+def test_a_flood_of_mentions_is_one_alert_and_then_one_for_the_rest() -> None:
+    alerts = Alerts(every_ms=1_000)
+    assert [alerts.due("a", now) for now in (0, 1, 2, 999)] == [1, 0, 0, 0]
+    assert alerts.due("b", 3) == 1
+    assert alerts.due("a", 1_000) == 4
+
+
+def view(number: int, *names: str) -> gcom.View:
+    return gcom.View(number, tuple(f"{name}#1" for name in names), ("",) * len(names))
+
+
+def joined_chat() -> Chat:
+    chat = Chat()
+    chat.apply(Connected("127.0.0.1:1", "alice"), 0)
+    chat.apply(Joined("news", "alice#1", gcom.Definition("news"), view(1, "alice")), 0)
+    return chat
+
+
+def arrive(chat: Chat, *events: gcom.Event) -> list[str]:
+    """Take events; return the texts of mentions."""
+    return [notice.text for notice in chat.apply(Arrived("news", 1_000, events), 1_000)]
+
+
+def view_rows(chat: Chat) -> list[str]:
+    return [row.text for row in chat.groups["news"].conversation.rows if row.kind is RowKind.VIEW]
+
+
+BOB = gcom.ViewChange(view(2, "alice", "bob"), ("bob#1",), {})
+NO_BOB = gcom.ViewChange(view(3, "alice"), (), {"bob#1": "crash"})
+
+
+def message(text: str, number: int = 1) -> gcom.Message:
+    return gcom.Message("bob#1", number, 2, text)
+
+
+def test_views_in_a_row_make_one_line() -> None:
+    chat = joined_chat()
+    arrive(chat, BOB)
+    arrive(chat, NO_BOB)
+    assert view_rows(chat) == ["views 2 to 3: +bob \N{MINUS SIGN}bob (crashed), leader alice"]
+
+
+def test_views_make_a_line_each_where_that_is_chosen() -> None:
+    chat = joined_chat()
+    chat.collapse = False
+    arrive(chat, BOB, NO_BOB)
+    assert view_rows(chat) == ["view 2: +bob, leader alice", "view 3: \N{MINUS SIGN}bob (crashed), leader alice"]
+
+
+def test_the_own_name_and_chosen_words_are_mentions() -> None:
+    chat = joined_chat()
+    chat.set_words(("Lunch",))
+    assert arrive(chat, message("ALICE?"), message("time for lunch!", 2), message("alicea", 3)) == [
+        "bob: ALICE?",
+        "bob: time for lunch!",
+    ]
+    assert chat.groups["news"].conversation.mentioned == 2
+
+
+def test_nothing_is_told_of_a_conversation_that_is_looked_at() -> None:
+    chat = joined_chat()
+    chat.groups["news"].conversation.watched = True
+    assert arrive(chat, message("alice")) == []
+
+
+def test_new_rows_follow_those_from_disk() -> None:
+    chat = Chat()
+    chat.open("news")
+    chat.apply(HistoryCame("news", (ROW,), False), 0)
+    row = chat.groups["news"].conversation.notice("next", 1_800_000_000_000)
+    assert row.key == 5  # 4 is the day's
+
+
+def test_what_the_backlog_tells_again_is_not_shown_twice() -> None:
+    talk = talk_of("news", "without an id", "twice", "twice")
+    said = [
+        ("bob", ChatMessage(MessageKind.TEXT, text)) for text in ("without an id", "twice", "twice", "twice", "new")
+    ]
+    talk.on_backlog("", said, 2_000)
+    assert [row.text for row in talk.rows if row.name] == ["without an id", "twice", "twice", "twice", "new"]

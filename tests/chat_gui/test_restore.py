@@ -1,0 +1,124 @@
+"""A chat that ends, or is killed, finds its tabs, drafts and scrollback at its next start."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import gcom
+from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.storage.places import Places
+from chat_gui.storage.scrollback import Scrollback
+from chat_gui.view.window import ChatWindow
+from tests.chat_gui.windows import is_in, say, texts, wait_until
+from tests.running import ROOT, Child, environment
+
+Opener = Callable[..., ChatWindow]
+
+
+def test_a_window_finds_what_the_last_one_left(opened: Opener, places: Places, registry: str) -> None:
+    with gcom.connect("bob", registry) as bob:
+        for group in ("news", "work"):  # which go on without this chat
+            bob.create(group, "CAUSALTOTAL")
+            bob.join(group)
+        first = opened("alice", registry, "news", "work", places=places)
+        wait_until(lambda: is_in(first, "news", 2) and is_in(first, "work", 2))
+        say(first, "news", "hello")
+        wait_until(lambda: "hello" in texts(first, "news"))
+        first.tabs["work"].input.setPlainText("half a tho")
+        first._tabs.tabBar().moveTab(1, 0)
+        first.close()
+
+        second = opened(places=places)  # nothing is said: nick and registry are known
+        assert list(second.tabs) == ["work", "news"]
+        assert second.tabs["work"].input.toPlainText() == "half a tho"
+        wait_until(lambda: is_in(second, "news", 2) and is_in(second, "work", 2))
+        assert texts(second, "news").count("hello") == 1
+        say(second, "news", "again")
+        wait_until(lambda: "again" in texts(second, "news"))
+        keys = [row.key for row in second.tabs["news"].conversation.rows.rows]
+        assert keys == sorted(set(keys))
+
+
+def test_what_was_said_long_ago_is_read_as_one_scrolls_up(opened: Opener, places: Places, registry: str) -> None:
+    history = Scrollback(places.history)
+    history.add(("news", ChatRow(key, RowKind.MESSAGE, 1_000 * key, "bob", f"m{key}")) for key in range(1, 1_001))
+    history.close()
+    window = opened("alice", registry, "news", places=places)
+    wait_until(lambda: "m1000" in texts(window, "news"))
+    assert "m700" not in texts(window, "news")
+    view = window.tabs["news"].conversation
+    at_top: list[str] = []
+    for _ in range(12):
+        view.scrollToTop()
+        wait_until(lambda: True)
+        at_top.append(texts(window, "news")[0])
+        if "m1" in texts(window, "news"):
+            break
+        wait_until(lambda: view.verticalScrollBar().value() > 0, "room above for what came from disk")
+    found = [text for text in texts(window, "news") if text.startswith("m")]
+    assert found == [f"m{key}" for key in range(1, 1_001)]
+
+
+@pytest.mark.slow
+def test_a_chat_that_is_killed_loses_nothing(tmp_path: Path, registry: str) -> None:
+    with gcom.connect("bob", registry) as bob:
+        bob.create("news", "TOTAL")
+        news = bob.join("news")
+        program = [sys.executable, "-c", PROGRAM, registry, str(tmp_path)]
+        with Child(program, environment(QT_QPA_PLATFORM="offscreen")) as first:
+            first.until(lambda: any("in the group" in line for line in first.out))
+            news.send("before the kill")
+            first.until(lambda: any("seen: before the kill" in line for line in first.out))
+            first.until(lambda: _on_disk(tmp_path))
+            first.signal(signal.SIGKILL)
+            first.end()
+        with Child(program, environment(QT_QPA_PLATFORM="offscreen")) as second:
+            second.until(lambda: any("draft: not sent yet" in line for line in second.out))
+            second.until(lambda: any("seen: before the kill" in line for line in second.out))
+
+
+def _on_disk(folder: Path) -> bool:
+    history = Scrollback(folder / "h.db")
+    rows = history.before("news", 1 << 60, 100)
+    history.close()
+    return any(row.text == "before the kill" for row in rows)
+
+
+# A window that types a draft, and prints what it shows.
+PROGRAM = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+from chat_gui.storage.places import Places
+from chat_gui.view.window import ChatWindow
+
+qt, folder, shown = QApplication([]), Path(sys.argv[2]), set()
+window = ChatWindow("alice", sys.argv[1], ("news",), Places(folder / "s.toml", folder / "o.toml", folder / "h.db"))
+window.show()
+print("draft:", window.tabs["news"].input.toPlainText() if "news" in window.tabs else "", flush=True)
+
+def look():
+    if "news" not in window.tabs:
+        return
+    tab = window.tabs["news"]
+    if tab.state.members.view and not shown:
+        shown.add("")
+        tab.input.setPlainText("not sent yet")
+        print("in the group", flush=True)
+    for row in tab.conversation.rows.rows:
+        if row.text not in shown:
+            shown.add(row.text)
+            print("seen:", row.text, flush=True)
+
+timer = QTimer(interval=50)
+timer.timeout.connect(look)
+timer.start()
+qt.exec()
+"""

@@ -1,0 +1,150 @@
+"""The start: the first page, the one window per user, what is missing of the system, and what failed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtNetwork import QLocalServer
+
+import gcom
+from chat_gui import display
+from chat_gui.model.updates import WishFailed
+from chat_gui.storage.places import Places, user_places
+from chat_gui.view.desktop.instance import SingleInstance
+from chat_gui.view.dialogs.trouble import TroubleDialog
+from chat_gui.view.window import ChatWindow
+from tests.chat_gui.windows import wait_until
+from tests.running import Child, environment
+
+Opener = Callable[..., ChatWindow]
+
+
+def test_the_first_page_connects_and_is_remembered(opened: Opener, places: Places, registry: str) -> None:
+    window = opened(places=places)
+    page = window._start
+    assert not page.connect_button.isEnabled()  # there is no nick yet
+    page.nick.setText("a name with spaces")
+    assert page.hint.text()
+    page.nick.setText("alice")
+    page.registry.setText("nowhere")
+    assert "HOST:PORT" in page.hint.text()
+    page.registry.setText(registry)
+    page.connect_button.click()
+    wait_until(lambda: window.chat.registry == registry)
+    assert page._create.isVisible()
+    window.close()
+    second = opened(places=places)
+    assert (second._start.nick.text(), second._start.registry.text()) == ("alice", registry)
+    wait_until(lambda: second.chat.registry == registry)
+
+
+def test_a_registry_that_is_there_is_found(opened: Opener, registry: str) -> None:
+    window = opened()
+    window._start.registry.clear()
+    window.client.find_registry(registry)
+    wait_until(lambda: registry in window._start.hint.text())
+    assert window._start.registry.text() == registry
+
+
+def test_what_failed_stands_on_the_page_with_its_reason(opened: Opener) -> None:
+    window = opened()
+    window._start.nick.setText("alice")
+    window.on_updates([WishFailed("connect", "nobody answers", "")])
+    assert "nobody answers" in window._start.trouble.text()
+    window._start.copy.click()
+    assert "nobody answers" in QGuiApplication.clipboard().text()
+
+
+def test_a_dialog_of_trouble_has_what_why_and_what_to_do(opened: Opener) -> None:
+    window = opened()
+    dialog = TroubleDialog("Could not connect", "nobody answers", "start one", window)
+    dialog.copy.click()
+    text = QGuiApplication.clipboard().text()
+    assert text.splitlines()[1:] == ["Could not connect", "nobody answers", "start one"]
+    dialog.close()
+
+
+def test_a_second_start_hands_its_groups_over(qapp: object, tmp_path: Path) -> None:
+    assert qapp
+    first, second = (SingleInstance(tmp_path / "session.toml") for _ in range(2))
+    other = SingleInstance(tmp_path / "of another profile")
+    asked: list[list[str]] = []
+    first.asked.connect(asked.append)
+    assert first.claim(())
+    assert not second.claim(("news", "work"))
+    wait_until(lambda: asked)
+    assert asked == [["news", "work"]]
+    assert other.claim(())
+    for each in (first, other):
+        each.close()
+
+
+def test_a_socket_that_a_killed_chat_left_is_no_obstacle(qapp: object, tmp_path: Path) -> None:
+    assert qapp
+    single = SingleInstance(tmp_path / "session.toml")
+    program = (
+        "import os, sys; from PySide6.QtCore import QCoreApplication; from PySide6.QtNetwork import QLocalServer; "
+        "qt = QCoreApplication([]); server = QLocalServer(); print(server.listen(sys.argv[1]), flush=True); os._exit(9)"
+    )
+    with Child([sys.executable, "-c", program, single._name], environment()) as killed:
+        killed.end()
+        assert killed.out == ["True"]
+    taken = QLocalServer()
+    assert not taken.listen(single._name)  # the socket is still in its place
+    assert single.claim(())
+    single.close()
+
+
+def test_a_second_start_brings_the_window_forward(opened: Opener) -> None:
+    window = opened()
+    window.hide()
+    window.come_forward(["news"])
+    assert window.isVisible()
+    assert "news" in window.chat.groups
+
+
+def test_a_profile_has_files_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("CONFIG", "STATE", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    plain, bob = user_places(), user_places("bob")
+    assert plain.settings == tmp_path / "CONFIG" / "gcom-chat" / "settings.toml"
+    assert bob.history == tmp_path / "DATA" / "gcom-chat" / "bob" / "history.db"
+
+
+@pytest.mark.parametrize(("shown", "word"), [("", "xvfb"), (":94321", "does not answer")])
+def test_without_a_display_it_says_what_to_install(shown: str, word: str, tmp_path: Path) -> None:
+    hidden = ("WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "DISPLAY")
+    env = {name: value for name, value in environment().items() if name not in hidden}
+    env |= {"DISPLAY": shown, "HOME": str(tmp_path)}
+    with Child([sys.executable, "-c", "from chat_gui.cli import main; main()"], env) as child:
+        assert child.end() == 1
+    assert len(child.errors) == 1
+    assert word in child.errors[0] or "libxcb" in child.errors[0]
+
+
+def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = ImportError("libEGL.so.1: cannot open shared object file")
+    assert "apt-get install libegl1" in display.import_advice(error)
+    assert "gcom[gui]" in display.import_advice(ImportError("No module named 'PySide6'"))
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    assert display.advice() == ""
+
+
+def test_a_registry_that_dies_while_a_dialog_is_open(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    with gcom.embedded() as embedded:
+        window = opened("alice", embedded.address, "news")
+        wait_until(lambda: window.chat.registry)
+        monkeypatch.setattr("chat_gui.view.window.JoinDialog.exec", lambda dialog: wait_for_end(window, dialog))
+
+        def wait_for_end(window: ChatWindow, dialog: object) -> int:
+            assert window._join_dialog is dialog
+            embedded.close()
+            wait_until(lambda: window.chat.registry_away, "word that the registry is away")
+            return 0
+
+        window.ask_join()
+    assert window.chat.registry_away

@@ -1,0 +1,194 @@
+"""Scrollback on disk: kept, bounded, and lost by no damage without a word."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from queue import SimpleQueue
+
+import pytest
+
+from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.model.updates import HistoryCame, StorageTold, Update
+from chat_gui.storage.scrollback import Scrollback
+from chat_gui.storage.storage import KEY_MAX, TRIM_EVERY, Storage
+
+LIMIT_S = 120.0
+Updates = SimpleQueue[Update]
+
+
+@pytest.fixture
+def told() -> Updates:
+    """What storages of the test told."""
+    return SimpleQueue()
+
+
+@pytest.fixture
+def begun(tmp_path: Path, told: Updates) -> Iterator[Callable[[], Storage]]:
+    """Begin a storage, which is closed when the test ends."""
+    storages: list[Storage] = []
+
+    def begin(keep_max: int = 10_000) -> Storage:
+        storages.append(Storage(tmp_path / "data" / "history.db", told.put, keep_max))
+        return storages[-1]
+
+    yield begin
+    for storage in storages:
+        storage.close()
+
+
+def row(key: int, text: str = "") -> ChatRow:
+    return ChatRow(key, RowKind.MESSAGE, 1_700_000_000_000 + key, "bob", text or f"message {key}")
+
+
+def loaded(storage: Storage, told: Updates, before: int = KEY_MAX, count: int = 200) -> list[str]:
+    """Return the texts that come from disk; anything else that is told is out of place."""
+    storage.load("news", before, count)
+    update = told.get(timeout=LIMIT_S)
+    assert isinstance(update, HistoryCame)
+    return [each.text for each in update.rows]
+
+
+def test_rows_come_back_as_they_were(begun: Callable[[], Storage], told: Updates) -> None:
+    full = ChatRow(7, RowKind.PRIVATE, 5, "bob", "a\n\u2603 \x00", "bob#1", 3, 2, "abc", 4, "alice", True, True)
+    first = begun()
+    first.add("news", [full])
+    first.close()
+    begun().load("news")
+    update = told.get(timeout=LIMIT_S)
+    full.earlier = True
+    assert update == HistoryCame("news", (full,), False)
+
+
+def test_older_rows_are_read_in_pieces(begun: Callable[[], Storage], told: Updates) -> None:
+    storage = begun()
+    storage.add("news", [row(key) for key in range(1, 31)])
+    storage.add("other", [row(99, "not of this group")])
+    assert loaded(storage, told, count=2) == ["message 29", "message 30"]
+    assert loaded(storage, told, before=29, count=2) == ["message 27", "message 28"]
+    assert loaded(storage, told, before=1) == []
+
+
+def test_a_group_keeps_its_bound(tmp_path: Path, told: Updates) -> None:
+    storage = Storage(tmp_path / "history.db", told.put, keep_max=100)
+    for start in range(1, 3 * TRIM_EVERY, TRIM_EVERY):
+        storage.add("news", [row(key) for key in range(start, start + TRIM_EVERY)])
+        loaded(storage, told)  # so that each is a batch of its own
+    storage.close()
+    history = Scrollback(tmp_path / "history.db")
+    kept = history.before("news", KEY_MAX, 10_000)
+    history.close()
+    assert [kept[0].key, kept[-1].key, len(kept)] == [1401, 1500, 100]
+
+
+def test_a_row_that_comes_again_is_replaced(begun: Callable[[], Storage], told: Updates) -> None:
+    storage = begun()
+    storage.add("news", [row(1)])
+    storage.add("news", [row(1, "again"), row(2)])
+    assert loaded(storage, told) == ["again", "message 2"]
+
+
+@pytest.mark.parametrize(
+    "junk", [b"this is no database, but a text that is long enough" * 100, b"SQLite format 3\0" * 600]
+)
+def test_a_damaged_file_is_kept_aside(tmp_path: Path, begun: Callable[[], Storage], told: Updates, junk: bytes) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "history.db").write_bytes(junk)
+    storage = begun()
+    storage.load("news")
+    said = told.get(timeout=LIMIT_S)
+    assert isinstance(said, StorageTold)
+    assert "kept as" in said.text
+    assert told.get(timeout=LIMIT_S) == HistoryCame("news", (), False)
+    storage.add("news", [row(1)])
+    assert loaded(storage, told) == ["message 1"]
+    assert (tmp_path / "data" / "history.db.damaged").read_bytes() == junk
+
+
+def test_damage_in_the_middle_of_a_chat_loses_what_was_damaged_alone(
+    tmp_path: Path, begun: Callable[[], Storage], told: Updates
+) -> None:
+    first = begun()
+    first.add("news", [row(key, "x" * 2_000) for key in range(1, 400)])
+    first.close()
+    path = tmp_path / "data" / "history.db"
+    data = bytearray(path.read_bytes())
+    data[4_096 * 3 :] = b"\xee" * (len(data) - 4_096 * 3)
+    path.write_bytes(data)
+    storage = begun()
+    storage.load("news")
+    assert isinstance(told.get(timeout=LIMIT_S), StorageTold)
+    assert told.get(timeout=LIMIT_S) == HistoryCame("news", (), False)
+    storage.add("news", [row(400)])
+    assert loaded(storage, told) == ["message 400"]
+    assert told.empty()
+
+
+def test_a_place_that_cannot_be_written_is_said_once(tmp_path: Path, told: Updates) -> None:
+    (tmp_path / "data").write_text("a file where the folder should be")
+    storage = Storage(tmp_path / "data" / "history.db", told.put, 100)
+    storage.load("news")
+    said = told.get(timeout=LIMIT_S)
+    assert isinstance(said, StorageTold)
+    assert "cannot be read" in said.text
+    assert told.get(timeout=LIMIT_S) == HistoryCame("news", (), False)  # the tab opens all the same
+    storage.add("news", [row(1)])
+    assert loaded(storage, told) == []
+    storage.write(tmp_path / "data" / "session.toml", "")
+    said = told.get(timeout=LIMIT_S)
+    assert isinstance(said, StorageTold)
+    assert "session.toml cannot be written" in said.text
+    storage.write(tmp_path / "data" / "session.toml", "again")
+    assert loaded(storage, told) == []
+    storage.close()
+    assert told.empty()
+
+
+def test_a_full_disk_is_said_once_and_rows_wait_for_room(
+    begun: Callable[[], Storage], told: Updates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, full = Scrollback.add, [True]
+
+    def add(self: Scrollback, batch: object) -> None:
+        if full[0]:
+            raise sqlite3.OperationalError("database or disk is full")
+        real(self, batch)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Scrollback, "add", add)
+    storage = begun()
+    storage.add("news", [row(1)])
+    said = told.get(timeout=LIMIT_S)
+    assert isinstance(said, StorageTold)
+    assert "disk is full" in said.text
+    storage.add("news", [row(2)])
+    assert loaded(storage, told) == []
+    full[0] = False
+    storage.close()  # writes what waits
+    assert told.empty()
+    assert loaded(begun(), told) == ["message 1", "message 2"]
+
+
+def test_a_file_of_a_later_version_is_left_alone(tmp_path: Path, begun: Callable[[], Storage], told: Updates) -> None:
+    (tmp_path / "data").mkdir()
+    path = tmp_path / "data" / "history.db"
+    with sqlite3.connect(path) as later:
+        later.execute("PRAGMA user_version = 9")
+    later.close()
+    before = path.read_bytes()
+    storage = begun()
+    storage.load("news")
+    storage.add("news", [row(1)])
+    said = told.get(timeout=LIMIT_S)
+    assert isinstance(said, StorageTold)
+    assert "version 9" in said.text
+    storage.close()
+    assert path.read_bytes() == before
+
+
+def test_the_last_text_of_a_file_is_what_stays(tmp_path: Path, begun: Callable[[], Storage]) -> None:
+    storage = begun()
+    for text in ("one", "two", "three"):
+        storage.write(tmp_path / "session.toml", text)
+    storage.close()
+    assert (tmp_path / "session.toml").read_text() == "three"
