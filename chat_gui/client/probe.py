@@ -9,6 +9,7 @@ import gcom
 from chat_gui.model.insight.group_insight import Probed
 
 EVERY_S = 0.25
+STOP_S = 1.0  # it waits for nothing but the node's lock
 TRACES_MAX = 5_000  # between two looks; more are counted by the watch, and not shown
 
 
@@ -22,8 +23,9 @@ class GroupProbe:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread soon."""
+        """End the thread, which tells nothing more."""
         self._stopped.set()
+        self._thread.join(STOP_S)
 
     def _run(self) -> None:
         group: gcom.Group | None = None

@@ -170,6 +170,26 @@ def test_faults_go_to_the_file_that_all_follow(tmp_path: Path, monkeypatch: pyte
     control.close()
 
 
+class RemoteNode:
+    """Refuses faults, as a node does that is not on loopback."""
+
+    def inject(self, faults: gcom.Faults) -> None:
+        """Refuse them."""
+        raise gcom.BadValue("faults are for tests on loopback")
+
+
+def test_off_loopback_debug_mode_is_refused_in_words(qtbot: QtBot) -> None:
+    page = DebugPage(lambda: RemoteNode())  # type: ignore[arg-type, return-value]
+    qtbot.addWidget(page)
+    told: list[bool] = []
+    page.changed.connect(lambda on, _: told.append(on))
+    page.switch.setChecked(True)
+    qtbot.waitUntil(lambda: not page.on, timeout=LIMIT_MS)
+    assert page.about.text() == "Debug mode is not on: faults are for tests on loopback"
+    assert told == [True, False]
+    page.close_control()
+
+
 def test_a_real_node_has_the_faults_and_the_window_says_so(qtbot: QtBot, expect_log: Callable[[str], None]) -> None:
     expect_log("have faults, on purpose")
     with gcom.embedded() as registry:
