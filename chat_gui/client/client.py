@@ -10,6 +10,7 @@ from threading import Lock
 import gcom
 from chat_gui.client.membership import ChatMembership
 from chat_gui.model.backlog import Backlog
+from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import (
     Connected,
     JoinBegan,
@@ -23,7 +24,6 @@ from chat_gui.model.updates import (
     WishFailed,
 )
 from chat_gui.model.wire import ChatMessage
-from chat_gui.model.words import translate
 
 JOBS = 4  # that may wait at a time
 JOIN_S = 30.0

@@ -12,9 +12,9 @@ from threading import Event, Thread
 import gcom
 from chat_gui.client.own_messages import OwnMessages
 from chat_gui.model.backlog import Backlog
+from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import Arrived, BacklogCame, HeldByAll, Left, MessageNumbered, Unsent, Update, Whispered
 from chat_gui.model.wire import ChatMessage, decode, encode
-from chat_gui.model.words import translate
 
 BATCH_MAX = 500  # events per update: more would hold the screen for longer than a frame
 UNSENT_MAX = 1_000  # own messages that wait for the group

@@ -10,6 +10,7 @@ import gcom
 from chat_gui.model.conversation import Conversation
 from chat_gui.model.members import REASONS, Members, view_text
 from chat_gui.model.rows import MessageState
+from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.model.updates import (
     Arrived,
     BacklogCame,
@@ -31,7 +32,6 @@ from chat_gui.model.updates import (
     WishFailed,
 )
 from chat_gui.model.wire import decode
-from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
 
 DEPARTED = {
     **REASONS,

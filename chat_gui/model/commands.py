@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
+from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 
 COMMANDS = {
     "join": ("GROUP", QT_TRANSLATE_NOOP("commands", "open a tab for a group, and join it")),

@@ -12,8 +12,8 @@ from datetime import datetime, tzinfo
 
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
 from chat_gui.model.text import mentions, shown
+from chat_gui.model.texts.words import translate
 from chat_gui.model.wire import ChatMessage, MessageKind
-from chat_gui.model.words import translate
 
 ROWS_MAX = 10_000
 _KINDS = {MessageKind.ACTION: RowKind.ACTION, MessageKind.TEXT: RowKind.MESSAGE, MessageKind.UNKNOWN: RowKind.NOTICE}

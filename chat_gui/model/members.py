@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import gcom
-from chat_gui.model.imitation import imitated
-from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
+from chat_gui.model.texts.imitation import imitated
+from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 
 GONE_MAX = 50  # members that are gone and still listed; the oldest go first
 

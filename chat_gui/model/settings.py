@@ -59,12 +59,11 @@ class SavedTab:
 
 @dataclass(frozen=True, slots=True)
 class SavedSession:
-    """What was open, in order; `geometry` and `state` are Qt's own words for the window, in base64."""
+    """What was open, in order; `geometry` is Qt's own word for the window, in base64."""
 
     tabs: tuple[SavedTab, ...] = ()
     current: str = ""
     geometry: str = ""
-    state: str = ""
 
 
 def settings_of(table: Mapping[str, Any]) -> Settings:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from chat_gui.model.words import translate
+from chat_gui.model.texts.words import translate
 
 SIGN = "\N{REPLACEMENT CHARACTER}"
 SHOWN_CHARS_MAX = 16 * 1024  # of one message; the rest is counted

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from chat_gui.model.words import translate
+from chat_gui.model.texts.words import translate
 
 VERSION = 1
 MARK = "gcom-chat"

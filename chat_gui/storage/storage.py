@@ -14,8 +14,8 @@ from pathlib import Path
 from threading import Condition, Thread
 
 from chat_gui.model.rows import ChatRow
+from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import HistoryCame, StorageTold, Update
-from chat_gui.model.words import translate
 from chat_gui.storage.scrollback import Scrollback, is_damage
 from chat_gui.storage.toml_files import write_text
 

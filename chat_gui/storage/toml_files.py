@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chat_gui.model.settings import SavedSession, Settings
-from chat_gui.model.words import translate
+from chat_gui.model.texts.words import translate
 
 _HEAD = "# Written by gcom-chat; it may be edited while no chat is running.\n"
 

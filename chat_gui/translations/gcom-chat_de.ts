@@ -92,24 +92,8 @@
         <translation>nicht gesendet: dieser Chat ist nicht in der Gruppe; das Banner sagt, warum</translation>
     </message>
     <message>
-        <source>leader</source>
-        <translation>Leiter</translation>
-    </message>
-    <message>
-        <source>nobody is known yet</source>
-        <translation>noch ist niemand bekannt</translation>
-    </message>
-    <message>
         <source>Export the conversation</source>
         <translation>Gespräch exportieren</translation>
-    </message>
-    <message>
-        <source>cannot write {}: {}; choose another place</source>
-        <translation>{} kann nicht geschrieben werden: {}; bitte einen anderen Ort wählen</translation>
-    </message>
-    <message>
-        <source>written to {}</source>
-        <translation>geschrieben nach {}</translation>
     </message>
 </context>
 <context>
@@ -880,6 +864,17 @@
     </message>
 </context>
 <context>
+    <name>export</name>
+    <message>
+        <source>cannot write {}: {}; choose another place</source>
+        <translation>{} kann nicht geschrieben werden: {}; bitte einen anderen Ort wählen</translation>
+    </message>
+    <message>
+        <source>written to {}</source>
+        <translation>geschrieben nach {}</translation>
+    </message>
+</context>
+<context>
     <name>names</name>
     <message>
         <source>careful: this name looks like {}</source>
@@ -1104,6 +1099,17 @@
     <message>
         <source>views {} to {}: {}, leader {}</source>
         <translation>Sichten {} bis {}: {}, Leiter {}</translation>
+    </message>
+</context>
+<context>
+    <name>who</name>
+    <message>
+        <source>leader</source>
+        <translation>Leiter</translation>
+    </message>
+    <message>
+        <source>nobody is known yet</source>
+        <translation>noch ist niemand bekannt</translation>
     </message>
 </context>
 <context>

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from chat_gui.model.chat import GroupStanding, GroupState
-from chat_gui.model.words import translate
+from chat_gui.model.texts.words import translate
 from chat_gui.view import colours
 
 

@@ -10,9 +10,9 @@ from PySide6.QtGui import QContextMenuEvent, QDesktopServices, QGuiApplication, 
 from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QPushButton, QToolTip, QWidget
 
 import gcom
-from chat_gui.model.copies import as_json, as_text, with_header
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
-from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
+from chat_gui.model.texts.copies import as_json, as_text, with_header
+from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.view.row_delegate import RowDelegate
 from chat_gui.view.rows_model import DELIVERY_TEXT, SHOWN_MAX, RowsModel
 

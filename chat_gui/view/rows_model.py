@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from chat_gui.model.copies import plain
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
-from chat_gui.model.words import QT_TRANSLATE_NOOP
+from chat_gui.model.texts.copies import plain
+from chat_gui.model.texts.words import QT_TRANSLATE_NOOP
 
 SHOWN_MAX = 1_000  # rows while the end is shown: the list lays out all of them whenever one comes
 ROW_ROLE = Qt.ItemDataRole.UserRole

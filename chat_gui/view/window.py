@@ -27,14 +27,12 @@ from chat_gui.model import commands
 from chat_gui.model.chat import Chat, GroupState, Notice
 from chat_gui.model.commands import BadCommand, Command
 from chat_gui.model.conversation import Conversation
-from chat_gui.model.copies import log_line
-from chat_gui.model.members import presence_text
 from chat_gui.model.rows import ChatRow, RowKind
 from chat_gui.model.settings import SavedSession
 from chat_gui.model.text import clean
+from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import Connected, HistoryCame, ReceiptCame, RegistryFound, Update, WishFailed
 from chat_gui.model.wire import ChatMessage, MessageKind, TextTooLong, encode
-from chat_gui.model.words import translate
 from chat_gui.storage.places import Places
 from chat_gui.view.bridge import Bridge
 from chat_gui.view.conversation_view import receipt_text
@@ -46,6 +44,7 @@ from chat_gui.view.dialogs.trouble import TroubleDialog
 from chat_gui.view.dock.debug_stripe import DebugStripe
 from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
+from chat_gui.view.errands import export, who_text
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.start_page import StartPage
 from chat_gui.view.tour import Tour
@@ -378,7 +377,7 @@ class ChatWindow(QMainWindow):
             case "nick":
                 self._rename(command.rest)
             case "who":
-                self._note(group, self._who(group))
+                self._note(group, who_text(self.chat.groups[group]))
             case "export":
                 self._export(group, command.rest)
             case "help":
@@ -421,14 +420,6 @@ class ChatWindow(QMainWindow):
     def _note(self, group: str, text: str) -> None:
         self.chat.groups[group].conversation.notice(text, _now_ms())
 
-    def _who(self, group: str) -> str:
-        state = self.chat.groups[group]
-        lines = []
-        for member in state.members.list(state.process):
-            words = (presence_text(member.presence), self.tr("leader") if member.leads else "", member.why)
-            lines.append(f"{member.name}: {', '.join(word for word in words if word)}")
-        return "\n".join(lines) or self.tr("nobody is known yet")
-
     def _rename(self, nick: str) -> None:
         groups = tuple(self.chat.groups)
         for group in groups:
@@ -438,15 +429,8 @@ class ChatWindow(QMainWindow):
 
     def _export(self, group: str, path: str) -> None:
         path = path or QFileDialog.getSaveFileName(self, self.tr("Export the conversation"), f"{group}.txt")[0]
-        if not path:
-            return
-        try:
-            with open(path, "w", encoding="utf-8") as file:
-                file.writelines(f"{log_line(row)}\n" for row in self.chat.groups[group].conversation.rows)
-        except OSError as error:
-            self._note(group, self.tr("cannot write {}: {}; choose another place").format(path, error.strerror))
-        else:
-            self._note(group, self.tr("written to {}").format(path))
+        if path:
+            self._note(group, export(self.chat.groups[group].conversation.rows, path))
 
     # wishes
 

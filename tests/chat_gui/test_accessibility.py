@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 )
 
 import gcom
-from chat_gui.model.imitation import imitated
 from chat_gui.model.members import Members
+from chat_gui.model.texts.imitation import imitated
 from chat_gui.view import colours
 from chat_gui.view.desktop.appearance import palette_of
 from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog

@@ -8,9 +8,9 @@ import gcom
 from chat_gui.model.alerts import Alerts
 from chat_gui.model.chat import Chat
 from chat_gui.model.conversation import Conversation
-from chat_gui.model.copies import as_json, as_text, with_header
 from chat_gui.model.rows import ChatRow, RowKind
 from chat_gui.model.search import Search, SearchHit
+from chat_gui.model.texts.copies import as_json, as_text, with_header
 from chat_gui.model.updates import Arrived, Connected, HistoryCame, Joined
 from chat_gui.model.wire import ChatMessage, MessageKind
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QTranslator
 
-from chat_gui.model import commands, words
+from chat_gui.model import commands
+from chat_gui.model.texts import words
 from chat_gui.storage.places import Places
 from chat_gui.view.desktop.languages import FOLDER, install
 from chat_gui.view.window import ChatWindow

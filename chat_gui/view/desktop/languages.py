@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
-from chat_gui.model.words import set_translator
+from chat_gui.model.texts.words import set_translator
 
 FOLDER = Path(__file__).resolve().parents[2] / "translations"
 _installed: list[QTranslator] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
@@ -22,18 +22,21 @@ class Notifier(QObject):
         super().__init__(window)
         self._window, self._alerts = window, Alerts()
         self._tray: QSystemTrayIcon | None = None
+        self._stays = False  # the icon is wanted, not only what it tells
+        self._hide = QTimer(self, singleShot=True, interval=SHOWN_MS)
+        self._hide.timeout.connect(self._on_shown)
         self._group = ""
 
     def apply(self, settings: Settings) -> None:
-        """Show the tray's icon where it is wanted and the system has a place for it."""
-        wanted = QSystemTrayIcon.isSystemTrayAvailable() and (settings.tray or settings.notify)
-        if wanted and self._tray is None:
+        """Show the tray's icon where it is wanted and the system has a place for it; else while it tells something."""
+        self._stays = settings.tray
+        if QSystemTrayIcon.isSystemTrayAvailable() and self._tray is None:
             self._tray = QSystemTrayIcon(icon(), self._window)
             self._tray.setToolTip("GCom chat")
             self._tray.messageClicked.connect(self._on_clicked)
             self._tray.activated.connect(self._on_clicked)
         if self._tray:
-            self._tray.setVisible(wanted)
+            self._tray.setVisible(self._stays)
 
     def notify(self, settings: Settings, group: str, text: str, now_ms: int) -> None:
         """Tell of a mention or a private message, unless nobody wants to be disturbed, or it is too soon."""
@@ -43,9 +46,16 @@ class Notifier(QObject):
         title = group if count == 1 else self.tr("{} ({} messages)").format(group, count)
         self._group = group
         QApplication.alert(self._window)
-        if self._tray and self._tray.isVisible():
+        if self._tray:
+            self._tray.show()
+            self._hide.start()
             self._tray.showMessage(title, text, icon(), SHOWN_MS)
         self.told.emit(title, text)
+
+    @Slot()
+    def _on_shown(self) -> None:
+        if self._tray:
+            self._tray.setVisible(self._stays)
 
     def _on_clicked(self) -> None:
         self._window.show()

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 import gcom
-from chat_gui.model.words import QT_TRANSLATE_NOOP, translate
+from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 
 REGISTRY = "127.0.0.1:7411"
 

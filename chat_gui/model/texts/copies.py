@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from chat_gui.model.rows import ChatRow, RowKind
-from chat_gui.model.words import translate
+from chat_gui.model.texts.words import translate
 
 
 def plain(row: ChatRow) -> str:
