@@ -143,7 +143,7 @@ def _run(
         QTimer.singleShot(round(exit_after * 1000), window.close)
     status = qt.exec()
     if exit_after is not None:
-        print(window.summary())
+        print(window.chat.summary)
     return status
 
 

@@ -9,7 +9,7 @@ from typing import assert_never
 import gcom
 from chat_gui.model.conversation import Conversation
 from chat_gui.model.members import REASONS, Members, view_text
-from chat_gui.model.rows import MessageState
+from chat_gui.model.rows import MessageState, RowKind
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.model.updates import (
     Arrived,
@@ -117,6 +117,17 @@ class Chat:
         if group not in self.groups:
             self.groups[group] = GroupState(group, Conversation(group, first_key, self._rows_max))
         return self.groups[group]
+
+    @property
+    def summary(self) -> str:
+        """What happened, a line per group."""
+        lines = []
+        for name, state in self.groups.items():
+            rows = state.conversation.rows
+            said = [row for row in rows if row.kind in (RowKind.MESSAGE, RowKind.ACTION)]
+            views = sum(row.kind is RowKind.VIEW for row in rows)
+            lines.append(f"{name}: {len(said)} messages of {len({row.name for row in said})}, {views} view changes")
+        return "\n".join(lines) or "no group was joined"
 
     def close(self, group: str) -> None:
         """Forget a group whose tab was closed."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Slot
@@ -23,18 +21,17 @@ from PySide6.QtWidgets import (
 import gcom
 from chat_gui.client.client import ChatClient
 from chat_gui.demo.script import DEFINITION
-from chat_gui.model import commands
 from chat_gui.model.chat import Chat, GroupState, Notice
-from chat_gui.model.commands import BadCommand, Command
+from chat_gui.model.commands import BadCommand, parse
 from chat_gui.model.conversation import Conversation
-from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import SavedSession
-from chat_gui.model.text import clean
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import Connected, HistoryCame, ReceiptCame, RegistryFound, Update, WishFailed
-from chat_gui.model.wire import ChatMessage, MessageKind, TextTooLong, encode
+from chat_gui.model.wire import TextTooLong
 from chat_gui.storage.places import Places
 from chat_gui.view.bridge import Bridge
+from chat_gui.view.command_runner import CommandRunner, now_ms
 from chat_gui.view.conversation_view import receipt_text
 from chat_gui.view.desk import Desk
 from chat_gui.view.desktop.keeper import Keeper
@@ -44,7 +41,6 @@ from chat_gui.view.dialogs.trouble import TroubleDialog
 from chat_gui.view.dock.debug_stripe import DebugStripe
 from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
-from chat_gui.view.errands import export, who_text
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.start_page import StartPage
 from chat_gui.view.tour import Tour
@@ -73,6 +69,7 @@ class ChatWindow(QMainWindow):
             install(self.keeper.settings.language)
         self.client = ChatClient(self.bridge.post)
         self.tabs: dict[str, GroupTab] = {}
+        self._commands = CommandRunner(self)
         self._wanted = groups
         self._demo = demo
         self._restored = False
@@ -108,7 +105,7 @@ class ChatWindow(QMainWindow):
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self._start)
         self._stack.addWidget(self._tabs)
-        self.desk = Desk(self, self.chat, self.keeper, self._tabs, self._rename)
+        self.desk = Desk(self, self.chat, self.keeper, self._tabs, self._commands.rename)
         middle = QWidget(self)
         layout = QVBoxLayout(middle)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -167,23 +164,13 @@ class ChatWindow(QMainWindow):
         bar.addWidget(tour)
         self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, bar)
 
-    def summary(self) -> str:
-        """Return what happened, a line per group."""
-        lines = []
-        for name, state in self.chat.groups.items():
-            rows = state.conversation.rows
-            said = [row for row in rows if row.kind in (RowKind.MESSAGE, RowKind.ACTION)]
-            views = sum(row.kind is RowKind.VIEW for row in rows)
-            lines.append(f"{name}: {len(said)} messages of {len({row.name for row in said})}, {views} view changes")
-        return "\n".join(lines) or "no group was joined"
-
     # updates
 
     @Slot(list)
     def on_updates(self, updates: list[Update]) -> None:
         """Bring the model up to date, then what is shown."""
         for update in updates:
-            for notice in self.chat.apply(update, _now_ms()):
+            for notice in self.chat.apply(update, now_ms()):
                 self._tell(notice)
             if isinstance(update, Connected):
                 self._on_connected()
@@ -281,12 +268,12 @@ class ChatWindow(QMainWindow):
 
     def _tell(self, notice: Notice) -> None:
         self.statusBar().showMessage(notice.text, STATUS_MS)
-        self.desk.notify(notice, _now_ms())
+        self.desk.notify(notice, now_ms())
         tab = self.tabs.get(notice.group)
         if tab and notice.returned:
             tab.input.give_back(notice.returned)
         if tab and notice.error:
-            tab.state.conversation.notice(notice.text, _now_ms())
+            tab.state.conversation.notice(notice.text, now_ms())
 
     def refresh(self) -> None:
         """Show what is new in every tab."""
@@ -346,55 +333,14 @@ class ChatWindow(QMainWindow):
     def _on_entered(self, group: str, line: str) -> None:
         tab = self.tabs[group]
         try:
-            done = self._obey(group, commands.parse(line))
+            done = self._commands.run(group, parse(line))
         except (BadCommand, TextTooLong) as error:
-            tab.state.conversation.notice(str(error), _now_ms())
+            tab.state.conversation.notice(str(error), now_ms())
             done = False
         if done:
             tab.input.accept(line)
             tab.conversation.to_end()
         self.refresh()
-
-    def _obey(self, group: str, command: Command) -> bool:
-        """Carry out what was typed; return whether it is done, so that the input may be emptied."""
-        match command.name:
-            case "":
-                return self._say(group, MessageKind.TEXT, command.rest)
-            case "me":
-                return self._say(group, MessageKind.ACTION, command.rest)
-            case "topic" if command.rest:
-                return self._say(group, MessageKind.TOPIC, command.rest)
-            case "topic":
-                topic = self.chat.groups[group].conversation.topic
-                self._note(group, self.tr("the topic is: {}").format(topic) if topic else self.tr("there is no topic"))
-            case "join":
-                self.join(command.rest)
-            case "leave":
-                self._close_group(group)
-            case "msg":
-                to, _, text = command.rest.partition(" ")
-                return self._say(group, MessageKind.TEXT, text, to)
-            case "nick":
-                self._rename(command.rest)
-            case "who":
-                self._note(group, who_text(self.chat.groups[group]))
-            case "export":
-                self._export(group, command.rest)
-            case "help":
-                self._note(group, commands.help_text())
-            case "debug" | "delay" | "drop" | "reorder" | "partition":
-                self._note(group, self.dock.debug.command(command.name, command.rest))
-        return True
-
-    def _say(self, group: str, kind: MessageKind, text: str, to: str = "") -> bool:
-        message = ChatMessage(kind, clean(text), secrets.token_hex(6), _now_ms())
-        encode(message)
-        if not self.client.send(group, message, to):
-            self._note(group, self.tr("not sent: this chat is not in the group; the banner says why"))
-            return False
-        if not to:
-            self.chat.groups[group].conversation.sending(message, self.chat.nick, _now_ms())
-        return True
 
     @Slot(str)
     def _on_logs_wanted(self, folder: str) -> None:
@@ -417,20 +363,18 @@ class ChatWindow(QMainWindow):
             if not key or not tab.conversation.reveal(key):
                 self.statusBar().showMessage(self.tr("this message is not in the conversation any more"), STATUS_MS)
 
-    def _note(self, group: str, text: str) -> None:
-        self.chat.groups[group].conversation.notice(text, _now_ms())
+    def debug(self, name: str, rest: str) -> str:
+        """Carry out a command of the debug mode; return what became of it."""
+        return self.dock.debug.command(name, rest)
 
-    def _rename(self, nick: str) -> None:
-        groups = tuple(self.chat.groups)
-        for group in groups:
-            self._say(group, MessageKind.NICK, nick)
-        self._wanted = groups
+    def rename(self, nick: str) -> None:
+        """Come back to all groups under another name."""
+        self._wanted = tuple(self.chat.groups)
         self.client.connect(nick, self.chat.registry)
 
-    def _export(self, group: str, path: str) -> None:
-        path = path or QFileDialog.getSaveFileName(self, self.tr("Export the conversation"), f"{group}.txt")[0]
-        if path:
-            self._note(group, export(self.chat.groups[group].conversation.rows, path))
+    def ask_path(self, name: str) -> str:
+        """Ask where to write a file; empty: nowhere."""
+        return QFileDialog.getSaveFileName(self, self.tr("Export the conversation"), name)[0]
 
     # wishes
 
@@ -487,14 +431,15 @@ class ChatWindow(QMainWindow):
 
     def _leave_current(self) -> None:
         if tab := self._current():
-            self._close_group(tab.state.name)
+            self.close_group(tab.state.name)
 
     def _on_close_wanted(self, at: int) -> None:
         tab = self._tabs.widget(at)
         if isinstance(tab, GroupTab):
-            self._close_group(tab.state.name)
+            self.close_group(tab.state.name)
 
-    def _close_group(self, group: str) -> None:
+    def close_group(self, group: str) -> None:
+        """Leave a group, and close its tab."""
         tab = self.tabs.pop(group)
         self.chat.close(group)
         self._joins.pop(group, None)
@@ -542,10 +487,6 @@ class ChatWindow(QMainWindow):
         self.client.close()
         self.keeper.close()
         event.accept()
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _older_of(conversation: Conversation) -> Callable[[int, int], list[ChatRow]]:
