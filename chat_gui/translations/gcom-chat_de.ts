@@ -2,6 +2,140 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="de" sourcelanguage="en">
 <context>
+    <name></name>
+    <message>
+        <source>bob, carol and dave are processes of their own. They talk in the group lounge; so can you, below.</source>
+        <translation>bob, carol und dave sind eigene Prozesse. Sie reden in der Gruppe lounge; unten kannst du mitreden.</translation>
+    </message>
+    <message>
+        <source>The sign at the right of your own lines: › sent, ✓ ordered and delivered here, ✓✓ held by all members.</source>
+        <translation>Das Zeichen rechts an deinen Zeilen: › gesendet, ✓ geordnet und hier zugestellt, ✓✓ bei allen Mitgliedern.</translation>
+    </message>
+    <message>
+        <source>At the right: who is here. ♛ leads, ◐ is suspected, ○ is gone. Hover over a name to see since when.</source>
+        <translation>Rechts: wer da ist. ♛ leitet, ◐ wird verdächtigt, ○ ist fort. Seit wann, steht unter dem Mauszeiger.</translation>
+    </message>
+    <message>
+        <source>Lines across the talk are view changes: somebody came, left or crashed, and all who stay agree on it.</source>
+        <translation>Linien quer durch das Gespräch sind Sichtwechsel: jemand kam, ging oder stürzte ab, und alle, die bleiben, sind sich einig.</translation>
+    </message>
+    <message>
+        <source>F12 opens the instruments: clocks, held-back messages, the sequencer, views, a space-time diagram.</source>
+        <translation>F12 öffnet die Instrumente: Uhren, zurückgehaltene Nachrichten, den Sequencer, Sichten, ein Raum-Zeit-Diagramm.</translation>
+    </message>
+    <message>
+        <source>The debug page there breaks the network on purpose. Cut a link, and see what the banner says.</source>
+        <translation>Die Fehlerseite dort stört das Netz mit Absicht. Trenne eine Verbindung und sieh, was das Banner sagt.</translation>
+    </message>
+    <message>
+        <source>View &gt; Ordering duel sends one talk through all five orderings side by side. That is the tour: have fun.</source>
+        <translation>Ansicht &gt; Duell der Ordnungen schickt ein Gespräch durch alle fünf Ordnungen nebeneinander. Das war der Rundgang: viel Spaß.</translation>
+    </message>
+</context>
+<context>
+    <name>AuditPage</name>
+    <message>
+        <source>Audit</source>
+        <translation>Prüfung</translation>
+    </message>
+    <message>
+        <source>Folder of delivery logs</source>
+        <translation>Ordner der Zustell-Logs</translation>
+    </message>
+    <message>
+        <source>&amp;Choose…</source>
+        <translation>&amp;Wählen…</translation>
+    </message>
+    <message>
+        <source>&amp;Write delivery logs there</source>
+        <translation>&amp;Zustell-Logs dorthin schreiben</translation>
+    </message>
+    <message>
+        <source>Connect &amp;again</source>
+        <translation>&amp;Neu verbinden</translation>
+    </message>
+    <message>
+        <source>Logs begin when the chat connects: leave the groups, and come back to them.</source>
+        <translation>Logs beginnen beim Verbinden: die Gruppen verlassen und zurückkommen.</translation>
+    </message>
+    <message>
+        <source>&amp;Unpromised rules, too</source>
+        <translation>Auch n&amp;icht Versprochenes</translation>
+    </message>
+    <message>
+        <source>Judge what the group&apos;s ordering does not promise: see what it costs.</source>
+        <translation>Auch beurteilen, was die Ordnung der Gruppe nicht verspricht: so sieht man, was das kostet.</translation>
+    </message>
+    <message>
+        <source>&amp;Judge</source>
+        <translation>&amp;Urteilen</translation>
+    </message>
+    <message>
+        <source>Open &amp;report</source>
+        <translation>&amp;Bericht öffnen</translation>
+    </message>
+    <message>
+        <source>Members that write delivery logs into one folder can be judged by what they wrote: gcom audit.</source>
+        <translation>Mitglieder, die Zustell-Logs in einen Ordner schreiben, können danach beurteilt werden: gcom audit.</translation>
+    </message>
+    <message>
+        <source>Rule</source>
+        <translation>Regel</translation>
+    </message>
+    <message>
+        <source>Group</source>
+        <translation>Gruppe</translation>
+    </message>
+    <message>
+        <source>Promised</source>
+        <translation>Versprochen</translation>
+    </message>
+    <message>
+        <source>What happened</source>
+        <translation>Was geschah</translation>
+    </message>
+    <message>
+        <source>Incidents</source>
+        <translation>Vorfälle</translation>
+    </message>
+    <message>
+        <source>&amp;Logs in</source>
+        <translation>&amp;Logs in</translation>
+    </message>
+    <message>
+        <source>Logs begin with the next connect; Connect again does it now.</source>
+        <translation>Logs beginnen mit der nächsten Verbindung; Neu verbinden tut es jetzt.</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>Anhalten</translation>
+    </message>
+    <message>
+        <source>Judging {}…</source>
+        <translation>{} wird beurteilt…</translation>
+    </message>
+    <message>
+        <source>No verdict: {}</source>
+        <translation>Kein Urteil: {}</translation>
+    </message>
+    <message>
+        <source> {} more are in the report.</source>
+        <translation> {} weitere stehen im Bericht.</translation>
+    </message>
+    <message>
+        <source> Double click: the messages.</source>
+        <translation> Doppelklick: die Nachrichten.</translation>
+    </message>
+    <message>
+        <source>✗ yes</source>
+        <translation>✗ ja</translation>
+    </message>
+    <message>
+        <source>no</source>
+        <translation>nein</translation>
+    </message>
+</context>
+<context>
     <name>ChatWindow</name>
     <message>
         <source>Groups</source>
@@ -52,8 +186,20 @@
         <translation>&amp;Voriger Reiter</translation>
     </message>
     <message>
+        <source>&amp;Inside the group</source>
+        <translation>&amp;Im Innern der Gruppe</translation>
+    </message>
+    <message>
+        <source>&amp;Ordering duel…</source>
+        <translation>&amp;Duell der Ordnungen…</translation>
+    </message>
+    <message>
         <source>&amp;Help</source>
         <translation>&amp;Hilfe</translation>
+    </message>
+    <message>
+        <source>Tour</source>
+        <translation>Rundgang</translation>
     </message>
     <message>
         <source>Could not {}</source>
@@ -76,24 +222,31 @@
         <translation>nicht verbunden</translation>
     </message>
     <message>
-        <source>the topic is: {}</source>
-        <translation>das Thema ist: {}</translation>
-    </message>
-    <message>
-        <source>there is no topic</source>
-        <translation>es gibt kein Thema</translation>
-    </message>
-    <message>
-        <source>the debug page is not open</source>
-        <translation>die Debug-Seite ist nicht offen</translation>
-    </message>
-    <message>
-        <source>not sent: this chat is not in the group; the banner says why</source>
-        <translation>nicht gesendet: dieser Chat ist nicht in der Gruppe; das Banner sagt, warum</translation>
+        <source>this message is not in the conversation any more</source>
+        <translation>diese Nachricht ist nicht mehr im Gespräch</translation>
     </message>
     <message>
         <source>Export the conversation</source>
         <translation>Gespräch exportieren</translation>
+    </message>
+</context>
+<context>
+    <name>ClocksPage</name>
+    <message>
+        <source>Clocks</source>
+        <translation>Uhren</translation>
+    </message>
+    <message>
+        <source>Row: what a member is known to have delivered, by sender. Your own row is exact; another’s is as old as its last message. Bold: changed just now. ▾: this member is not known to have all that is known of.</source>
+        <translation>Zeile: was ein Mitglied bekanntlich zugestellt hat, je Absender. Die eigene Zeile ist genau, jede andere so alt wie die letzte Nachricht des Mitglieds. Fett: eben geändert. ▾: das Mitglied hat, soweit bekannt, noch nicht alles.</translation>
+    </message>
+    <message>
+        <source>Vector clocks</source>
+        <translation>Vektoruhren</translation>
+    </message>
+    <message>
+        <source>{} (you)</source>
+        <translation>{} (du)</translation>
     </message>
 </context>
 <context>
@@ -221,6 +374,120 @@
     </message>
 </context>
 <context>
+    <name>DebugPage</name>
+    <message>
+        <source>Debug mode</source>
+        <translation>Fehlermodus</translation>
+    </message>
+    <message>
+        <source>Turn debug mode &amp;on</source>
+        <translation>Fehlermodus &amp;an</translation>
+    </message>
+    <message>
+        <source>seed </source>
+        <translation>Startwert </translation>
+    </message>
+    <message>
+        <source>Seed of all chance</source>
+        <translation>Startwert allen Zufalls</translation>
+    </message>
+    <message>
+        <source>&amp;Record</source>
+        <translation>&amp;Aufnehmen</translation>
+    </message>
+    <message>
+        <source>Re&amp;play…</source>
+        <translation>Ab&amp;spielen…</translation>
+    </message>
+    <message>
+        <source>&amp;Heal all</source>
+        <translation>Alles &amp;heilen</translation>
+    </message>
+    <message>
+        <source>Links, from the row&apos;s member to the column&apos;s</source>
+        <translation>Verbindungen, vom Mitglied der Zeile zu dem der Spalte</translation>
+    </message>
+    <message>
+        <source>debug mode is on</source>
+        <translation>der Fehlermodus ist an</translation>
+    </message>
+    <message>
+        <source>debug mode is off</source>
+        <translation>der Fehlermodus ist aus</translation>
+    </message>
+    <message>
+        <source>debug mode is off: /debug on turns it on</source>
+        <translation>der Fehlermodus ist aus: /debug on schaltet ihn ein</translation>
+    </message>
+    <message>
+        <source>faults now: {}</source>
+        <translation>Fehler jetzt: {}</translation>
+    </message>
+    <message>
+        <source>Turn debug mode &amp;off</source>
+        <translation>Fehlermodus &amp;aus</translation>
+    </message>
+    <message>
+        <source>Debug mode is not on: {}</source>
+        <translation>Der Fehlermodus ist nicht an: {}</translation>
+    </message>
+    <message>
+        <source>Faults of this chat’s own calls, on purpose; on loopback only. Choose links in the matrix (row: from, column: to), then set what happens to them. Other members keep theirs, unless all follow one file.</source>
+        <translation>Fehler in den Aufrufen dieses Chats, mit Absicht; nur auf dem eigenen Rechner. Verbindungen in der Matrix wählen (Zeile: von, Spalte: nach), dann einstellen, was mit ihnen geschieht. Andere Mitglieder behalten ihre, außer alle folgen einer Datei.</translation>
+    </message>
+    <message>
+        <source>to {}</source>
+        <translation>nach {}</translation>
+    </message>
+    <message>
+        <source>from {} to {}: {}</source>
+        <translation>von {} nach {}: {}</translation>
+    </message>
+    <message>
+        <source>no faults</source>
+        <translation>keine Fehler</translation>
+    </message>
+    <message>
+        <source>&amp;Save record…</source>
+        <translation>Aufnahme &amp;sichern…</translation>
+    </message>
+    <message>
+        <source>Save the record</source>
+        <translation>Die Aufnahme sichern</translation>
+    </message>
+    <message>
+        <source>cannot write {}: {}; choose another place</source>
+        <translation>{} kann nicht geschrieben werden: {}; einen anderen Ort wählen</translation>
+    </message>
+    <message>
+        <source>Replay a record</source>
+        <translation>Eine Aufnahme abspielen</translation>
+    </message>
+    <message>
+        <source>{} cannot be replayed: {}</source>
+        <translation>{} kann nicht abgespielt werden: {}</translation>
+    </message>
+</context>
+<context>
+    <name>DebugStripe</name>
+    <message>
+        <source>Debug mode</source>
+        <translation>Fehlermodus</translation>
+    </message>
+    <message>
+        <source>Turn off</source>
+        <translation>Ausschalten</translation>
+    </message>
+    <message>
+        <source>nothing goes wrong yet</source>
+        <translation>noch geht nichts schief</translation>
+    </message>
+    <message>
+        <source>DEBUG MODE: the network is bad on purpose. {}</source>
+        <translation>FEHLERMODUS: das Netz ist mit Absicht schlecht. {}</translation>
+    </message>
+</context>
+<context>
     <name>Desk</name>
     <message>
         <source>&amp;Copy</source>
@@ -320,6 +587,86 @@
     </message>
 </context>
 <context>
+    <name>DuelDialog</name>
+    <message>
+        <source>Ordering duel</source>
+        <translation>Duell der Ordnungen</translation>
+    </message>
+    <message>
+        <source>The seed of the network&apos;s chance: another one gives other delays.</source>
+        <translation>Der Startwert des Zufalls im Netz: ein anderer gibt andere Verzögerungen.</translation>
+    </message>
+    <message>
+        <source>&amp;Run again</source>
+        <translation>&amp;Noch einmal</translation>
+    </message>
+    <message>
+        <source>&amp;Save picture…</source>
+        <translation>Bild &amp;sichern…</translation>
+    </message>
+    <message>
+        <source>S&amp;eed</source>
+        <translation>Start&amp;wert</translation>
+    </message>
+    <message>
+        <source>The members talk: {} of {} orderings are done…</source>
+        <translation>Die Mitglieder reden: {} von {} Ordnungen sind fertig…</translation>
+    </message>
+    <message>
+        <source>The duel could not be run: {}</source>
+        <translation>Das Duell konnte nicht laufen: {}</translation>
+    </message>
+    <message>
+        <source>Run just now, by real groups of four members.</source>
+        <translation>Eben gelaufen, mit echten Gruppen von vier Mitgliedern.</translation>
+    </message>
+    <message>
+        <source>Save the picture</source>
+        <translation>Das Bild sichern</translation>
+    </message>
+    <message>
+        <source>The picture cannot be written to {}: choose another place.</source>
+        <translation>Das Bild kann nicht nach {} geschrieben werden: einen anderen Ort wählen.</translation>
+    </message>
+</context>
+<context>
+    <name>DuelPicture</name>
+    <message>
+        <source>Ordering duel</source>
+        <translation>Duell der Ordnungen</translation>
+    </message>
+</context>
+<context>
+    <name>HeldPage</name>
+    <message>
+        <source>Held back</source>
+        <translation>Zurückgehalten</translation>
+    </message>
+    <message>
+        <source>Message</source>
+        <translation>Nachricht</translation>
+    </message>
+    <message>
+        <source>Waits for</source>
+        <translation>Wartet auf</translation>
+    </message>
+    <message>
+        <source>Since</source>
+        <translation>Seit</translation>
+    </message>
+</context>
+<context>
+    <name>InsightDock</name>
+    <message>
+        <source>Inside the group</source>
+        <translation>Im Innern der Gruppe</translation>
+    </message>
+    <message>
+        <source>Inside {}</source>
+        <translation>Im Innern von {}</translation>
+    </message>
+</context>
+<context>
     <name>JoinDialog</name>
     <message>
         <source>Join a group</source>
@@ -375,6 +722,103 @@
     </message>
 </context>
 <context>
+    <name>LatencyPage</name>
+    <message>
+        <source>Latency</source>
+        <translation>Laufzeit</translation>
+    </message>
+    <message>
+        <source>Own messages, from sending to delivery here (ms, at most)</source>
+        <translation>Eigene Nachrichten, vom Senden bis zur Zustellung hier (ms, höchstens)</translation>
+    </message>
+    <message>
+        <source>All messages, from arrival to delivery here (ms, at most)</source>
+        <translation>Alle Nachrichten, von der Ankunft bis zur Zustellung hier (ms, höchstens)</translation>
+    </message>
+    <message>
+        <source>No message was delivered since the dock was opened.</source>
+        <translation>Seit dieses Feld offen ist, wurde keine Nachricht zugestellt.</translation>
+    </message>
+    <message>
+        <source>{} own messages: median {}, 95 of 100 within {}, slowest {}. </source>
+        <translation>{} eigene Nachrichten: Median {}, 95 von 100 in {}, die langsamste {}. </translation>
+    </message>
+    <message>
+        <source>Held back for more than 1 ms: {} of {} messages ({:.0%}), for at most {}.</source>
+        <translation>Länger als 1 ms zurückgehalten: {} von {} Nachrichten ({:.0%}), höchstens {}.</translation>
+    </message>
+</context>
+<context>
+    <name>LinkEditor</name>
+    <message>
+        <source>How delays are spread</source>
+        <translation>Wie Verzögerungen verteilt sind</translation>
+    </message>
+    <message>
+        <source>fixed</source>
+        <translation>fest</translation>
+    </message>
+    <message>
+        <source>uniform, from 0</source>
+        <translation>gleichmäßig, von 0 an</translation>
+    </message>
+    <message>
+        <source>exponential</source>
+        <translation>exponentiell</translation>
+    </message>
+    <message>
+        <source>heavy tail</source>
+        <translation>seltene, sehr lange</translation>
+    </message>
+    <message>
+        <source>Delay</source>
+        <translation>Verzögerung</translation>
+    </message>
+    <message>
+        <source>Loss</source>
+        <translation>Verlust</translation>
+    </message>
+    <message>
+        <source>Duplicates</source>
+        <translation>Verdopplung</translation>
+    </message>
+    <message>
+        <source>Reordering</source>
+        <translation>Überholen</translation>
+    </message>
+    <message>
+        <source>C&amp;ut</source>
+        <translation>&amp;Getrennt</translation>
+    </message>
+    <message>
+        <source>&amp;Freeze for 3 s</source>
+        <translation>3 s &amp;einfrieren</translation>
+    </message>
+    <message>
+        <source>The members of the chosen rows neither call nor are called for three seconds.</source>
+        <translation>Die Mitglieder der gewählten Zeilen rufen drei Sekunden lang nicht an und sind nicht zu erreichen.</translation>
+    </message>
+    <message>
+        <source>Spread</source>
+        <translation>Verteilung</translation>
+    </message>
+    <message>
+        <source>All links</source>
+        <translation>Alle Verbindungen</translation>
+    </message>
+    <message>
+        <source>From {} to {}</source>
+        <translation>Von {} nach {}</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n links</source>
+        <translation>
+            <numerusform>%n Verbindung</numerusform>
+            <numerusform>%n Verbindungen</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>MembersView</name>
     <message>
         <source>Members</source>
@@ -421,6 +865,53 @@
     <message>
         <source>{} ({} messages)</source>
         <translation>{} ({} Nachrichten)</translation>
+    </message>
+</context>
+<context>
+    <name>OrderPage</name>
+    <message>
+        <source>Order</source>
+        <translation>Ordnung</translation>
+    </message>
+    <message>
+        <source>Now</source>
+        <translation>Jetzt</translation>
+    </message>
+    <message>
+        <source>The order now</source>
+        <translation>Die Ordnung jetzt</translation>
+    </message>
+    <message>
+        <source>Member</source>
+        <translation>Mitglied</translation>
+    </message>
+    <message>
+        <source>Heard</source>
+        <translation>Gehört</translation>
+    </message>
+    <message>
+        <source>Members heard</source>
+        <translation>Gehörte Mitglieder</translation>
+    </message>
+    <message>
+        <source>Serial</source>
+        <translation>Nummer</translation>
+    </message>
+    <message>
+        <source>Message</source>
+        <translation>Nachricht</translation>
+    </message>
+    <message>
+        <source>Held back</source>
+        <translation>Zurückgehalten</translation>
+    </message>
+    <message>
+        <source>Serials</source>
+        <translation>Nummern</translation>
+    </message>
+    <message>
+        <source>The newest messages; Enter or a double click shows one in the conversation.</source>
+        <translation>Die neuesten Nachrichten; Enter oder ein Doppelklick zeigt eine im Gespräch.</translation>
     </message>
 </context>
 <context>
@@ -576,6 +1067,28 @@
     </message>
 </context>
 <context>
+    <name>SpaceTimePage</name>
+    <message>
+        <source>Space-time</source>
+        <translation>Raum-Zeit</translation>
+    </message>
+    <message>
+        <source>The last {} messages, in the order of their delivery here; an arrow leads to a message whose sender had delivered the other. Ring: held back for more than 50 ms. Click: show it. Ctrl and wheel: zoom.</source>
+        <translation>Die letzten {} Nachrichten in der Reihenfolge ihrer Zustellung hier; ein Pfeil führt zu einer Nachricht, deren Absender die andere zugestellt hatte. Ring: länger als 50 ms zurückgehalten. Klick: zeigen. Strg und Rad: vergrößern.</translation>
+    </message>
+    <message>
+        <source>{} were delivered before what they follow.</source>
+        <translation>{} wurden vor dem zugestellt, worauf sie folgen.</translation>
+    </message>
+</context>
+<context>
+    <name>SpaceTimeView</name>
+    <message>
+        <source>Space-time diagram</source>
+        <translation>Raum-Zeit-Diagramm</translation>
+    </message>
+</context>
+<context>
     <name>StartPage</name>
     <message>
         <source>Nick</source>
@@ -642,10 +1155,60 @@
     </message>
 </context>
 <context>
+    <name>Tour</name>
+    <message>
+        <source>Back</source>
+        <translation>Zurück</translation>
+    </message>
+    <message>
+        <source>Next</source>
+        <translation>Weiter</translation>
+    </message>
+    <message>
+        <source>End the tour</source>
+        <translation>Den Rundgang beenden</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>Fertig</translation>
+    </message>
+</context>
+<context>
     <name>TroubleDialog</name>
     <message>
         <source>Copy &amp;details</source>
         <translation>&amp;Einzelheiten kopieren</translation>
+    </message>
+</context>
+<context>
+    <name>ViewsPage</name>
+    <message>
+        <source>Views</source>
+        <translation>Sichten</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>Zeit</translation>
+    </message>
+    <message>
+        <source>View</source>
+        <translation>Sicht</translation>
+    </message>
+    <message>
+        <source>What happened</source>
+        <translation>Was geschah</translation>
+    </message>
+    <message>
+        <source>Leader</source>
+        <translation>Leitung</translation>
+    </message>
+    <message>
+        <source>Members</source>
+        <translation>Mitglieder</translation>
+    </message>
+    <message>
+        <source>Views and elections</source>
+        <translation>Sichten und Wahlen</translation>
     </message>
 </context>
 <context>
@@ -809,8 +1372,24 @@
         <translation>die Mitglieder nennen, und wann jedes zuletzt gehört wurde</translation>
     </message>
     <message>
-        <source>open or close the page that breaks the network on purpose</source>
-        <translation>die Seite öffnen oder schließen, die das Netz mit Absicht stört</translation>
+        <source>break the network on purpose, or stop (F12, Debug mode)</source>
+        <translation>das Netz mit Absicht stören, oder aufhören (F12, Fehlermodus)</translation>
+    </message>
+    <message>
+        <source>debug mode: make calls late, all or one member&apos;s</source>
+        <translation>Fehlermodus: Aufrufe verzögern, alle oder die eines Mitglieds</translation>
+    </message>
+    <message>
+        <source>debug mode: lose a share of all calls</source>
+        <translation>Fehlermodus: einen Teil aller Aufrufe verlieren</translation>
+    </message>
+    <message>
+        <source>debug mode: let a share of all calls be overtaken</source>
+        <translation>Fehlermodus: einen Teil aller Aufrufe überholen lassen</translation>
+    </message>
+    <message>
+        <source>debug mode: cut the links between two sides; nothing: heal</source>
+        <translation>Fehlermodus: die Verbindungen zwischen zwei Seiten trennen; ohne Angabe: heilen</translation>
     </message>
     <message>
         <source>write this conversation to a file</source>
@@ -1014,6 +1593,13 @@
     </message>
 </context>
 <context>
+    <name>say</name>
+    <message>
+        <source>not sent: this chat is not in the group; the banner says why</source>
+        <translation>nicht gesendet: dieser Chat ist nicht in der Gruppe; das Banner sagt, warum</translation>
+    </message>
+</context>
+<context>
     <name>states</name>
     <message>
         <source>waiting</source>
@@ -1084,6 +1670,17 @@
     <message>
         <source>message {} of {}, view {}</source>
         <translation>Nachricht {} von {}, Sicht {}</translation>
+    </message>
+</context>
+<context>
+    <name>topic</name>
+    <message>
+        <source>the topic is: {}</source>
+        <translation>das Thema ist: {}</translation>
+    </message>
+    <message>
+        <source>no topic</source>
+        <translation>kein Thema</translation>
     </message>
 </context>
 <context>
