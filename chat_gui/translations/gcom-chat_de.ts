@@ -2,6 +2,140 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="de" sourcelanguage="en">
 <context>
+    <name></name>
+    <message>
+        <source>bob, carol and dave are processes of their own. They talk in the group lounge; so can you, below.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The sign at the right of your own lines: › sent, ✓ ordered and delivered here, ✓✓ held by all members.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>At the right: who is here. ♛ leads, ◐ is suspected, ○ is gone. Hover over a name to see since when.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Lines across the talk are view changes: somebody came, left or crashed, and all who stay agree on it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>F12 opens the instruments: clocks, held-back messages, the sequencer, views, a space-time diagram.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The debug page there breaks the network on purpose. Cut a link, and see what the banner says.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>View &gt; Ordering duel sends one talk through all five orderings side by side. That is the tour: have fun.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>AuditPage</name>
+    <message>
+        <source>Audit</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Folder of delivery logs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Choose…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Write delivery logs there</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Connect &amp;again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Logs begin when the chat connects: leave the groups, and come back to them.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Unpromised rules, too</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Judge what the group&apos;s ordering does not promise: see what it costs.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Judge</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open &amp;report</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Members that write delivery logs into one folder can be judged by what they wrote: gcom audit.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Rule</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Group</source>
+        <translation type="unfinished">Gruppe</translation>
+    </message>
+    <message>
+        <source>Promised</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What happened</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Incidents</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Logs in</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Logs begin with the next connect; Connect again does it now.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Judging {}…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No verdict: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source> {} more are in the report.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source> Double click: the messages.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>✗ yes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>no</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>ChatWindow</name>
     <message>
         <source>Groups</source>
@@ -52,8 +186,20 @@
         <translation>&amp;Voriger Reiter</translation>
     </message>
     <message>
+        <source>&amp;Inside the group</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Ordering duel…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>&amp;Help</source>
         <translation>&amp;Hilfe</translation>
+    </message>
+    <message>
+        <source>Tour</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Could not {}</source>
@@ -76,24 +222,31 @@
         <translation>nicht verbunden</translation>
     </message>
     <message>
-        <source>the topic is: {}</source>
-        <translation>das Thema ist: {}</translation>
-    </message>
-    <message>
-        <source>there is no topic</source>
-        <translation>es gibt kein Thema</translation>
-    </message>
-    <message>
-        <source>the debug page is not open</source>
-        <translation>die Debug-Seite ist nicht offen</translation>
-    </message>
-    <message>
-        <source>not sent: this chat is not in the group; the banner says why</source>
-        <translation>nicht gesendet: dieser Chat ist nicht in der Gruppe; das Banner sagt, warum</translation>
+        <source>this message is not in the conversation any more</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Export the conversation</source>
         <translation>Gespräch exportieren</translation>
+    </message>
+</context>
+<context>
+    <name>ClocksPage</name>
+    <message>
+        <source>Clocks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Row: what a member is known to have delivered, by sender. Your own row is exact; another’s is as old as its last message. Bold: changed just now. ▾: this member is not known to have all that is known of.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Vector clocks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{} (you)</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -221,6 +374,120 @@
     </message>
 </context>
 <context>
+    <name>DebugPage</name>
+    <message>
+        <source>Debug mode</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Turn debug mode &amp;on</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>seed </source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Seed of all chance</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Record</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Re&amp;play…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Heal all</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Links, from the row&apos;s member to the column&apos;s</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>debug mode is on</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>debug mode is off</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>debug mode is off: /debug on turns it on</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>faults now: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Turn debug mode &amp;off</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Debug mode is not on: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Faults of this chat’s own calls, on purpose; on loopback only. Choose links in the matrix (row: from, column: to), then set what happens to them. Other members keep theirs, unless all follow one file.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>to {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>from {} to {}: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>no faults</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Save record…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Save the record</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>cannot write {}: {}; choose another place</source>
+        <translation type="unfinished">{} kann nicht geschrieben werden: {}; bitte einen anderen Ort wählen</translation>
+    </message>
+    <message>
+        <source>Replay a record</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{} cannot be replayed: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>DebugStripe</name>
+    <message>
+        <source>Debug mode</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Turn off</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>nothing goes wrong yet</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>DEBUG MODE: the network is bad on purpose. {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>Desk</name>
     <message>
         <source>&amp;Copy</source>
@@ -320,6 +587,86 @@
     </message>
 </context>
 <context>
+    <name>DuelDialog</name>
+    <message>
+        <source>Ordering duel</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The seed of the network&apos;s chance: another one gives other delays.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Run again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Save picture…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>S&amp;eed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The members talk: {} of {} orderings are done…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The duel could not be run: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Run just now, by real groups of four members.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Save the picture</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The picture cannot be written to {}: choose another place.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>DuelPicture</name>
+    <message>
+        <source>Ordering duel</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>HeldPage</name>
+    <message>
+        <source>Held back</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Message</source>
+        <translation type="unfinished">Nachricht</translation>
+    </message>
+    <message>
+        <source>Waits for</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Since</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>InsightDock</name>
+    <message>
+        <source>Inside the group</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Inside {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>JoinDialog</name>
     <message>
         <source>Join a group</source>
@@ -375,6 +722,103 @@
     </message>
 </context>
 <context>
+    <name>LatencyPage</name>
+    <message>
+        <source>Latency</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Own messages, from sending to delivery here (ms, at most)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>All messages, from arrival to delivery here (ms, at most)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No message was delivered since the dock was opened.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{} own messages: median {}, 95 of 100 within {}, slowest {}. </source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Held back for more than 1 ms: {} of {} messages ({:.0%}), for at most {}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>LinkEditor</name>
+    <message>
+        <source>How delays are spread</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>fixed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>uniform, from 0</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>exponential</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>heavy tail</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Delay</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Loss</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Duplicates</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Reordering</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>C&amp;ut</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Freeze for 3 s</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The members of the chosen rows neither call nor are called for three seconds.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Spread</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>All links</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>From {} to {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n links</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+            <numerusform></numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>MembersView</name>
     <message>
         <source>Members</source>
@@ -421,6 +865,53 @@
     <message>
         <source>{} ({} messages)</source>
         <translation>{} ({} Nachrichten)</translation>
+    </message>
+</context>
+<context>
+    <name>OrderPage</name>
+    <message>
+        <source>Order</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Now</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The order now</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Member</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Heard</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Members heard</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Serial</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Message</source>
+        <translation type="unfinished">Nachricht</translation>
+    </message>
+    <message>
+        <source>Held back</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Serials</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The newest messages; Enter or a double click shows one in the conversation.</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -576,6 +1067,28 @@
     </message>
 </context>
 <context>
+    <name>SpaceTimePage</name>
+    <message>
+        <source>Space-time</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The last {} messages, in the order of their delivery here; an arrow leads to a message whose sender had delivered the other. Ring: held back for more than 50 ms. Click: show it. Ctrl and wheel: zoom.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{} were delivered before what they follow.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>SpaceTimeView</name>
+    <message>
+        <source>Space-time diagram</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>StartPage</name>
     <message>
         <source>Nick</source>
@@ -642,10 +1155,60 @@
     </message>
 </context>
 <context>
+    <name>Tour</name>
+    <message>
+        <source>Back</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Next</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>End the tour</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>TroubleDialog</name>
     <message>
         <source>Copy &amp;details</source>
         <translation>&amp;Einzelheiten kopieren</translation>
+    </message>
+</context>
+<context>
+    <name>ViewsPage</name>
+    <message>
+        <source>Views</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>View</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What happened</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Leader</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Members</source>
+        <translation type="unfinished">Mitglieder</translation>
+    </message>
+    <message>
+        <source>Views and elections</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -809,8 +1372,24 @@
         <translation>die Mitglieder nennen, und wann jedes zuletzt gehört wurde</translation>
     </message>
     <message>
-        <source>open or close the page that breaks the network on purpose</source>
-        <translation>die Seite öffnen oder schließen, die das Netz mit Absicht stört</translation>
+        <source>break the network on purpose, or stop (F12, Debug mode)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>debug mode: make calls late, all or one member&apos;s</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>debug mode: lose a share of all calls</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>debug mode: let a share of all calls be overtaken</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>debug mode: cut the links between two sides; nothing: heal</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>write this conversation to a file</source>
@@ -1014,6 +1593,13 @@
     </message>
 </context>
 <context>
+    <name>say</name>
+    <message>
+        <source>not sent: this chat is not in the group; the banner says why</source>
+        <translation type="unfinished">nicht gesendet: dieser Chat ist nicht in der Gruppe; das Banner sagt, warum</translation>
+    </message>
+</context>
+<context>
     <name>states</name>
     <message>
         <source>waiting</source>
@@ -1084,6 +1670,17 @@
     <message>
         <source>message {} of {}, view {}</source>
         <translation>Nachricht {} von {}, Sicht {}</translation>
+    </message>
+</context>
+<context>
+    <name>topic</name>
+    <message>
+        <source>the topic is: {}</source>
+        <translation type="unfinished">das Thema ist: {}</translation>
+    </message>
+    <message>
+        <source>no topic</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
