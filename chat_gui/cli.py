@@ -7,6 +7,8 @@ import re
 import signal
 import sys
 from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -92,6 +94,10 @@ def measure(
 
 
 def _companions(stack: ExitStack) -> Companions:
+    # One file of faults for all: a link that debug mode cuts is cut for both sides.
+    faults = Path(stack.enter_context(TemporaryDirectory(prefix="gcom-chat-"))) / "faults"
+    faults.write_text("seed=1", "utf-8")
+    os.environ["GCOM_FAULTS"] = f"@{faults}"
     companions = Companions(stack.enter_context(gcom.embedded()).address)
     stack.callback(companions.close)
     return companions
