@@ -1,4 +1,4 @@
-"""The clock of one node: it runs a little slower or faster than true time, and began at another hour."""
+"""The clock of one node: it runs a little slower or faster than true time, and starts at an offset from it."""
 
 from __future__ import annotations
 

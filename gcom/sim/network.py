@@ -51,9 +51,9 @@ class AddressBook(Protocol):
 
 @dataclass(slots=True)
 class _Cut:
-    """A break in the network. `blocks` are the pairs (from, to) whose packets are lost; `fast`: the caller is told.
+    """A break in the network. `blocks` are the pairs (from, to) whose packets are lost.
 
-    It `refuses` where the caller is told that nobody listens there.
+    `fast`: the caller learns of it at once. `refuses`: what it learns is that nobody listens there.
     """
 
     blocks: set[tuple[str, str]]
@@ -67,26 +67,26 @@ class Network:
 
     def __init__(self, simulation: Simulation, addresses: AddressBook, rng: Random) -> None:
         self.healed = True  # until faults begin, and after they end
-        self.stormy = False  # for a moment calls break much oftener than usual
+        self.stormy = False  # while this is true, calls break far more often
         self._simulation = simulation
         self._plan = simulation.plan
         self._addresses = addresses
         self._rng = rng
         self._cuts: list[tuple[Fault, _Cut]] = []
         self._held_up: set[str] = set()
-        self._slow: dict[str, int] = {}  # by name, the most milliseconds that its calls take longer
-        self._latest: dict[tuple[Address, Address], int] = {}  # when the last call that arrived was made, by its order
+        self._slow: dict[str, int] = {}  # by name: the largest delay added to its packets, in ms
+        self._latest: dict[tuple[Address, Address], int] = {}  # by caller and callee: the latest-made call that arrived
         self._made = 0
 
     # faults
 
     def cut(self, event: TroubleEvent, one: str, other: str) -> None:
-        """Break the link between two, for packets of the first or of both."""
+        """Break the link between two nodes: both ways, or only for packets from the first to the other."""
         blocks = {(one, other), (other, one)} if event.detail == "both ways" else {(one, other)}
         self._break(event, _Cut(blocks, fast=False))
 
     def split(self, event: TroubleEvent) -> None:
-        """Break the network into sides; a node on no side is reached by all."""
+        """Split the network into sides that do not reach each other; a node on no side still reaches all."""
         sides = event.sides
         blocks = {(a, b) for mine in sides for side in sides if side is not mine for a in mine for b in side}
         refuses = event.detail == REFUSED
@@ -111,11 +111,11 @@ class Network:
         self._simulation.at(event.for_ms, recover)
 
     def hold_up(self, name: str) -> None:
-        """Delay all that a name sends from now on."""
+        """Delay every packet that the node of this name sends from now on."""
         self._held_up.add(name)
 
     def let_go(self, name: str) -> None:
-        """Stop delaying a name, under which another process begins."""
+        """Stop delaying the packets of a name: another process begins under it."""
         self._held_up.discard(name)
 
     def heal(self) -> None:
@@ -157,7 +157,7 @@ class Network:
         return rate > 0 and self._rng.random() < rate
 
     def carry(self, one: str, other: str, action: Callable[[], None], on_broken: Callable[[], None]) -> None:
-        """Bring a packet from one place to another; across a break only once that is mended, as TCP sends again."""
+        """Carry a packet from one node to another. Across a break that is not `fast`, TCP tries again."""
         cut = self.blocked(one, other)
         if cut is None:
             late_ms = self.between(*HELD_UP_MS) if one in self._held_up else 0
@@ -197,7 +197,7 @@ class Network:
         return delay_ms
 
     def late_ms(self, most_ms: int) -> int:
-        """Return a delay: mostly a short one, so that the packet meets what is under way just then."""
+        """Return a delay, in most cases a short one, so that the packet is late among those sent soon after."""
         return self._rng.randint(10, 300) if self._rng.random() < 0.6 else self._rng.randint(300, most_ms)
 
     def between(self, low: int, high: int) -> int:
@@ -249,13 +249,13 @@ class _Call:
             simulation.at(network.late_ms(LATE_MS_MAX), self.arrive_late)
 
     def arrive_late(self) -> None:
-        """Arrive as what a broken connection had carried, or as a second copy."""
+        """Arrive late: from the buffers of a broken connection, or as a second copy."""
         callee = self._addresses.at_address(self._address)
         if self._network.blocked(self._caller.name, callee.name) is None:
             self._arrive()
 
     def _arrive(self) -> None:
-        """Hand the call to the node that has the address now, perhaps another than when it was made."""
+        """Hand the call to the node at the address; it may be another node than when the call was made."""
         callee = self._addresses.at_address(self._address)
         if not callee.crashed:
             callee.run(lambda: self._take(callee))

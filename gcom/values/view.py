@@ -31,7 +31,7 @@ class View:
 
     @property
     def lives(self) -> frozenset[tuple[str, str]]:
-        """The members' names and addresses: an address that names a life is of one process of the system."""
+        """The members' names and addresses; an address that names a life belongs to one operating-system process."""
         return frozenset(zip(self.names, self.addresses, strict=True))
 
     def rank(self, who: str) -> int:

@@ -56,13 +56,13 @@ def concerned_by(incident: Incident) -> list[str]:
 
 
 def event_of(incident: Incident, process: str, lookup: LogLookup) -> LogEvent | None:
-    """Return the process's record where it happened: the violation, the message, one next to it, or the view's end."""
+    """Return the process's record nearest to the violation: at its position, by its message, or by its view."""
     key = (incident.group, incident.instance)
     for who, at in incident.positions:
         event = lookup.position(who, at) if who == process else None
         if event is not None:
             return event
-    for step in (0, 1, -1):  # who lacks a message has the next, or the one before
+    for step in (0, 1, -1):  # a process that lacks the message may have the next one, or the one before
         for sender, number in incident.messages:
             sent = lookup.sending(process, key, number + step) if sender == process else None
             event = lookup.delivery(process, key, sender, number + step) or sent

@@ -94,7 +94,7 @@ def incidents_of(judgement: Judgement) -> list[Incident]:
 
 
 def each_of(judgement: Judgement, rule: str) -> list[Incident]:
-    """Return an incident for each violation of the rule of which all is known, whatever caused it."""
+    """Return an incident for each violation of the rule that is kept as an example, whatever caused it."""
     return [_incident(judgement, rule, example, 0) for example in judgement.tallies[rule].examples]
 
 
@@ -108,7 +108,7 @@ def _units(judgement: Judgement, rule: str) -> list[_Unit]:
     units = []
     for _, examples in sorted(by_process.items()):
         marks = {mark for example in examples for mark in RULES[rule].marks_of(example)}
-        # What is only seen where views begin has its cause elsewhere.
+        # A violation that shows only where a view begins has its cause elsewhere: it comes last.
         ordered = sorted(examples, key=lambda each: (each.get("kind") == "start", each.get("at", 0)))
         units.append(_Unit(rule, ordered, marks, len(examples) + rest))
         rest = 0

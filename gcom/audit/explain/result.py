@@ -1,4 +1,4 @@
-"""Results of an audit, and the forms in which they are told."""
+"""The result of an audit, and the forms in which it is reported."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class GroupResult:
 class AuditResult:
     """The result of the whole audit. `verdict` is the worst of the groups': FAIL, UNKNOWN, VACUOUS, PASS.
 
-    A life of a group in which nothing was sent or delivered counts only where none of its lives has deliveries.
-    `unread` tells of logs that may have more groups: where there are some, no verdict is better than UNKNOWN.
+    An instance in which nothing was sent or delivered counts only where no instance of its group has deliveries.
+    `unread` names logs, and gaps in logs, that may hide more groups: with one, no verdict is better than UNKNOWN.
     """
 
     verdict: str
@@ -67,8 +67,9 @@ class AuditResult:
 
     @property
     def deciding(self) -> list[GroupResult]:
-        """Return the groups that decide: all but lives in which nothing was sent, where another life of the group
-        delivered.
+        """Return the groups that decide the verdict.
+
+        An instance with no messages is left out where another instance of its group delivered some.
         """
         heard = {group.group for group in self.groups if group.deliveries}
         return [
@@ -81,7 +82,7 @@ class AuditResult:
 
     @property
     def unjudged(self) -> list[str]:
-        """Return the rules that some group expects and gave no occasion to judge.
+        """Return the expected rules for which some group had no case to judge.
 
         A name with one instance has no boundary between instances: CONTINUITY is not missing there.
         """
@@ -148,7 +149,7 @@ def _group_row(group: GroupResult) -> dict[str, Any]:
 
 
 def result_of(outcome: PlanResult) -> AuditResult:
-    """Return the result that is told of a plan's outcome."""
+    """Return the result of an audit, from its plan's outcome."""
     groups = [_group_result(judgement) for judgement in outcome.judgements]
     logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types, outcome.unread)
     result = AuditResult("PASS", groups, *logs)

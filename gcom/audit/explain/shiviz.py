@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from gcom.audit.input.records import Record
 
-# ShiViz takes the first line of a file for the expression by which it reads the rest, the second for what parts runs.
+# The first line of a ShiViz file is the regular expression that parses the rest; the second separates executions.
 EXPRESSION = r"(?<host>\S+) (?<clock>{.*})\n(?<event>.*)"
 
 _Clock = dict[str, int]

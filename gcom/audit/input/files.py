@@ -17,7 +17,7 @@ _ALIASES = {"s3a://": "s3://", "s3n://": "s3://"}  # what Spark calls it: what A
 
 
 def is_remote(name: str) -> bool:
-    """Tell whether only Arrow's file systems reach the file of that full name."""
+    """Return whether the file of this full name can be read only through Arrow's file systems."""
     return "://" in name and not name.startswith("file://")
 
 

@@ -47,12 +47,12 @@ _SCHEMA = pa.schema(
     + [("digests", pa.list_(pa.int64()))]
 )
 _CHUNK = 8 << 20  # bytes parsed at a time
-_CRUMB = 160  # lines that Arrow parses no sooner at once than they are parsed one by one
+_CRUMB = 160  # a stretch of fewer lines is parsed faster one by one than by Arrow
 _FEW = 64
 _MOST_CLOCKS = 512  # processes in the clocks of one chunk; more are parsed line by line
 _MOST = 1 << 62
-RUN_MOST = 1 << 20  # messages of one record; what claims more is no record, so that no line can fill the memory
-# What each type must have beside `at`, and of which type a field is wherever it stands.
+RUN_MOST = 1 << 20  # messages of one record; one that claims more is rejected: a line must not fill the memory
+# The fields that each record type must have beside `at`; below, the type of each field wherever it stands.
 _REQUIRED = {
     "send": ("group", "view", "number", "clock"),
     "deliver": ("group", "view", "sent_view", "sender", "number"),
@@ -121,9 +121,9 @@ class Rows:
 
 
 def only_forward(rows: Rows, expected: int) -> Rows:
-    """Return the same rows, but BAD where a position lies below `expected` or below one that a row before it covers.
+    """Return the rows, each BAD whose position is below `expected`, or is covered by an earlier row.
 
-    Only positions order events: the place of such a record in the order is not known.
+    Only positions order events, so the place of such a record in the order is unknown.
     """
     # Nearly always all positions go forward, and the rows are returned as they are.
     sound = np.flatnonzero(rows.kind != BAD)
@@ -153,7 +153,7 @@ def parse(data: bytes, begin: int, end: int) -> Rows:
 
 
 def parse_slowly(data: bytes, begin: int, end: int) -> Rows:
-    """Return the same as `parse`, by a simpler way; for tests."""
+    """Return what `parse` returns, computed in a simpler way; for tests."""
     building = _Building()
     building.add_records(_loaded(data, begin, end))
     return building.rows()
@@ -253,8 +253,9 @@ def _parse_chunk(building: _Building, data: bytes, begin: int, end: int) -> None
 
 
 def _are_plain(whole: NDArray[np.uint8], starts: Ints, ends: Ints) -> NDArray[np.bool_]:
-    """Tell of each line whether it begins as GCom writes a send, a deliver or a skip. Other lines may be such records
-    too, and are parsed slowly.
+    """Return for each line whether it begins as GCom writes a send, a deliver or a skip.
+
+    Other lines may be such records too; they are parsed slowly.
     """
     long = ends - starts > 20
     at = np.where(long, starts, 0)
@@ -262,7 +263,7 @@ def _are_plain(whole: NDArray[np.uint8], starts: Ints, ends: Ints) -> NDArray[np
         return np.zeros(len(starts), np.bool_)
     found = np.zeros(len(starts), np.bool_)
     for head in (b'{"type":"deliver"', b'{"type":"send"', b'{"type":"skip"'):
-        # The letters that tell the types apart, then the quote behind; Arrow checks the rest.
+        # Compare only the letters that tell the types apart, and the closing quote; Arrow checks the rest.
         match = long.copy()
         for place in (0, 2, 9, 10, 11, len(head) - 1):
             match &= whole[at + place] == head[place]
@@ -318,7 +319,7 @@ class _Building:
 
     def add_plain(self, data: bytes, lines: int) -> bool:
         """Parse with Arrow. Returns False, with nothing added, if Arrow refuses the lines or some are not sound."""
-        if b"null" in data:  # which Arrow takes for a field that is not there
+        if b"null" in data:  # Arrow reads it as an absent field
             return False
         try:
             table = pyarrow.json.read_json(
@@ -326,7 +327,7 @@ class _Building:
                 pyarrow.json.ReadOptions(use_threads=False, block_size=max(len(data), 1)),
                 pyarrow.json.ParseOptions(explicit_schema=_SCHEMA),
             )
-            # Arrow takes two objects on one line for two rows.
+            # Arrow reads two objects on one line as two rows.
             return len(table) == lines and self._add_table(table)
         except (pa.ArrowException, UnicodeDecodeError):
             return False

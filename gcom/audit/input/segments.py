@@ -14,8 +14,8 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The content of an `open` line: a segment of a process, its first position, nanoseconds since 1970, and the
-    states.
+    """The content of an `open` line: the process, the segment's number and first position, the wall time in
+    nanoseconds since 1970, and the process's state in each group.
     """
 
     process: str
@@ -68,7 +68,7 @@ def read_segment(path: str, data: bytes) -> LogSegment | str:
     """Return `data` as a segment, or the reason why it is none. Damage between the first line and the close is no
     reason.
     """
-    # What stands behind the last newline was being written when the process or the machine stopped.
+    # The bytes after the last newline were being written when the process or the machine stopped.
     end = data.rfind(b"\n") + 1
     first = data.find(b"\n") + 1
     opening, wrong = opening_of(data[:first])

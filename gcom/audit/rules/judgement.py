@@ -37,7 +37,7 @@ class Judgement:
     fates: dict[str, tuple[Delivered, Delivered]] = field(default_factory=dict)
     history: History = field(default_factory=History)
     sends: int = 0
-    unshown: str = ""  # why a promise that nothing breaks is not shown to be kept, where the logs could have shown it
+    unshown: str = ""  # why the logs do not show that a promise was kept, though nothing breaks it
     sessions: list[SessionSummary] = field(default_factory=list)  # for CONTINUITY, which is judged over all instances
 
 

@@ -1,6 +1,4 @@
-"""Detection of records that a group's logs lack, without which a promise is not shown to be kept though nothing breaks
-it.
-"""
+"""Detection of missing records, without which the logs do not show that a promise was kept, though none breaks it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The history of every process of an instance, as its application could tell it: all rules read it.
+"""The history of every process of an instance, as its application saw it; all rules read it.
 
-Nothing of the protocol is read here. Spans of messages are kept whole, so that a run costs about what a message costs.
+Nothing of the protocol is read here. Runs are kept whole, so that one costs about as much as one message.
 """
 
 from __future__ import annotations

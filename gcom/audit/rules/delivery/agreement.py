@@ -21,7 +21,7 @@ def _judge(case: Case, tally: Tally) -> None:
     for who, section in group.sections():
         everyone[section.view].append((who, section))
     for (view, following), members in sorted(group.classes().items(), key=str):
-        # Where a quorum died for good, what only it had is gone: of who goes over, CONTINUITY says what is owed.
+        # Where a quorum is dead, messages that only it held are gone: what a successor owes is CONTINUITY's to judge.
         heard = everyone[view] if safe and not str(following).startswith(INTO) else members
         if len(heard) > 1:
             tally.evaluated += 1
