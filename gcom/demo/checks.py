@@ -80,13 +80,8 @@ class DemoResult:
 
 
 def promises_order(ordering: Ordering) -> bool:
-    """Tell whether each sender's messages come in the order it sent them."""
-    return ordering is not Ordering.NONORDERED
-
-
-def is_total(ordering: Ordering) -> bool:
-    """Tell whether all members have one order."""
-    return ordering in (Ordering.TOTAL, Ordering.CAUSALTOTAL)
+    """Tell whether each sender's messages come in the order it sent them: where none is lost, a total order is that."""
+    return ordering.is_fifo or ordering.is_total
 
 
 def sequence_faults(sequences: dict[str, str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from gcom.bench.processes.children import START_S, Children, Report
 from gcom.bench.throughput.load import percentile
-from gcom.demo.checks import DemoResult, DemoStream, StreamSummary, faults, is_total, promises_order, sequence_faults
+from gcom.demo.checks import DemoResult, DemoStream, StreamSummary, faults, promises_order, sequence_faults
 from gcom.demo.folder import empty_log_folder
 from gcom.demo.texts import Text
 from gcom.values.definition import Ordering
@@ -96,7 +96,7 @@ class _Turn:
         }
         ordered = promises_order(self._ordering)
         sets, orders = faults(self._sent, delivered, ordered)
-        if is_total(self._ordering) and not sets:
+        if self._ordering.is_total and not sets:
             orders = [*orders, *sequence_faults({member: report["sequence"] for member, report in left.items()})]
         latencies = _latencies_ms(left)
         return DemoResult(

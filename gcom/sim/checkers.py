@@ -38,21 +38,16 @@ _ALWAYS: tuple[type[Rule], ...] = (
 )
 _RELIABLE: tuple[type[Rule], ...] = (SelfDelivery, Synchrony, Confirmation)
 _TOTAL: tuple[type[Rule], ...] = (TotalOrder, Serials)
-_BY_ORDERING: dict[str, tuple[type[Rule], ...]] = {
-    "NONORDERED": (),
-    "FIFO": (FifoOrder,),
-    "CAUSAL": (FifoOrder, CausalOrder),
-    "TOTAL": _TOTAL,
-    "CAUSALTOTAL": (FifoOrder, CausalOrder, *_TOTAL),
-}
 
 
 def rules_of(definition: Definition) -> list[type[Rule]]:
     """Return the rules that a group of this definition promises."""
-    kinds = [*_ALWAYS, *_BY_ORDERING[definition.ordering.value]]
+    ordering = definition.ordering
+    kinds = [*_ALWAYS, *([FifoOrder] if ordering.is_fifo else []), *([CausalOrder] if ordering.is_causal else [])]
+    kinds += _TOTAL if ordering.is_total else ()
     if definition.multicast is Multicast.RELIABLE:
-        kinds += [*_RELIABLE, *([SameSequence] if "TOTAL" in definition.ordering.value else [])]
-        kinds += [WholePast] if "CAUSAL" in definition.ordering.value else []
+        kinds += [*_RELIABLE, *([SameSequence] if ordering.is_total else [])]
+        kinds += [WholePast] if ordering.is_causal else []
     return [*kinds, *([Safety] if definition.safe else [])]
 
 

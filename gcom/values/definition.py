@@ -22,6 +22,39 @@ class Ordering(StrEnum):
     TOTAL = "TOTAL"  # all members in one order
     CAUSALTOTAL = "CAUSALTOTAL"  # one order, and that a causal one
 
+    @property
+    def is_fifo(self) -> bool:
+        """Return whether it promises each sender's messages in the order in which it sent them."""
+        return _PROMISES[self].fifo
+
+    @property
+    def is_causal(self) -> bool:
+        """Return whether it promises each message after all that its sender had delivered before sending it."""
+        return _PROMISES[self].causal
+
+    @property
+    def is_total(self) -> bool:
+        """Return whether it promises one order of all messages."""
+        return _PROMISES[self].total
+
+
+@dataclass(frozen=True, slots=True)
+class _OrderPromises:
+    fifo: bool = False
+    causal: bool = False
+    total: bool = False
+
+
+# The one table of these: the audit's rules, the simulator's checkers, the demo and the benchmarks ask for a promise, so
+# that none of them lists orderings. (The oracle of the tests has a table of its own, from the contract's words.)
+_PROMISES = {
+    Ordering.NONORDERED: _OrderPromises(),
+    Ordering.FIFO: _OrderPromises(fifo=True),
+    Ordering.CAUSAL: _OrderPromises(fifo=True, causal=True),
+    Ordering.TOTAL: _OrderPromises(total=True),
+    Ordering.CAUSALTOTAL: _OrderPromises(fifo=True, causal=True, total=True),
+}
+
 
 class Multicast(StrEnum):
     """The assurance that a message which some member delivered reaches the others."""
@@ -88,7 +121,7 @@ class Definition:
     @property
     def total(self) -> bool:
         """Return whether the group has one order of all messages."""
-        return self.ordering in (Ordering.TOTAL, Ordering.CAUSALTOTAL)
+        return self.ordering.is_total
 
     @classmethod
     def parse(

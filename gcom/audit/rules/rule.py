@@ -18,6 +18,7 @@ from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.excerpts import Excerpt, MessageRequest
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.tally import Tally
+from gcom.values.definition import Ordering
 
 Definition = Mapping[str, Any]  # a `view` record, of which each has the group's definition
 Example = dict[str, Any]  # one violation
@@ -110,9 +111,24 @@ def always(_: Definition) -> bool:
     return True
 
 
-def in_order(*orderings: str) -> Callable[[Definition], bool]:
-    """Return a predicate: groups of these orderings promise the rule."""
-    return lambda definition: definition.get("ordering", "") in orderings
+def where_fifo(definition: Definition) -> bool:
+    """Return whether the group's ordering keeps each sender's order, and so promises the rule."""
+    return any(ordering.is_fifo for ordering in _ordering(definition))
+
+
+def where_causal(definition: Definition) -> bool:
+    """Return whether the group's ordering is causal, and so promises the rule."""
+    return any(ordering.is_causal for ordering in _ordering(definition))
+
+
+def where_total(definition: Definition) -> bool:
+    """Return whether the group has one order of all messages, and so promises the rule."""
+    return any(ordering.is_total for ordering in _ordering(definition))
+
+
+def _ordering(definition: Definition) -> list[Ordering]:
+    """Return the group's ordering; nothing for one that nobody knows, which promises nothing."""
+    return [ordering for ordering in Ordering if ordering == definition.get("ordering")]
 
 
 def where_reliable(definition: Definition) -> bool:

@@ -37,10 +37,6 @@ class LogPlan:
     def processes(self) -> list[str]:
         return [f"m{index}#{index:04x}" for index in range(1, self.members + 1)]
 
-    @property
-    def total(self) -> bool:
-        return self.ordering in (Ordering.TOTAL, Ordering.CAUSALTOTAL)
-
 
 def write_member(folder: Path, plan: LogPlan, index: int) -> int:
     """Write the log of the member of that index; return the number of records. All members need the same plan."""
@@ -55,7 +51,7 @@ def write_member(folder: Path, plan: LogPlan, index: int) -> int:
             writer.view()
         lengths = [_length(chance, plan.run_length) for _ in range(plan.members)]
         order = list(range(plan.members))
-        (chance if plan.total else own_chance).shuffle(order)
+        (chance if plan.ordering.is_total else own_chance).shuffle(order)
         late = not whole and left < half and 0 < rounds % ROUNDS_A_WRITE < ROUNDS_A_WRITE - 1
         writer.round(lengths, order, late=0 if late else None)
         whole |= late
@@ -74,7 +70,7 @@ class _Writer:
     def __init__(self, folder: Path, plan: LogPlan, index: int) -> None:
         self._processes = plan.processes
         self._me = index
-        self._ordering, self._total = plan.ordering, plan.total
+        self._ordering, self._total = plan.ordering, plan.ordering.is_total
         self._name, self._incarnation = plan.processes[index].split("#")
         self._home = folder / self._name / self._incarnation
         self._home.mkdir(parents=True)

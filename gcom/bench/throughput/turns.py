@@ -20,7 +20,7 @@ from gcom.bench.processes.children import START_S, Children, Report
 from gcom.bench.throughput.load import SIZE_MAX, SIZE_MIN, percentile
 from gcom.bench.throughput.turn import STALL_S, TurnPlan
 from gcom.values import limits
-from gcom.values.definition import Multicast, Ordering
+from gcom.values.definition import Multicast
 
 BASELINES = ("frames",)
 OURS, UNLOGGED = "gcom", "gcom without logs"
@@ -57,7 +57,7 @@ class ThroughputSetup(BenchSetup):
     @property
     def promises_senders_order(self) -> bool:
         """Tell whether each sender's messages come in its order; in TOTAL they all come in one order, whichever."""
-        return self.definition.ordering not in (Ordering.NONORDERED, Ordering.TOTAL)
+        return self.definition.ordering.is_fifo
 
     @property
     def promises_one_sequence(self) -> bool:

@@ -8,6 +8,5 @@ what may be handed over now. It never calls anybody, so the data path (`gcom.cor
 - `order_log`: a view's order as a log of spans; `agreement`: one member's copy of it, and how much a majority holds;
   `sequencer`: who gives serials out, hosted by the registry (CORFU: Balakrishnan et al. 2012).
 
-To add an ordering: a member of `Ordering` (values/definition.py), a file here, a line in `orderer.orderer`, its rule in
-the audit, and a row in docs/protocols/order.md.
+docs/ARCHITECTURE.md says which files one more ordering takes (To add an ordering, or a rule).
 """

@@ -18,7 +18,7 @@ import numpy as np
 from gcom.audit.input.records import Ints
 from gcom.audit.rules.certificates import bases_are_compared, pass_the_same_serials, senders_deliver_their_own
 from gcom.audit.rules.groups import InstanceLogs
-from gcom.audit.rules.rule import AuditRule, Case, Example, in_order, named
+from gcom.audit.rules.rule import AuditRule, Case, Example, named, where_causal
 from gcom.audit.summary.dependencies import PAST, PRESENT
 from gcom.audit.summary.excerpts import Excerpt, MessageRequest
 from gcom.audit.summary.runs import expanded
@@ -172,7 +172,7 @@ def _more_messages(e: Example) -> list[tuple[str, int]]:
 RULE = AuditRule(
     "CAUSAL",
     "What a sender had delivered comes before what it sent then.",
-    in_order("CAUSAL", "CAUSALTOTAL"),
+    where_causal,
     _sentence,
     ask=_ask,
     judge_bucket=_judge_bucket,

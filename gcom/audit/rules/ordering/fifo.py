@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcom.audit.rules.rule import AuditRule, Example, Mark, in_order, named
+from gcom.audit.rules.rule import AuditRule, Example, Mark, named, where_fifo
 
 
 def _sentence(e: Example) -> str:
@@ -19,7 +19,7 @@ def _marks(e: Example) -> set[Mark]:
 RULE = AuditRule(
     "FIFO",
     "Each sender's messages are delivered in the order sent.",
-    in_order("FIFO", "CAUSAL", "CAUSALTOTAL"),
+    where_fifo,
     _sentence,
     marks=_marks,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, Projection, in_order, place_of, processes_in
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, Projection, place_of, processes_in, where_total
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.tally import Tally
 
@@ -62,7 +62,7 @@ def _marks(e: Example) -> set[Mark]:
 RULE = AuditRule(
     "SERIAL_CONTIGUOUS",
     "Serials go up by one at each process.",
-    in_order("TOTAL", "CAUSALTOTAL"),
+    where_total,
     _sentence,
     judge_batch=_judge_batch,
     judge=_judge,

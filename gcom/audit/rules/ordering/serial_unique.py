@@ -14,7 +14,7 @@ import numpy as np
 
 from gcom.audit.input.records import DELIVER, SKIP, Ints
 from gcom.audit.rules.certificates import count_with_serial
-from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, in_order, named, processes_in
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, named, processes_in, where_total
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.excerpts import Excerpt, MessageRequest
 from gcom.audit.summary.fingerprints import BUCKET, fingerprints
@@ -95,7 +95,7 @@ def _marks(e: Example) -> set[Mark]:
 RULE = AuditRule(
     "SERIAL_UNIQUE",
     "A serial is of one message, and a message has one serial.",
-    in_order("TOTAL", "CAUSALTOTAL"),
+    where_total,
     _sentence,
     judge_batch=_judge_batch,
     ask=_ask,

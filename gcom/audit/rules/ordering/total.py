@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from gcom.audit.rules.certificates import deliver_in_one_view, views_begin_alike
 from gcom.audit.rules.ordering.order_merge import OrderMerge
-from gcom.audit.rules.rule import AuditRule, Case, Example, in_order, named
+from gcom.audit.rules.rule import AuditRule, Case, Example, named, where_total
 from gcom.audit.summary.excerpts import Excerpt, MessageRequest
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.tally import Tally
@@ -90,7 +90,7 @@ def _sentence(e: Example) -> str:
 RULE = AuditRule(
     "TOTAL",
     "One order fits what all processes delivered.",
-    in_order("TOTAL", "CAUSALTOTAL"),
+    where_total,
     _sentence,
     ask=_ask,
     judge_stream=_judge_stream,

@@ -19,10 +19,10 @@ from gcom.audit.rules.rule import (
     Definition,
     Example,
     Mark,
-    in_order,
     named,
     processes_in,
     where_reliable,
+    where_total,
 )
 from gcom.audit.summary.excerpts import Excerpt, MessageRequest
 from gcom.audit.summary.fingerprints import BUCKET
@@ -31,7 +31,7 @@ from gcom.audit.summary.tally import Tally
 
 
 def _promised(definition: Definition) -> bool:
-    return where_reliable(definition) and in_order("TOTAL", "CAUSALTOTAL")(definition)
+    return where_reliable(definition) and where_total(definition)
 
 
 def _ask(case: Case, tally: Tally) -> MessageRequest | None:
