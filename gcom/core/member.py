@@ -195,8 +195,11 @@ class Member:
         for item in frame.control:
             if isinstance(item, frames.Join) and not frame.status.view:  # a process that has a view does not enter
                 return self._on_join(frame.source, item, now_ms)
-            if isinstance(item, frames.Install) and self._view_change.asks(frame.source):
-                # Noted for the next view, it is in it already: the proposer is dead, and nobody else knows of it.
+            if isinstance(item, frames.Install) and (
+                self._view_change.asks(frame.source) or frame.source in item.decision.joined
+            ):
+                # A joiner, or one noted for the next view, is in it already: 1. The proposer tells the joiner alone of
+                # the decision, and dies. 2. The joiner lacks a quorum until somebody of the old view follows it.
                 self._on_control(frame.source, item, now_ms)
                 self._proceed(now_ms)
                 return self._reply(frame.source)

@@ -7,13 +7,16 @@ The checkers watch the run; the naive oracle and the audit read the logs that it
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from gcom.sim.plan.draw import draw
 from gcom.sim.plan.events import Fault
-from gcom.sim.plan.plan import KINDS_MIN, MESSAGES_MIN
+from gcom.sim.plan.plan import KINDS_MIN, MESSAGES_MIN, Plan
 from gcom.sim.runs import run_seed
+from gcom.sim.world import World
+from gcom.values.definition import Multicast, Ordering
 from tests.audit.agreement import check
 from tests.audit.here import audit
 from tests.oracle import judge
@@ -45,6 +48,30 @@ def test_a_seed_keeps_every_promise(seed: int) -> None:
 @pytest.mark.parametrize("seed", [seed for seed in corpus.SEEDS if seed not in FAST])
 def test_another_seed_keeps_every_promise(seed: int) -> None:
     _check(seed)
+
+
+def _in_scheme(seed: int, ordering: str, multicast: str) -> Plan:
+    """Return the plan of a seed, of a group with another order; each seed draws one scheme."""
+    plan = draw(seed)
+    scheme = {"ordering": Ordering(ordering), "multicast": Multicast(multicast), "safe": False}
+    return replace(plan, definition=replace(plan.definition, **scheme))  # type: ignore[arg-type]
+
+
+def test_one_whom_only_a_joiner_can_tell_of_the_decision_follows_it() -> None:
+    """1. The proposer tells the joiner of the view, and dies. 2. All others of the old view but one are gone."""
+    World(_in_scheme(34, "TOTAL", "BASIC")).run()
+
+
+def test_a_leaver_whose_cut_nobody_has_any_more_ends() -> None:
+    """1. A view goes on without one that leaves, and that sleeps. 2. All others of its view leave, too. 3. It wakes."""
+    World(_in_scheme(77, "TOTAL", "BASIC")).run()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("multicast", list(Multicast))
+@pytest.mark.parametrize("ordering", list(Ordering))
+def test_a_fresh_seed_keeps_every_promise_in_every_scheme(ordering: str, multicast: str, fresh_seed: int) -> None:
+    World(_in_scheme(fresh_seed, ordering, multicast)).run()
 
 
 @pytest.mark.slow

@@ -326,7 +326,9 @@ class ViewChanger:
         if wanted is None or self.ended:
             return
         missing = self._streams.missing(wanted.cut, now_ms)
-        if missing:
+        if missing and self._flush.decided and self._is_left_alone_by(wanted):
+            self.expel(wanted.cut.get(self.process))
+        elif missing:
             for say in self._flush.ask(missing, self.view.number, self.live_others, now_ms):
                 self._links.say(say.to, say.item)
         elif not self._streams.can_end(wanted):
@@ -336,6 +338,12 @@ class ViewChanger:
         else:
             self._flush.clear()
             self._carry_out(self._change.complete(), now_ms)
+
+    def _is_left_alone_by(self, decision: Decision) -> bool:
+        """Return whether this process leaves by a decision whose cut nobody can give it any more."""
+        # 1. A lets B go, and leaves itself before B, which sleeps, has the cut. 2. B wakes, and hears from the registry
+        # that it is out. Newcomers do not have what was before them.
+        return self.process not in decision.view.members and self.triggers.detector.dead.keys() >= set(self.others)
 
     def _install_everywhere(self, decision: Decision, ballot: Ballot, now_ms: int) -> None:
         """Tell all who take part, and the joiners, a value that was decided."""
