@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QTextCursor
+from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QTextCursor, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from chat_gui.model.completion import InputHistory, candidates
 
 LINES_SHOWN_MAX = 6
+WRAPPED_CHARS_MAX = 20_000  # a longer text is broken anywhere
 
 
 class MessageInput(QPlainTextEdit):
@@ -41,6 +42,22 @@ class MessageInput(QPlainTextEdit):
         now = self.toPlainText()
         self.setPlainText(f"{text}\n{now}" if now else text)
         self.moveCursor(QTextCursor.MoveOperation.End)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """Paste; a long text at once."""
+        self._wrap(self.document().characterCount() + len(source.text()))
+        super().insertFromMimeData(source)
+
+    def setPlainText(self, text: str) -> None:
+        """Show a text in place of what is there; a long one at once."""
+        self._wrap(len(text))
+        super().setPlainText(text)
+
+    def _wrap(self, characters: int) -> None:
+        # Qt looks for the end of a word from each line anew: a word of a million characters would take minutes.
+        long = characters > WRAPPED_CHARS_MAX
+        mode = QTextOption.WrapMode
+        self.setWordWrapMode(mode.WrapAnywhere if long else mode.WrapAtWordBoundaryOrAnywhere)
 
     def _fit(self) -> None:
         lines = min(LINES_SHOWN_MAX, max(1, self.document().blockCount()))
