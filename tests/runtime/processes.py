@@ -19,6 +19,7 @@ class Worker(Child):
     """A member (tests/runtime/worker.py)."""
 
     def __init__(self, *words: str, file_bytes_max: int | None = None) -> None:
+        self.name = words[0]
         limit = None
         if file_bytes_max is not None:
             bounds = (file_bytes_max, file_bytes_max)

@@ -56,8 +56,22 @@ def is_lost_by_none(text: str, *members: Worker) -> bool:
     """Whether, since a text was confirmed, nobody was given a state without it, or none at all."""
     told = [row for worker in members for row in worker.rows()]
     since = next(row["at"] for row in told if row["type"] == "confirmed" and row["text"] == text)
-    taken = [row["texts"] for row in told if row["type"] == "took" and row["at"] > since]
+    (sender,) = [worker for worker in members if worker.rows("confirmed")][:1]
+    inside = [row["members"] for row in sender.rows("view") if row["at"] < since][-1]
+    taken = [texts for worker in members for texts in _taken(worker, since, worker.name in inside)]
     return all(text in texts for texts in taken) and not any(row["type"] == "state_lost" for row in told)
+
+
+def _taken(worker: Worker, since: float, was_in: bool) -> list[list[str]]:
+    """Return the states that a worker was given later than that, for views that it was not in then."""
+    # A member stores what comes after the state that it still waits for. So the state with which one begins that was in
+    # already may come after the text was confirmed, and without it; the text follows.
+    taken, began = [], not was_in
+    for row in worker.rows():
+        if row["type"] == "took" and began and row["at"] > since:
+            taken.append(row["texts"])
+        began = began or row["type"] == "view"
+    return taken
 
 
 def each(have: dict[str, list[str]], *texts: str) -> dict[str, list[str]]:
