@@ -26,6 +26,7 @@ from gcom.values.names import Process, name_of
 from tests.core import test_arrival, test_directory_memory, test_succession
 from tests.core.scenarios import test_continuity as stories
 from tests.core.scenarios import test_splits
+from tests.sim import test_seeds
 from tests.sim.mutants import aims, between
 from tests.sim.mutants.table import (
     Patch,
@@ -276,3 +277,20 @@ def a_detached_member_keeps_the_name_from_a_group_in_service(patch: Patch) -> No
 @told_by(stories.test_one_that_was_put_out_delivers_nothing_that_the_others_went_on_without)
 def one_that_was_put_out_delivers_what_it_sent_since(patch: Patch) -> None:
     patch.setattr(ViewChanger, "_was_put_out", lambda self, noted: False)
+
+
+@told_by(test_seeds.test_one_whom_only_a_joiner_can_tell_of_the_decision_follows_it)
+def a_joiner_is_not_believed_that_it_was_let_in(patch: Patch) -> None:
+    receive = Member.receive
+
+    def deaf(self: Member, frame: Any, now_ms: int) -> Any:
+        known = frame.source in self.view.members or self._view_change.asks(frame.source)
+        heard = tuple(item for item in frame.control if known or not isinstance(item, frames.Install))
+        return receive(self, replace(frame, control=heard), now_ms)
+
+    patch.setattr(Member, "receive", deaf)
+
+
+@told_by(test_seeds.test_a_leaver_whose_cut_nobody_has_any_more_ends)
+def a_leaver_waits_for_what_nobody_has(patch: Patch) -> None:
+    patch.setattr(ViewChanger, "_is_left_alone_by", lambda self, decision: False)
