@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from chat_gui.model.insight.audit import AuditOutcome, NoAudit, parse_audit
+from chat_gui.model.texts.words import translate
 
 COULD_NOT_RUN = 3  # the exit status of an audit without a verdict
 
@@ -37,9 +38,9 @@ class AuditRun:
                 tell(last)
         code = self._process.returncode
         if code < 0:
-            raise AuditFailed("it was stopped")
+            raise AuditFailed(translate("audit", "it was stopped"))
         if code >= COULD_NOT_RUN or not self._result.exists():
-            raise AuditFailed(last or f"it ended with {code}")
+            raise AuditFailed(last or translate("audit", "it ended with {}").format(code))
         try:
             return parse_audit(self._result.read_text("utf-8"))
         except (OSError, NoAudit) as error:

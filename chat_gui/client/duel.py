@@ -19,6 +19,7 @@ from time import monotonic
 
 import gcom
 from chat_gui.model.insight.duel import ORDERINGS, SCRIPT, DuelLine, DuelRun, DuelScreen
+from chat_gui.model.texts.words import translate
 
 MEMBERS = ("alice", "bob", "carol", "dave")
 SHOWN = ("carol", "dave")  # whose screens are compared
@@ -52,7 +53,10 @@ class DuelProcess:
             yield _of_json(line)
         _, said = self._process.communicate()
         if self._process.returncode:
-            raise DuelFailed(said.strip().rpartition("\n")[2] or f"it ended with {self._process.returncode}")
+            raise DuelFailed(
+                said.strip().rpartition("\n")[2]
+                or translate("duel", "it ended with {}").format(self._process.returncode)
+            )
 
     def stop(self) -> None:
         """End the process."""

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import gcom
+from chat_gui.model.texts.words import translate
 
 VARIABLE = "GCOM_FAULTS"
 
@@ -43,7 +44,7 @@ class FaultControl:
     def _try(self, faults: gcom.Faults) -> str:
         node = self._find()
         if node is None:
-            return "this chat is not connected: connect to a registry first"
+            return translate("faults", "this chat is not connected: connect to a registry first")
         try:
             node.inject(faults)
             if file := shared_file():
@@ -53,5 +54,5 @@ class FaultControl:
         except gcom.GComError as error:
             return str(error)
         except OSError as error:
-            return f"cannot write {error.filename}: {error.strerror}"
+            return translate("faults", "cannot write {}: {}").format(error.filename, error.strerror)
         return ""

@@ -128,8 +128,7 @@ def view_text(*changes: gcom.ViewChange) -> str:
     for change in changes:
         signs += [f"+{process.partition('#')[0]}" for process in change.joined]
         signs += [
-            f"\N{MINUS SIGN}{process.partition('#')[0]} ({REASONS.get(why, why)})"
-            for process, why in change.left.items()
+            f"\N{MINUS SIGN}{process.partition('#')[0]} ({reason_text(why)})" for process, why in change.left.items()
         ]
     what, first, last = (
         " ".join(signs) or translate("view", "the same members"),

@@ -2,37 +2,6 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="de" sourcelanguage="en">
 <context>
-    <name></name>
-    <message>
-        <source>bob, carol and dave are processes of their own. They talk in the group lounge; so can you, below.</source>
-        <translation>bob, carol und dave sind eigene Prozesse. Sie reden in der Gruppe lounge; unten kannst du mitreden.</translation>
-    </message>
-    <message>
-        <source>The sign at the right of your own lines: › sent, ✓ ordered and delivered here, ✓✓ held by all members.</source>
-        <translation>Das Zeichen rechts an deinen Zeilen: › gesendet, ✓ geordnet und hier zugestellt, ✓✓ bei allen Mitgliedern.</translation>
-    </message>
-    <message>
-        <source>At the right: who is here. ♛ leads, ◐ is suspected, ○ is gone. Hover over a name to see since when.</source>
-        <translation>Rechts: wer da ist. ♛ leitet, ◐ wird verdächtigt, ○ ist fort. Seit wann, steht unter dem Mauszeiger.</translation>
-    </message>
-    <message>
-        <source>Lines across the talk are view changes: somebody came, left or crashed, and all who stay agree on it.</source>
-        <translation>Linien quer durch das Gespräch sind Sichtwechsel: jemand kam, ging oder stürzte ab, und alle, die bleiben, sind sich einig.</translation>
-    </message>
-    <message>
-        <source>F12 opens the instruments: clocks, held-back messages, the sequencer, views, a space-time diagram.</source>
-        <translation>F12 öffnet die Instrumente: Uhren, zurückgehaltene Nachrichten, den Sequencer, Sichten, ein Raum-Zeit-Diagramm.</translation>
-    </message>
-    <message>
-        <source>The debug page there breaks the network on purpose. Cut a link, and see what the banner says.</source>
-        <translation>Die Fehlerseite dort stört das Netz mit Absicht. Trenne eine Verbindung und sieh, was das Banner sagt.</translation>
-    </message>
-    <message>
-        <source>View &gt; Ordering duel sends one talk through all five orderings side by side. That is the tour: have fun.</source>
-        <translation>Ansicht &gt; Duell der Ordnungen schickt ein Gespräch durch alle fünf Ordnungen nebeneinander. Das war der Rundgang: viel Spaß.</translation>
-    </message>
-</context>
-<context>
     <name>AuditPage</name>
     <message>
         <source>Audit</source>
@@ -1169,6 +1138,34 @@
         <translation>Den Rundgang beenden</translation>
     </message>
     <message>
+        <source>bob, carol and dave are processes of their own. They talk in the group lounge; so can you, below.</source>
+        <translation>bob, carol und dave sind eigene Prozesse. Sie reden in der Gruppe lounge; unten kannst du mitreden.</translation>
+    </message>
+    <message>
+        <source>The sign at the right of your own lines: › sent, ✓ ordered and delivered here, ✓✓ held by all members.</source>
+        <translation>Das Zeichen rechts an deinen Zeilen: › gesendet, ✓ geordnet und hier zugestellt, ✓✓ bei allen Mitgliedern.</translation>
+    </message>
+    <message>
+        <source>At the right: who is here. ♛ leads, ◐ is suspected, ○ is gone. Hover over a name to see since when.</source>
+        <translation>Rechts: wer da ist. ♛ leitet, ◐ wird verdächtigt, ○ ist fort. Seit wann, steht unter dem Mauszeiger.</translation>
+    </message>
+    <message>
+        <source>Lines across the talk are view changes: somebody came, left or crashed, and all who stay agree on it.</source>
+        <translation>Linien quer durch das Gespräch sind Sichtwechsel: jemand kam, ging oder stürzte ab, und alle, die bleiben, sind sich einig.</translation>
+    </message>
+    <message>
+        <source>F12 opens the instruments: clocks, held-back messages, the sequencer, views, a space-time diagram.</source>
+        <translation>F12 öffnet die Instrumente: Uhren, zurückgehaltene Nachrichten, den Sequencer, Sichten, ein Raum-Zeit-Diagramm.</translation>
+    </message>
+    <message>
+        <source>The debug page there breaks the network on purpose. Cut a link, and see what the banner says.</source>
+        <translation>Die Fehlerseite dort stört das Netz mit Absicht. Trenne eine Verbindung und sieh, was das Banner sagt.</translation>
+    </message>
+    <message>
+        <source>View &gt; Ordering duel sends one talk through all five orderings side by side. That is the tour: have fun.</source>
+        <translation>Ansicht &gt; Duell der Ordnungen schickt ein Gespräch durch alle fünf Ordnungen nebeneinander. Das war der Rundgang: viel Spaß.</translation>
+    </message>
+    <message>
         <source>Done</source>
         <translation>Fertig</translation>
     </message>
@@ -1209,6 +1206,41 @@
     <message>
         <source>Views and elections</source>
         <translation>Sichten und Wahlen</translation>
+    </message>
+</context>
+<context>
+    <name>audit</name>
+    <message>
+        <source>it was stopped</source>
+        <translation>sie wurde angehalten</translation>
+    </message>
+    <message>
+        <source>it ended with {}</source>
+        <translation>es endete mit {}</translation>
+    </message>
+    <message>
+        <source>every promise held</source>
+        <translation>jedes Versprechen wurde gehalten</translation>
+    </message>
+    <message>
+        <source>a promise was broken</source>
+        <translation>ein Versprechen wurde gebrochen</translation>
+    </message>
+    <message>
+        <source>nothing is known to be broken, but not all is known</source>
+        <translation>von keinem Bruch ist etwas bekannt, aber nicht alles ist bekannt</translation>
+    </message>
+    <message>
+        <source>there was nothing to judge</source>
+        <translation>es gab nichts zu beurteilen</translation>
+    </message>
+    <message>
+        <source>the audit&apos;s result has version {!r}, not {}</source>
+        <translation>das Ergebnis der Prüfung hat Version {!r}, nicht {}</translation>
+    </message>
+    <message>
+        <source>no result of an audit: {}: {}</source>
+        <translation>kein Ergebnis einer Prüfung: {}: {}</translation>
     </message>
 </context>
 <context>
@@ -1342,6 +1374,25 @@
     </message>
 </context>
 <context>
+    <name>clocks</name>
+    <message>
+        <source>{} has sent: {}</source>
+        <translation>{} hat gesendet: {}</translation>
+    </message>
+    <message>
+        <source>{} has delivered of {}: {}</source>
+        <translation>{} hat zugestellt von {}: {}</translation>
+    </message>
+    <message>
+        <source>, {} fewer than are known</source>
+        <translation>, {} weniger als bekannt sind</translation>
+    </message>
+    <message>
+        <source>, changed just now</source>
+        <translation>, eben geändert</translation>
+    </message>
+</context>
+<context>
     <name>commands</name>
     <message>
         <source>open a tab for a group, and join it</source>
@@ -1443,6 +1494,125 @@
     </message>
 </context>
 <context>
+    <name>duel</name>
+    <message>
+        <source>it ended with {}</source>
+        <translation>es endete mit {}</translation>
+    </message>
+    <message>
+        <source>{} answer before its question</source>
+        <translation>{} Antwort vor ihrer Frage</translation>
+    </message>
+    <message>
+        <source>{} answers before their question</source>
+        <translation>{} Antworten vor ihrer Frage</translation>
+    </message>
+    <message>
+        <source>{} own line out of turn</source>
+        <translation>{} eigene Zeile nicht an der Reihe</translation>
+    </message>
+    <message>
+        <source>{} own lines out of turn</source>
+        <translation>{} eigene Zeilen nicht an der Reihe</translation>
+    </message>
+    <message>
+        <source>{} line where they disagree</source>
+        <translation>{} Zeile, in der sie uneins sind</translation>
+    </message>
+    <message>
+        <source>{} lines where they disagree</source>
+        <translation>{} Zeilen, in denen sie uneins sind</translation>
+    </message>
+    <message>
+        <source>{} line that never came</source>
+        <translation>{} Zeile, die nie kam</translation>
+    </message>
+    <message>
+        <source>{} lines that never came</source>
+        <translation>{} Zeilen, die nie kamen</translation>
+    </message>
+    <message>
+        <source>nothing wrong</source>
+        <translation>nichts falsch</translation>
+    </message>
+    <message>
+        <source>{} sees</source>
+        <translation>{} sieht</translation>
+    </message>
+    <message>
+        <source>shown as it arrives</source>
+        <translation>gezeigt, wie es kommt</translation>
+    </message>
+    <message>
+        <source>each speaker’s own lines in order</source>
+        <translation>eines jeden eigene Zeilen der Reihe nach</translation>
+    </message>
+    <message>
+        <source>no answer before its question</source>
+        <translation>keine Antwort vor ihrer Frage</translation>
+    </message>
+    <message>
+        <source>one order for all</source>
+        <translation>eine Folge für alle</translation>
+    </message>
+    <message>
+        <source>one order, no answer before its question</source>
+        <translation>eine Folge, keine Antwort vor der Frage</translation>
+    </message>
+    <message>
+        <source>Alice, Bob and Carol talk about lunch</source>
+        <translation>Alice, Bob und Carol reden über Essen</translation>
+    </message>
+    <message>
+        <source>and keys, over the same bad network.</source>
+        <translation>und Schlüssel, im selben schlechten Netz.</translation>
+    </message>
+    <message>
+        <source>Each panel has the screens of Carol</source>
+        <translation>Jedes Feld zeigt die Schirme von Carol</translation>
+    </message>
+    <message>
+        <source>and Dave, from top to bottom.</source>
+        <translation>und Dave, von oben nach unten.</translation>
+    </message>
+    <message>
+        <source>talking …</source>
+        <translation>im Gespräch …</translation>
+    </message>
+    <message>
+        <source>✗ {} wrong</source>
+        <translation>✗ {} falsch</translation>
+    </message>
+    <message>
+        <source>✓ nothing wrong</source>
+        <translation>✓ nichts falsch</translation>
+    </message>
+    <message>
+        <source>shown after {} ms on average</source>
+        <translation>im Mittel nach {} ms gezeigt</translation>
+    </message>
+    <message>
+        <source>How to read it</source>
+        <translation>So liest man es</translation>
+    </message>
+    <message>
+        <source>the same message on both screens</source>
+        <translation>dieselbe Nachricht auf beiden</translation>
+    </message>
+    <message>
+        <source>a message where the two disagree</source>
+        <translation>eine, bei der sie uneins sind</translation>
+    </message>
+    <message>
+        <source>an answer before its question</source>
+        <translation>eine Antwort vor ihrer Frage</translation>
+    </message>
+    <message>
+        <source>a speaker’s own lines out of turn</source>
+        <translation>eigene Zeilen vertauscht</translation>
+    </message>
+</context>
+<context>
     <name>export</name>
     <message>
         <source>cannot write {}: {}; choose another place</source>
@@ -1451,6 +1621,167 @@
     <message>
         <source>written to {}</source>
         <translation>geschrieben nach {}</translation>
+    </message>
+</context>
+<context>
+    <name>facts</name>
+    <message>
+        <source>a place in the total order</source>
+        <translation>einen Platz in der totalen Ordnung</translation>
+    </message>
+    <message>
+        <source>a majority of the view to hold its place in the total order</source>
+        <translation>dass eine Mehrheit der Sicht ihren Platz in der totalen Ordnung hat</translation>
+    </message>
+    <message>
+        <source>a majority of the view to hold it</source>
+        <translation>dass eine Mehrheit der Sicht sie hat</translation>
+    </message>
+    <message>
+        <source>the rest of its fragments</source>
+        <translation>den Rest ihrer Teile</translation>
+    </message>
+    <message>
+        <source>a view change</source>
+        <translation>einen Sichtwechsel</translation>
+    </message>
+    <message>
+        <source>the application&apos;s state</source>
+        <translation>den Zustand der Anwendung</translation>
+    </message>
+    <message>
+        <source>, and {} more</source>
+        <translation>, und {} weitere</translation>
+    </message>
+    <message>
+        <source>Nothing is held back: every message that is here was delivered.</source>
+        <translation>Nichts wird zurückgehalten: jede Nachricht, die hier ist, wurde zugestellt.</translation>
+    </message>
+    <message>
+        <source>1 message is here and not delivered yet</source>
+        <translation>1 Nachricht ist hier und noch nicht zugestellt</translation>
+    </message>
+    <message>
+        <source>{} messages are here and not delivered yet</source>
+        <translation>{} Nachrichten sind hier und noch nicht zugestellt</translation>
+    </message>
+    <message>
+        <source>, and {} runs that are not listed</source>
+        <translation>, und {} weitere Folgen, die hier nicht stehen</translation>
+    </message>
+    <message>
+        <source>Ordering</source>
+        <translation>Ordnung</translation>
+    </message>
+    <message>
+        <source>Own messages not held by all</source>
+        <translation>Eigene Nachrichten, die nicht alle haben</translation>
+    </message>
+    <message>
+        <source>… not read by all</source>
+        <translation>… die nicht alle gelesen haben</translation>
+    </message>
+    <message>
+        <source>{:,} of {:,}</source>
+        <translation>{:,} von {:,}</translation>
+    </message>
+    <message>
+        <source>… waiting to be sent</source>
+        <translation>… die auf das Senden warten</translation>
+    </message>
+    <message>
+        <source>A send would wait for</source>
+        <translation>Senden würde warten auf</translation>
+    </message>
+    <message>
+        <source>nothing</source>
+        <translation>nichts</translation>
+    </message>
+    <message>
+        <source>Sequencer</source>
+        <translation>Sequencer</translation>
+    </message>
+    <message>
+        <source>none: this group has no total order</source>
+        <translation>keiner: diese Gruppe hat keine totale Ordnung</translation>
+    </message>
+    <message>
+        <source>in the registry</source>
+        <translation>in der Registry</translation>
+    </message>
+    <message>
+        <source>at {}</source>
+        <translation>bei {}</translation>
+    </message>
+    <message>
+        <source>, and it did not answer lately</source>
+        <translation>, und zuletzt antwortete er nicht</translation>
+    </message>
+    <message>
+        <source>Last serial known here</source>
+        <translation>Letzte hier bekannte Nummer</translation>
+    </message>
+    <message>
+        <source>… agreed by a majority</source>
+        <translation>… von einer Mehrheit bestätigt</translation>
+    </message>
+    <message>
+        <source>… delivered here</source>
+        <translation>… hier zugestellt</translation>
+    </message>
+    <message>
+        <source>not heard yet</source>
+        <translation>noch nicht gehört</translation>
+    </message>
+    <message>
+        <source>heard {} ago</source>
+        <translation>gehört vor {}</translation>
+    </message>
+    <message>
+        <source>; suspected: {}</source>
+        <translation>; verdächtigt: {}</translation>
+    </message>
+</context>
+<context>
+    <name>faults</name>
+    <message>
+        <source>this chat is not connected: connect to a registry first</source>
+        <translation>dieser Chat ist nicht verbunden: bitte zuerst mit einer Registry verbinden</translation>
+    </message>
+    <message>
+        <source>cannot write {}: {}</source>
+        <translation>{} kann nicht geschrieben werden: {}</translation>
+    </message>
+    <message>
+        <source>✂ cut</source>
+        <translation>✂ getrennt</translation>
+    </message>
+    <message>
+        <source>a share is 0% to 100%, as in /drop 10%; got {!r}</source>
+        <translation>ein Anteil ist 0% bis 100%, wie in /drop 10%; gegeben ist {!r}</translation>
+    </message>
+    <message>
+        <source>{!r} is no member: there are {}, and {}</source>
+        <translation>{!r} ist kein Mitglied: es gibt {} und {}</translation>
+    </message>
+    <message>
+        <source>a recording of version {} is needed</source>
+        <translation>eine Aufnahme der Version {} ist nötig</translation>
+    </message>
+    <message>
+        <source>no recording of faults: {}: {}</source>
+        <translation>keine Aufnahme von Fehlern: {}: {}</translation>
+    </message>
+    <message>
+        <source>no recording of faults: its steps go back in time</source>
+        <translation>keine Aufnahme von Fehlern: die Schritte gehen in der Zeit zurück</translation>
+    </message>
+</context>
+<context>
+    <name>latency</name>
+    <message>
+        <source>more</source>
+        <translation>mehr</translation>
     </message>
 </context>
 <context>
@@ -1600,6 +1931,17 @@
     </message>
 </context>
 <context>
+    <name>spacetime</name>
+    <message>
+        <source>, serial {}</source>
+        <translation>, Nummer {} in der Folge</translation>
+    </message>
+    <message>
+        <source>, held back for {:.0f} ms</source>
+        <translation>, {:.0f} ms lang zurückgehalten</translation>
+    </message>
+</context>
+<context>
     <name>states</name>
     <message>
         <source>waiting</source>
@@ -1655,6 +1997,41 @@
     <message>
         <source>{} is damaged and kept as {}: this chat begins with its defaults</source>
         <translation>{} ist beschädigt und bleibt als {}: dieser Chat beginnt mit Vorgaben</translation>
+    </message>
+</context>
+<context>
+    <name>timeline</name>
+    <message>
+        <source>the view at joining</source>
+        <translation>die Sicht beim Beitritt</translation>
+    </message>
+    <message>
+        <source>{} is suspected: {}</source>
+        <translation>{} wird verdächtigt: {}</translation>
+    </message>
+    <message>
+        <source>no quorum is heard: nothing can be sent</source>
+        <translation>kein Quorum ist zu hören: nichts kann gesendet werden</translation>
+    </message>
+    <message>
+        <source>a quorum is heard again</source>
+        <translation>ein Quorum ist wieder zu hören</translation>
+    </message>
+    <message>
+        <source>this chat is out: {}</source>
+        <translation>dieser Chat ist nicht mehr in der Gruppe: {}</translation>
+    </message>
+    <message>
+        <source>; coming back</source>
+        <translation>; auf dem Weg zurück</translation>
+    </message>
+    <message>
+        <source>this chat is back, as another process</source>
+        <translation>dieser Chat ist zurück, als ein anderer Prozess</translation>
+    </message>
+    <message>
+        <source>; {} leads now, the oldest who is left</source>
+        <translation>; {} leitet jetzt, das älteste Mitglied, das noch da ist</translation>
     </message>
 </context>
 <context>

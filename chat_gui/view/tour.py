@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from chat_gui.view import colours
-
-
-def steps(tr: Callable[[str], str]) -> tuple[str, ...]:
-    """Return the texts of the tour."""
-    return (
-        tr("bob, carol and dave are processes of their own. They talk in the group lounge; so can you, below."),
-        tr("The sign at the right of your own lines: › sent, ✓ ordered and delivered here, ✓✓ held by all members."),
-        tr("At the right: who is here. ♛ leads, ◐ is suspected, ○ is gone. Hover over a name to see since when."),
-        tr("Lines across the talk are view changes: somebody came, left or crashed, and all who stay agree on it."),
-        tr("F12 opens the instruments: clocks, held-back messages, the sequencer, views, a space-time diagram."),
-        tr("The debug page there breaks the network on purpose. Cut a link, and see what the banner says."),
-        tr("View > Ordering duel sends one talk through all five orderings side by side. That is the tour: have fun."),
-    )
 
 
 class Tour(QFrame):
@@ -28,7 +13,7 @@ class Tour(QFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._steps = steps(self.tr)
+        self._steps = self._texts()
         self._at = 0
         self._text = QLabel(self)
         self._text.setWordWrap(True)
@@ -48,6 +33,30 @@ class Tour(QFrame):
         palette.setColor(self.backgroundRole(), colours.tint(palette, colours.good(palette), 0.18))
         self.setPalette(palette)
         self.go(0)
+
+    def _texts(self) -> tuple[str, ...]:
+        return (
+            self.tr(
+                "bob, carol and dave are processes of their own. They talk in the group lounge; so can you, below."
+            ),
+            self.tr(
+                "The sign at the right of your own lines: › sent, ✓ ordered and delivered here, ✓✓ held by all members."
+            ),
+            self.tr(
+                "At the right: who is here. ♛ leads, ◐ is suspected, ○ is gone. Hover over a name to see since when."
+            ),
+            self.tr(
+                "Lines across the talk are view changes: somebody came, left or crashed, and all who stay agree on it."
+            ),
+            self.tr(
+                "F12 opens the instruments: clocks, held-back messages, the sequencer, views, a space-time diagram."
+            ),
+            self.tr("The debug page there breaks the network on purpose. Cut a link, and see what the banner says."),
+            self.tr(
+                "View > Ordering duel sends one talk through all five orderings side by side. "
+                "That is the tour: have fun."
+            ),
+        )
 
     def go(self, step: int) -> None:
         """Go a step on or back; from the last one on to the end."""

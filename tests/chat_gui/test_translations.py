@@ -11,12 +11,17 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QTranslator
+from pytestqt.qtbot import QtBot
 
 from chat_gui.model import commands
+from chat_gui.model.insight.duel import DuelScore, findings
+from chat_gui.model.insight.facts import held_summary
 from chat_gui.model.texts import words
 from chat_gui.storage.places import Places
 from chat_gui.view.desktop.languages import FOLDER, install
+from chat_gui.view.tour import Tour
 from chat_gui.view.window import ChatWindow
+from tests.chat_gui.insights import snapshot
 from tests.running import ROOT
 
 Text = tuple[str, str]  # context, source
@@ -56,6 +61,10 @@ def test_no_text_is_unfinished() -> None:
     assert unfinished == []
 
 
+def test_a_text_has_the_context_under_which_it_is_looked_up() -> None:
+    assert [source for context, source in texts(GERMAN) if not context] == []
+
+
 def test_a_translation_has_the_places_of_its_source() -> None:
     for (_, source), message in texts(GERMAN).items():
         for text in translation(message):
@@ -93,6 +102,15 @@ def test_a_window_speaks_german(opened: Callable[..., ChatWindow], places: Place
     assert window._start.connect_button.text() == "&Verbinden"
     with pytest.raises(commands.BadCommand, match="unbekannter Befehl"):
         commands.parse("/nothing")
+
+
+def test_the_tour_and_the_dock_speak_german(qtbot: QtBot) -> None:
+    install("de")
+    tour = Tour()
+    qtbot.addWidget(tour)
+    assert tour._steps[0].startswith("bob, carol und dave")
+    assert held_summary(snapshot()).startswith("Nichts wird zurückgehalten")
+    assert findings(DuelScore((), (), (1, 2), ())) == ["2 Zeilen, in denen sie uneins sind"]
 
 
 def test_a_language_that_nobody_wrote_is_english() -> None:

@@ -6,15 +6,17 @@ import json
 import re
 from dataclasses import dataclass
 
+from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
+
 VERSION = 1
 INCIDENTS_MAX = 500  # that are listed; the report has all that it has room for
 _INCARNATION = re.compile(r"#[0-9a-f]+")
 
 VERDICTS = {
-    "PASS": "every promise held",
-    "FAIL": "a promise was broken",
-    "UNKNOWN": "nothing is known to be broken, but not all is known",
-    "VACUOUS": "there was nothing to judge",
+    "PASS": QT_TRANSLATE_NOOP("audit", "every promise held"),
+    "FAIL": QT_TRANSLATE_NOOP("audit", "a promise was broken"),
+    "UNKNOWN": QT_TRANSLATE_NOOP("audit", "nothing is known to be broken, but not all is known"),
+    "VACUOUS": QT_TRANSLATE_NOOP("audit", "there was nothing to judge"),
 }
 
 
@@ -45,7 +47,7 @@ class AuditOutcome:
     @property
     def sentence(self) -> str:
         """The verdict in words."""
-        words = VERDICTS.get(self.verdict, "")
+        words = translate("audit", VERDICTS.get(self.verdict, ""))
         groups = ", ".join(f"{group}: {verdict}" for group, verdict in self.groups)
         return f"{self.verdict}: {words}" + (f" ({groups})" if groups else "")
 
@@ -55,7 +57,8 @@ def parse_audit(text: str) -> AuditOutcome:
     try:
         found = json.loads(text)
         if found["version"] != VERSION:
-            raise NoAudit(f"the audit's result has version {found['version']!r}, not {VERSION}")
+            text = translate("audit", "the audit's result has version {!r}, not {}")
+            raise NoAudit(text.format(found["version"], VERSION))
         groups = tuple((str(each["group"]), str(each["verdict"])) for each in found["groups"])
         incidents = tuple(
             AuditIncident(
@@ -71,4 +74,5 @@ def parse_audit(text: str) -> AuditOutcome:
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         if isinstance(error, NoAudit):
             raise
-        raise NoAudit(f"no result of an audit: {type(error).__name__}: {error}") from error
+        text = translate("audit", "no result of an audit: {}: {}")
+        raise NoAudit(text.format(type(error).__name__, error)) from error

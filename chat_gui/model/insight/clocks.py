@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import gcom
 from chat_gui.model.insight.names import short
+from chat_gui.model.texts.words import translate
 
 FRESH_MS = 1_500  # for how long a cell counts as changed
 
@@ -55,11 +56,13 @@ class ClockMatrix:
     def sentence(self, row: str, column: str, now_ms: int) -> str:
         """Return a cell in words, for tooltips and assistive technology."""
         found = self.cell(row, column, now_ms)
-        what = "has sent" if row == column else f"has delivered of {short(column)}"
-        words = f"{short(row)} {what}: {found.value}"
+        if row == column:
+            words = translate("clocks", "{} has sent: {}").format(short(row), found.value)
+        else:
+            words = translate("clocks", "{} has delivered of {}: {}").format(short(row), short(column), found.value)
         if found.behind:
-            words += f", {found.behind} fewer than are known"
-        return words + (", changed just now" if found.fresh else "")
+            words += translate("clocks", ", {} fewer than are known").format(found.behind)
+        return words + (translate("clocks", ", changed just now") if found.fresh else "")
 
     def text(self) -> str:
         """Return the matrix as lines of text."""

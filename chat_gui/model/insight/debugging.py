@@ -14,6 +14,7 @@ from itertools import pairwise
 
 import gcom
 from chat_gui.model.commands import BadCommand
+from chat_gui.model.texts.words import translate
 
 ANYBODY = "*"
 REGISTRY = "registry"
@@ -60,7 +61,7 @@ def partitioned(faults: gcom.Faults, sides: Sequence[Sequence[str]]) -> gcom.Fau
 def link_text(faults: gcom.Faults, source: str, target: str) -> str:
     """Return the faults of a link for a cell of the matrix; empty: none."""
     if faults.cut(source, target):
-        return "✂ cut"
+        return translate("faults", "✂ cut")
     found = faults.of_link(source, target)
     words = [str(found.delay)] if found.delay is not None and found.delay.ms else []
     signs = (("−", found.drop), ("×2", found.duplicate), ("⇄", found.reorder))
@@ -95,7 +96,8 @@ def obey(faults: gcom.Faults, name: str, rest: str, members: Sequence[str]) -> g
 def _share(text: str) -> float:
     found = _SHARE.fullmatch(text.strip())
     if not found or int(found[1]) > 100:
-        raise BadCommand(f"a share is 0% to 100%, as in /drop 10%; got {text[:20]!r}")
+        wrong = translate("faults", "a share is 0% to 100%, as in /drop 10%; got {!r}")
+        raise BadCommand(wrong.format(text[:20]))
     return int(found[1]) / 100
 
 
@@ -107,7 +109,8 @@ def _links_of(who: str, members: Sequence[str]) -> list[Link]:
 
 def _known(who: str, members: Sequence[str]) -> None:
     if who not in (*members, REGISTRY):
-        raise BadCommand(f"{who[:20]!r} is no member: there are {', '.join(members)}, and {REGISTRY}")
+        wrong = translate("faults", "{!r} is no member: there are {}, and {}")
+        raise BadCommand(wrong.format(who[:20], ", ".join(members), REGISTRY))
 
 
 @dataclass(slots=True)
@@ -132,14 +135,17 @@ class FaultRecording:
         try:
             found = json.loads(text)
             if found["gcom-faults-recording"] != RECORDING_VERSION:
-                raise gcom.BadValue(f"a recording of version {RECORDING_VERSION} is needed")
+                raise gcom.BadValue(
+                    translate("faults", "a recording of version {} is needed").format(RECORDING_VERSION)
+                )
             steps = [(int(each["at_ms"]), gcom.Faults.from_json(json.dumps(each["faults"]))) for each in found["steps"]]
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             if isinstance(error, gcom.BadValue):
                 raise
-            raise gcom.BadValue(f"no recording of faults: {type(error).__name__}: {error}") from error
+            wrong = translate("faults", "no recording of faults: {}: {}")
+            raise gcom.BadValue(wrong.format(type(error).__name__, error)) from error
         if any(later < earlier for (earlier, _), (later, _) in pairwise(steps)):
-            raise gcom.BadValue("no recording of faults: its steps go back in time")
+            raise gcom.BadValue(translate("faults", "no recording of faults: its steps go back in time"))
         return cls(steps[:STEPS_MAX])
 
     def due(self, from_ms: int, to_ms: int) -> gcom.Faults | None:

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
+
 ORDERINGS = ("NONORDERED", "FIFO", "CAUSAL", "TOTAL", "CAUSALTOTAL")
 
 
@@ -137,21 +139,42 @@ def _longest_rising(numbers: Sequence[int]) -> list[int]:
     return found[::-1]
 
 
+# What may be wrong: once, and several times.
+_ANSWERS = (
+    QT_TRANSLATE_NOOP("duel", "{} answer before its question"),
+    QT_TRANSLATE_NOOP("duel", "{} answers before their question"),
+)
+_OWN = (
+    QT_TRANSLATE_NOOP("duel", "{} own line out of turn"),
+    QT_TRANSLATE_NOOP("duel", "{} own lines out of turn"),
+)
+_DISAGREE = (
+    QT_TRANSLATE_NOOP("duel", "{} line where they disagree"),
+    QT_TRANSLATE_NOOP("duel", "{} lines where they disagree"),
+)
+_MISSING = (
+    QT_TRANSLATE_NOOP("duel", "{} line that never came"),
+    QT_TRANSLATE_NOOP("duel", "{} lines that never came"),
+)
+
+
 def findings(found: DuelScore) -> list[str]:
     """Return what is wrong in words, a line for each kind."""
     counts = (
-        (len(found.early), "answer before its question", "answers before their question"),
-        (len(found.swapped), "own line out of turn", "own lines out of turn"),
-        (len(found.moved), "line where they disagree", "lines where they disagree"),
-        (len(found.missing), "line that never came", "lines that never came"),
+        (found.early, _ANSWERS),
+        (found.swapped, _OWN),
+        (found.moved, _DISAGREE),
+        (found.missing, _MISSING),
     )
-    return [f"{count} {one if count == 1 else more}" for count, one, more in counts if count]
+    return [translate("duel", words[len(each) > 1]).format(len(each)) for each, words in counts if each]
 
 
 def as_text(run: DuelRun, script: Sequence[DuelLine] = SCRIPT) -> str:
     """Return a run as text: the two screens, and what is wrong."""
-    lines = [f"{run.ordering}: {', '.join(findings(score(run, script))) or 'nothing wrong'}; {run.wait_ms} ms"]
+    wrong = ", ".join(findings(score(run, script))) or translate("duel", "nothing wrong")
+    lines = [f"{run.ordering}: {wrong}; {run.wait_ms} ms"]
     for screen in run.screens:
         said = (f"{script[line].speaker}: {script[line].text}" for line in screen.lines)
-        lines.append(f"  {screen.member} sees  " + "  |  ".join(said))
+        sees = translate("duel", "{} sees").format(screen.member)
+        lines.append(f"  {sees}  " + "  |  ".join(said))
     return "\n".join(lines)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import gcom
+from chat_gui.model.texts.words import translate
 
 EDGES_MS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
 HELD_MS = 1.0  # what waits longer between arrival and delivery counts as held back
@@ -55,4 +56,4 @@ def held_share(values_ms: Sequence[float]) -> float:
 def bucket_names() -> list[str]:
     """Return the upper edge of each bucket, for an axis."""
     names = [f"{edge:g}" if edge < 1000 else f"{edge / 1000:g} s" for edge in EDGES_MS]
-    return [*names, "more"]
+    return [*names, translate("latency", "more")]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import gcom
 from chat_gui.model.insight.names import short
+from chat_gui.model.texts.words import translate
 
 DOTS_MAX = 200
 
@@ -31,8 +32,9 @@ class SpaceDot:
     @property
     def label(self) -> str:
         """The message in words."""
-        serial = f", serial {self.serial}" if self.serial else ""
-        return f"{short(self.sender)} {self.number}{serial}, held back for {self.held_ms:.0f} ms"
+        serial = translate("spacetime", ", serial {}").format(self.serial) if self.serial else ""
+        held = translate("spacetime", ", held back for {:.0f} ms").format(self.held_ms)
+        return f"{short(self.sender)} {self.number}{serial}{held}"
 
 
 @dataclass(frozen=True, slots=True)

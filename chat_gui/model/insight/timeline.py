@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import gcom
+from chat_gui.model.chat import departed_text
 from chat_gui.model.insight.names import short
-from chat_gui.model.members import REASONS
+from chat_gui.model.members import reason_text
+from chat_gui.model.texts.words import translate
 
 ENTRIES_MAX = 500
 
@@ -45,7 +47,7 @@ class GroupTimeline:
 
     def on_view(self, view: gcom.View, at_ms: int) -> None:
         """Take the view in which this process came in."""
-        self._add(view, "the view at joining", at_ms)
+        self._add(view, translate("timeline", "the view at joining"), at_ms)
 
     def on_events(self, events: Iterable[gcom.Event], at_ms: int) -> None:
         """Take what of a group's events belongs here."""
@@ -54,16 +56,20 @@ class GroupTimeline:
                 case gcom.ViewChange(view, joined, left):
                     self._add(view, _change(joined, left), at_ms)
                 case gcom.Suspicion(process, reason):
-                    self._note(EntryKind.SUSPICION, f"{short(process)} is suspected: {reason}", at_ms)
+                    text = translate("timeline", "{} is suspected: {}").format(short(process), reason)
+                    self._note(EntryKind.SUSPICION, text, at_ms)
                 case gcom.QuorumLost():
-                    self._note(EntryKind.QUORUM, "no quorum is heard: nothing can be sent", at_ms)
+                    text = translate("timeline", "no quorum is heard: nothing can be sent")
+                    self._note(EntryKind.QUORUM, text, at_ms)
                 case gcom.QuorumRegained():
-                    self._note(EntryKind.QUORUM, "a quorum is heard again", at_ms)
+                    self._note(EntryKind.QUORUM, translate("timeline", "a quorum is heard again"), at_ms)
                 case gcom.Departure(reason, returning=returning):
-                    text = f"this chat is out: {REASONS.get(reason, reason)}" + ("; coming back" if returning else "")
+                    text = translate("timeline", "this chat is out: {}").format(departed_text(reason))
+                    text += translate("timeline", "; coming back") if returning else ""
                     self._note(EntryKind.DEPARTURE, text, at_ms)
                 case gcom.Returned():
-                    self._note(EntryKind.DEPARTURE, "this chat is back, as another process", at_ms)
+                    text = translate("timeline", "this chat is back, as another process")
+                    self._note(EntryKind.DEPARTURE, text, at_ms)
                 case _:
                     pass
 
@@ -72,7 +78,7 @@ class GroupTimeline:
             return  # the first event is of the view that this process joined
         elected = bool(self._leader) and view.leader != self._leader
         if elected:
-            what += f"; {short(view.leader)} leads now, the oldest who is left"
+            what += translate("timeline", "; {} leads now, the oldest who is left").format(short(view.leader))
         kind = EntryKind.ELECTION if elected else EntryKind.VIEW
         self._leader = view.leader
         self.entries.append(TimelineEntry(at_ms, kind, what, view.number, short(view.leader), view.names))
@@ -83,5 +89,5 @@ class GroupTimeline:
 
 def _change(joined: Iterable[str], left: dict[str, str]) -> str:
     words = [f"+{short(process)}" for process in joined]
-    words += [f"\N{MINUS SIGN}{short(process)} ({REASONS.get(why, why)})" for process, why in left.items()]
-    return ", ".join(words) or "the same members"
+    words += [f"\N{MINUS SIGN}{short(process)} ({reason_text(why)})" for process, why in left.items()]
+    return ", ".join(words) or translate("view", "the same members")

@@ -13,23 +13,24 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaint
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from chat_gui.model.insight.duel import ORDERINGS, SCRIPT, DuelRun, DuelScore, as_text, findings, score
+from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.view import colours
 
 PANEL, MARGIN, ARC = QSize(276, 402), 10, 16
 COLUMN, BETWEEN, ROW, BUBBLE = 96, 40, 26, 21
 HEAD, TOP, FOOT = 44, 66, 8
 PROMISES = {
-    "NONORDERED": "shown as it arrives",
-    "FIFO": "each speaker’s own lines in order",
-    "CAUSAL": "no answer before its question",
-    "TOTAL": "one order for all",
-    "CAUSALTOTAL": "one order, no answer before its question",
+    "NONORDERED": QT_TRANSLATE_NOOP("duel", "shown as it arrives"),
+    "FIFO": QT_TRANSLATE_NOOP("duel", "each speaker’s own lines in order"),
+    "CAUSAL": QT_TRANSLATE_NOOP("duel", "no answer before its question"),
+    "TOTAL": QT_TRANSLATE_NOOP("duel", "one order for all"),
+    "CAUSALTOTAL": QT_TRANSLATE_NOOP("duel", "one order, no answer before its question"),
 }
 LEGEND = (
-    "Alice, Bob and Carol talk about lunch",
-    "and keys, over the same bad network.",
-    "Each panel has the screens of Carol",
-    "and Dave, from top to bottom.",
+    QT_TRANSLATE_NOOP("duel", "Alice, Bob and Carol talk about lunch"),
+    QT_TRANSLATE_NOOP("duel", "and keys, over the same bad network."),
+    QT_TRANSLATE_NOOP("duel", "Each panel has the screens of Carol"),
+    QT_TRANSLATE_NOOP("duel", "and Dave, from top to bottom."),
 )
 _CENTRE, _LEFT = Qt.AlignmentFlag.AlignCenter, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
@@ -121,15 +122,18 @@ class _Panel:
         """Paint an ordering and its run."""
         self._frame()
         self._write(QRectF(0, 12, PANEL.width(), 20), ordering, self._bold, self._text, _CENTRE)
-        self._write(QRectF(0, 30, PANEL.width(), 16), PROMISES[ordering], self._small, self._faint, _CENTRE)
+        promise = translate("duel", PROMISES[ordering])
+        self._write(QRectF(0, 30, PANEL.width(), 16), promise, self._small, self._faint, _CENTRE)
         if run is None:
-            self._write(QRectF(0, 160, PANEL.width(), 20), "talking …", self._font, self._faint, _CENTRE)
+            self._write(
+                QRectF(0, 160, PANEL.width(), 20), translate("duel", "talking …"), self._font, self._faint, _CENTRE
+            )
             return
         found = score(run)
         self._joins(run, found)
         for number, screen in enumerate(run.screens):
             where = QRectF(self._left[number], HEAD + 4, COLUMN, 18)
-            self._write(where, f"{screen.member} sees", self._small, self._faint, _CENTRE)
+            self._write(where, translate("duel", "{} sees").format(screen.member), self._small, self._faint, _CENTRE)
             marked = {later for at, later, _ in (*found.early, *found.swapped) if at == number}
             for at, line in enumerate(screen.lines):
                 self._bubble(number, at, line, line in marked)
@@ -208,30 +212,33 @@ class _Panel:
     def _score(self, run: DuelRun, found: DuelScore) -> None:
         top = TOP + len(SCRIPT) * ROW + FOOT
         width = PANEL.width() - 2 * MARGIN
-        text = f"✗ {found.wrong} wrong" if found.wrong else "✓ nothing wrong"
+        wrong, right = translate("duel", "✗ {} wrong"), translate("duel", "✓ nothing wrong")
+        text = wrong.format(found.wrong) if found.wrong else right
         colour = self._wrong if found.wrong else colours.good(self._palette)
         self._write(QRectF(MARGIN, top, width, 20), text, self._bold, colour, _CENTRE)
         for at, words in enumerate(findings(found)[:3]):
             self._write(QRectF(MARGIN, top + 20 + at * 15, width, 15), words, self._small, self._text, _CENTRE)
-        wait = f"shown after {run.wait_ms} ms on average"
+        wait = translate("duel", "shown after {} ms on average").format(run.wait_ms)
         self._write(QRectF(MARGIN, PANEL.height() - 26, width, 16), wait, self._small, self._faint, _CENTRE)
 
     def legend(self) -> None:
         """Paint what the signs mean."""
-        self._write(QRectF(20, 12, 240, 20), "How to read it", self._bold, self._text, _LEFT)
+        self._write(QRectF(20, 12, 240, 20), translate("duel", "How to read it"), self._bold, self._text, _LEFT)
         for at, text in enumerate(LEGEND):
-            self._write(QRectF(20, 40 + at * 17, 246, 17), text, self._small, self._text, _LEFT)
+            self._write(QRectF(20, 40 + at * 17, 246, 17), translate("duel", text), self._small, self._text, _LEFT)
         grey = QPen(colours.tint(self._palette, self._faint, 0.5), 1)
-        for at, (pen, text) in enumerate(
-            ((grey, "the same message on both screens"), (QPen(self._wrong, 2), "a message where the two disagree"))
-        ):
+        joins = (
+            (grey, translate("duel", "the same message on both screens")),
+            (QPen(self._wrong, 2), translate("duel", "a message where the two disagree")),
+        )
+        for at, (pen, text) in enumerate(joins):
             self._painter.setPen(pen)
             y = 136 + at * 30
             self._painter.drawLine(QPointF(20, y - 5 * at), QPointF(54, y + 5 * at))
             self._write(QRectF(66, y - 9, 204, 18), text, self._small, self._text, _LEFT)
         signs = (
-            (Qt.PenStyle.SolidLine, "an answer before its question"),
-            (Qt.PenStyle.DashLine, "a speaker’s own lines out of turn"),
+            (Qt.PenStyle.SolidLine, translate("duel", "an answer before its question")),
+            (Qt.PenStyle.DashLine, translate("duel", "a speaker’s own lines out of turn")),
         )
         for at, (kind, text) in enumerate(signs):
             y = 186 + at * 40
