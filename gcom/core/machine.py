@@ -27,6 +27,7 @@ from gcom.core.ordering.order_log import OrderLog
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.values import limits
 from gcom.values.definition import Definition
+from gcom.values.lineage import rank
 from gcom.values.names import Address, Process, name_of
 from gcom.values.run import Payload
 from gcom.values.view import View
@@ -123,9 +124,11 @@ class GroupMachine:
         return machine
 
     @property
-    def last_view(self) -> int:
-        """The number of the view that this process has, or had before it was on its way back; 0: it never had one."""
-        return self.view.number if self.view else self._former.entry.view if self._former else 0
+    def last_rank(self) -> int:
+        """The rank of the view that this process has, or had before it was on its way back (`lineage.rank`)."""
+        if self.view:
+            return rank(self.instance, self.view.number)
+        return rank(self._former.entry.instance, self._former.entry.view) if self._former else 0
 
     @property
     def leaving(self) -> bool:

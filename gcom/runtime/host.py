@@ -254,7 +254,7 @@ class Host:
         with self.lock:
             latest = self.sessions.latest(group)
             if latest and latest.machine.stage is Stage.ENTERING and latest.machine.returns:
-                return replace(reply, code="returning", settled=latest.machine.last_view)
+                return replace(reply, code="returning", settled=latest.machine.last_rank)
         return reply
 
     def _answer(self, reply: Reply) -> bytes:

@@ -31,6 +31,11 @@ def successor(instance: str, founder: str) -> str:
     return f"{origin_of(instance)}-{generation(instance) + 1}-{founder}"
 
 
+def rank(instance: str, view: int) -> int:
+    """Return a number that is the greater the later a view is: in a successor the views begin again at 1."""
+    return (generation(instance) << 40) + min(view, (1 << 40) - 1)
+
+
 def descends(instance: str, ancestor: str) -> bool:
     """Return whether an instance came, by successions, of another one."""
     return origin_of(instance) == origin_of(ancestor) and generation(instance) > generation(ancestor)

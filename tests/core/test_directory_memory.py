@@ -32,6 +32,7 @@ from tests.core.registry import (
     LOOSE,
     NEWS,
     PAUSE_MS,
+    SIDES,
     A,
     B,
     C,
@@ -324,6 +325,14 @@ def test_a_detached_member_does_not_keep_the_name_from_a_group_in_service() -> N
     answer = it.ask(replace(register(3, A, B, C), detached=True))
     assert isinstance(answer, GroupInfo)
     assert answer.instance == "k9"
+
+
+def test_sides_that_are_dead_leave_no_tombstone_to_one_that_was_put_out() -> None:
+    it = directory()
+    it.ask(replace(register(4, A, B), definition=SIDES))
+    it.run(limits.LEASE_MS)
+    assert it.directory.bury("news", "k2", 4, [A, B])
+    assert isinstance(it.ask(replace(register(3, C), definition=SIDES, detached=True)), GroupInfo)
 
 
 def test_the_oldest_tombstone_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:

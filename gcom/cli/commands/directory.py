@@ -90,7 +90,8 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     state, dead = state_of(entry), _proven_dead(entry)
     notice(f"group {group!r} has in view {entry.view}: {_names(entry.members) or 'nobody'}; it is {state}")
     left = [process for process in entry.members if process not in dead]
-    if entry.members and not left:
+    beside = [process for process, address in entry.others if not is_dead(address)]
+    if entry.members and not left and not beside:
         notice(
             "all of them are proven dead: there is nobody who could go on, and the registry frees the name by itself"
         )
@@ -103,7 +104,7 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
         return 1
     if entry.members:
         _tell_price(left, dead)
-    if beside := [process for process, address in entry.others if not is_dead(address)]:
+    if beside:
         notice(f"{_names(beside)} may be in service, or have what the group had: they are given up as well")
     if not yes and not _typed(group):
         notice("nothing was changed")
@@ -117,7 +118,8 @@ def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
     """Print what a fork gives up: members, and their deliveries."""
     if dead:
         notice(f"proven dead: {_names(dead)}")
-    notice(f"not proven dead: {_names(left)}; a detached one of these begins a successor, with those whom it hears")
+    if left:
+        notice(f"not proven dead: {_names(left)}; a detached one of these begins a successor, with those whom it hears")
     notice("it gives up the others without proof: if they still run, they are put out once they hear of it, and what")
     notice("they deliver until then, or delivered and nobody who goes on holds, is lost; to wait loses nothing")
     notice(

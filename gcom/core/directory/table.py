@@ -386,6 +386,10 @@ class Directory:
         row = self._rows.get(group)
         if row is None or (row.instance, row.number) != (instance, view) or not row.known.keys() <= set(dead):
             return False
+        # Of sides that go on by themselves one that was put out may be unknown here: it did not see all leave.
+        if row.definition.netsplit is Netsplit.PARTITIONABLE:
+            self._drop(group)
+            return True
         return isinstance(self._on_unregister(Unregister(group, instance, view)), Done)
 
     @property

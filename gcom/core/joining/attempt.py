@@ -30,6 +30,7 @@ from gcom.errors import (
 )
 from gcom.values import limits, names
 from gcom.values.definition import Definition, Netsplit, uninvited
+from gcom.values.lineage import rank
 from gcom.values.names import Address, Process
 
 TARGETS_MAX = 3  # members asked at the same time
@@ -280,15 +281,17 @@ class JoinAttempt:
         self._unreached.add(peer)
         return self._approach_next(now_ms)
 
-    def on_returning(self, peer: Process, view: int, now_ms: int) -> list[Out]:
-        """Record that a former member is on its way back, too, with what it had in `view`.
+    def on_returning(self, peer: Process, last_rank: int, now_ms: int) -> list[Out]:
+        """Record that a former member is on its way back, too, with what it had in the view of that rank.
 
         Of two that return, the one with less waits; a newcomer has nothing, and waits for both.
         """
         # 1. A, B and C are in view 2, C is cut off. 2. A and B install view 3, and die. 3. C is told of view 3, and
         # comes back. 4. If a newcomer could claim the name now, C would be given its empty state.
         former = self._former
-        if former and (former.entry.view, former.process) > (view, peer):
+        # 1. C is put out of view 3. 2. B alone begins a successor, lets D in with view 2, and puts D out. 3. B dies.
+        # What D has comes later than what C has, though the number of its view is the smaller.
+        if former and (rank(former.entry.instance, former.entry.view), former.process) > (last_rank, peer):
             self._vowed.add(peer)
         return self.on_unreached(peer, False, now_ms)
 

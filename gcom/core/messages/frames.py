@@ -334,10 +334,11 @@ class Refused:
     """The reply to a frame that was not taken.
 
     `unknown`: no such process here, as far as this node remembers; `ended`: that process takes no part in the group any
-    more, and never will; `returning`: as that, but it is on its way back as another one, with what it had in view
-    `settled`; `elsewhere`: it is in another instance; `expelled`: the group goes on without the source, and
-    has its messages up to `settled` (None: that is not known any more); `version`: another protocol version. What is no
-    frame at all is answered by the endpoint, as a failed call. `life` is that of who answers, where it names one.
+    more, and never will; `returning`: as that, but it is on its way back as another one, with what it had in the view
+    of rank `settled` (`lineage.rank`); `elsewhere`: it is in another instance; `expelled`: the group goes on without
+    the source, and has its messages up to `settled` (None: that is not known any more); `version`: another protocol
+    version. What is no frame at all is answered by the endpoint, as a failed call. `life` is that of who answers, where
+    it names one.
     """
 
     code: str

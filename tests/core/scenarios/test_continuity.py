@@ -301,6 +301,29 @@ def test_one_that_was_put_out_delivers_nothing_that_the_others_went_on_without()
     assert net.lost("c", "before") == []
 
 
+def test_of_two_that_were_put_out_the_one_of_the_later_instance_begins() -> None:
+    """1. `c` is put out of view 3. 2. `b` alone begins a successor, and lets `d` in, with view 2. 3. `d` is put out,
+    too, and `b` dies. 4. Both come back.
+    """
+    net = keepers("a", "b", "c")
+    net.split("c", "a b registry")
+    net.until_view(A, B)
+    net.kill(A)
+    net.until(lambda: net.machines[B].instance != "i0001" and net.members(B) == {B})
+    net.start("d")
+    net.cuts |= {(one, other) for one, other in [("c", "d"), ("d", "c")]}
+    net.until(lambda: "d#1" in net.members(B) and net.members("d#1") == {B, "d#1"})
+    net.confirm(B, "later")
+    net.until(lambda: "later" in net.texts("d#1"))
+    net.cuts |= {("d", "b"), ("b", "d"), ("d", "registry")}
+    net.until(lambda: net.members(B) == {B})
+    net.kill(B)
+    net.heal()
+    net.unite("cd")
+    assert net.lost("cd", "before") == []
+    assert net.lost("cd", "later") == []
+
+
 def test_a_newcomer_does_not_pass_over_one_that_is_on_its_way_back() -> None:
     """1. `c` is cut off; `a` and `b` go on, and tell it so when they meet again. 2. They die. 3. `d` comes."""
     net = keepers("a", "b", "c")

@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from gcom.core import machine
 from gcom.core.directory.rows import Row
 from gcom.core.directory.table import Directory
+from gcom.core.joining import attempt
 from gcom.core.joining.join import Joining
 from gcom.core.member import Member
 from gcom.core.membership.consensus import Consensus
@@ -19,7 +21,7 @@ from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import frames
 from gcom.core.messages.effects import AskRegistry, Ended
 from gcom.core.messages.frames import NO_BALLOT, ORDER, Decision, Keeping, Refused, Source, Standing
-from gcom.core.messages.registry import Note, Register, Unregister
+from gcom.core.messages.registry import Done, Note, Register, Unregister
 from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
 from gcom.core.state_transfer.transfer import sources
 from gcom.values.names import Process, name_of
@@ -294,3 +296,17 @@ def a_joiner_is_not_believed_that_it_was_let_in(patch: Patch) -> None:
 @told_by(test_seeds.test_a_leaver_whose_cut_nobody_has_any_more_ends)
 def a_leaver_waits_for_what_nobody_has(patch: Patch) -> None:
     patch.setattr(ViewChanger, "_is_left_alone_by", lambda self, decision: False)
+
+
+@told_by(stories.test_of_two_that_were_put_out_the_one_of_the_later_instance_begins)
+def views_of_two_instances_are_compared_by_their_numbers(patch: Patch) -> None:
+    for module in (machine, attempt):
+        patch.setattr(module, "rank", lambda instance, view: view)
+
+
+@told_by(test_directory_memory.test_sides_that_are_dead_leave_no_tombstone_to_one_that_was_put_out)
+def a_side_that_is_dead_has_left_for_all_others(patch: Patch) -> None:
+    def buried(self: Directory, group: str, instance: str, view: int, dead: Iterable[str]) -> bool:
+        return isinstance(self._on_unregister(Unregister(group, instance, view)), Done)
+
+    patch.setattr(Directory, "bury", buried)
