@@ -196,7 +196,7 @@ class Member:
             if isinstance(item, frames.Join) and not frame.status.view:  # a process that has a view does not enter
                 return self._on_join(frame.source, item, now_ms)
             if isinstance(item, frames.Install) and (
-                self._view_change.asks(frame.source) or frame.source in item.decision.joined
+                self._view_change.asks(frame.source) or self._view_change.has_accepted(item.decision)
             ):
                 # A joiner, or one noted for the next view, is in it already: 1. The proposer tells the joiner alone of
                 # the decision, and dies. 2. The joiner lacks a quorum until somebody of the old view follows it.

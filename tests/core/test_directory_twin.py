@@ -146,13 +146,14 @@ class Twin:
             case Create(definition):
                 return it.definition == definition if it else not starting
             case Register(definition, instance):
-                same = it is not None and it.instance == instance and it.definition == definition
-                if it is None or (it.definition == definition and not same and not self.is_over(group, instance)):
-                    return it is not None or not self.is_over(group, instance)
+                elsewhere = it is None or it.instance != instance
+                if elsewhere and self.is_over(group, instance):
+                    return False
+                if it is None:
+                    return True
                 if it.definition != definition:
                     return it.number == 0 or not (self.alive(group) or request.detached)
-                rewrites = request.view.number == it.number and request.view.members != it.members
-                return same and not rewrites
+                return elsewhere or request.view.number != it.number or request.view.members == it.members
             case Lookup(name, former):
                 return it is not None and not self.is_over(name, former)
             case Unregister(_, instance, number):
@@ -212,7 +213,8 @@ class Twin:
                 self.last[group] = fresh
         elif it.instance != request.instance:
             above = precedence(request.instance) < precedence(it.instance)
-            if above and not (request.detached and self.alive(group)):
+            alone = not (self.alive(group) or request.detached or descends(it.instance, request.instance))
+            if alone or (above and not (request.detached and self.alive(group))):
                 fresh.beside = it.all() - set(members)
                 self.last[group] = fresh
             elif not descends(it.instance, request.instance):

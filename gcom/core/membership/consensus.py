@@ -125,6 +125,10 @@ class Consensus:
         assert self._view is not None, "only a member changes its view"
         return self._view
 
+    def has_accepted(self, decision: Decision) -> bool:
+        """Return whether this process has accepted this very value, so that whoever tells it may be believed."""
+        return self._accepted[1] == decision
+
     @property
     def gone(self) -> dict[Process, str]:
         """Return the processes proven dead, by the succession that this process has accepted."""

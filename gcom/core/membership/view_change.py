@@ -212,6 +212,10 @@ class ViewChanger:
         later = {who for who, _ in noted}
         return bool(later.intersection(self.view.members)) and self.process not in later
 
+    def has_accepted(self, decision: Decision) -> bool:
+        """Return whether this process has accepted this very value for its next view."""
+        return self._change.has_accepted(decision)
+
     def asks(self, who: Process) -> bool:
         """Return whether this process wants the promise of one that is no member and may be in a later view."""
         return who in self._change.noted
