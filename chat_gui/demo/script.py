@@ -13,7 +13,7 @@ COMPANIONS = ("bob", "carol", "dave")
 
 
 class Act(StrEnum):
-    """What a companion does."""
+    """An act of a companion."""
 
     SAY = "say"
     WAVE = "wave"  # /me

@@ -12,7 +12,7 @@ BYTES_MAX = 512 * 1024  # of the texts; the oldest go first
 
 
 class Backlog:
-    """What was said last, the same at every member of a group with one order; used by its receiving thread alone."""
+    """The topic and the last messages, equal at all members of a group with one order; for its receiving thread."""
 
     def __init__(self) -> None:
         self.topic = ""

@@ -120,7 +120,7 @@ class Chat:
 
     @property
     def summary(self) -> str:
-        """What happened, a line per group."""
+        """The numbers of messages and view changes, a line per group."""
         lines = []
         for name, state in self.groups.items():
             rows = state.conversation.rows

@@ -65,7 +65,7 @@ def reason_text(reason: str) -> str:
 
 
 class Members:
-    """Who is in a group, who is suspected, and who went."""
+    """The members of a group: those here, those suspected, and those that went."""
 
     def __init__(self) -> None:
         self.view: gcom.View | None = None

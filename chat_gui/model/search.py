@@ -16,7 +16,7 @@ class SearchHit(NamedTuple):
 
 
 class Search:
-    """What is searched for, where it was found, and which place is looked at."""
+    """A search: the text, the places where it was found, and the one that is looked at."""
 
     def __init__(self) -> None:
         self.text = ""

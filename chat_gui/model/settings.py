@@ -26,7 +26,7 @@ class Theme(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the user chose. `words`: what counts as a mention beside the own name; `font`: empty for the system's.
+    """The choices of the user. `words`: what counts as a mention beside the own name; `font`: empty for the system's.
 
     `history_max`: rows of scrollback kept per group; `language`: empty for the system's.
     """
@@ -59,7 +59,7 @@ class SavedTab:
 
 @dataclass(frozen=True, slots=True)
 class SavedSession:
-    """What was open, in order; `geometry` is Qt's own word for the window, in base64."""
+    """The tabs that were open, in order; `geometry` is Qt's own word for the window, in base64."""
 
     tabs: tuple[SavedTab, ...] = ()
     current: str = ""

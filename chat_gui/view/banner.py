@@ -31,7 +31,7 @@ class Banner(QFrame):
 
     @property
     def text(self) -> str:
-        """What it says; empty while it is hidden."""
+        """The text that is shown; empty while it is hidden."""
         return self._label.text() if not self.isHidden() else ""
 
     def say(self, text: str, button: str = "") -> None:

@@ -48,7 +48,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class RunTrace:
-    """What the traces of the messages `first` … `last` of one run share; `sent_s` has one entry for each, or none."""
+    """The part that the traces of messages `first` … `last` of a run share; `sent_s` has one entry for each, or none."""
 
     sender: Process
     first: int

@@ -51,7 +51,7 @@ class DuelScreen:
 
 @dataclass(frozen=True, slots=True)
 class DuelRun:
-    """What became of the script under one ordering; `wait_ms`: from sending to showing, on average."""
+    """One run of the script, under one ordering; `wait_ms`: from sending to showing, on average."""
 
     ordering: str
     screens: tuple[DuelScreen, DuelScreen]
@@ -60,7 +60,7 @@ class DuelRun:
 
 @dataclass(frozen=True, slots=True)
 class DuelScore:
-    """What is wrong on two screens.
+    """The count of wrong places on two screens.
 
     `early`: (screen, answer, question) where the answer stands first. `swapped`: (screen, line, earlier line of the
     same speaker). `moved`: the lines where the two disagree. `missing`: (screen, line) that never came.
