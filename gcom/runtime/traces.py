@@ -48,7 +48,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class RunTrace:
-    """The part that the traces of messages `first` … `last` of a run share; `sent_s` has one entry for each, or none."""
+    """The part that traces of messages `first` … `last` share; `sent_s` has one entry for each, or none."""
 
     sender: Process
     first: int
