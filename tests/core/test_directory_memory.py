@@ -25,6 +25,7 @@ from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPas
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.lineage import descends
+from gcom.values.names import Process
 from gcom.values.view import View
 from tests.core.registry import (
     AWAY,
@@ -380,8 +381,10 @@ MADE = Succession("k2-1-1", "proof", {A: "dead"}, ())
 SUCCESSION = Decision(LEFT, (), {A: "dead"}, {A: 4, B: 7}, succession=MADE)
 
 
-def promises(it: Registry, ballot: tuple[int, int] = BALLOT, instance: str = "k2", number: int = 3) -> Answer:
-    return it.ask(WitnessPrepare(instance, number, ballot, "news"))
+def promises(
+    it: Registry, ballot: tuple[int, int] = BALLOT, instance: str = "k2", number: int = 3, by: Process = B
+) -> Answer:
+    return it.ask(WitnessPrepare(instance, number, ballot, "news", by))
 
 
 def accepts(it: Registry, ballot: tuple[int, int] = BALLOT, decision: Decision = SUCCESSION) -> Answer:
@@ -405,9 +408,27 @@ def test_it_names_all_who_may_be_in_a_later_view() -> None:
     assert promises(it) == WitnessPromised(3, BALLOT, ((C, AWAY),))
     assert promises(it, number=2) == WitnessPassed(3)
     it.ask(register(4, A, "dan#1", by="dan#1"))
-    assert promises(it) == WitnessPromised(3, BALLOT, ((A, HOME), ("dan#1", HOME)))
+    assert promises(it, by=A) == WitnessPromised(3, BALLOT, ((A, HOME), ("dan#1", HOME)))
     it.ask(Note("news", "k2", 4, ((C, AWAY),)))
-    assert promises(it) == WitnessPromised(3, BALLOT, ((C, AWAY), (A, HOME), ("dan#1", HOME)))
+    assert promises(it, by=A) == WitnessPromised(3, BALLOT, ((C, AWAY), (A, HOME), ("dan#1", HOME)))
+
+
+def test_it_gives_no_promise_to_one_that_a_later_view_goes_on_without() -> None:
+    it = known()
+    it.ask(register(4, A, by=A))
+    assert promises(it, by=A) == WitnessPromised(3, BALLOT, ((A, HOME),))
+    assert promises(it, by=B) == WitnessPassed(4)
+    it.ask(register(7, "dan#1", by="dan#1"))  # nobody of view 3 is left
+    assert promises(it, by=B) == promises(it, by=A) == WitnessPassed(7)
+
+
+def test_a_registry_that_forgot_and_learned_of_a_later_view_says_so_too() -> None:
+    it = directory()
+    it.ask(register(7, "dan#1", by="dan#1"))
+    assert promises(it, by=B) == WitnessPassed(7)
+    assert code(promises(it, number=7, by="dan#1")) == "Unavailable"  # it does not know who was noted
+    it.ask(Fork("news", "k2"))
+    assert promises(it, by=B) == WitnessPassed(7)
 
 
 def test_what_it_accepts_last_is_the_group_now() -> None:

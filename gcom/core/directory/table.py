@@ -35,7 +35,14 @@ from gcom.core.messages.registry import (
     Request,
     Unregister,
 )
-from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPrepare, WitnessPromised, WitnessRequest
+from gcom.core.messages.witness import (
+    WitnessAccept,
+    WitnessDecided,
+    WitnessPassed,
+    WitnessPrepare,
+    WitnessPromised,
+    WitnessRequest,
+)
 from gcom.values import limits, lineage, names
 from gcom.values.definition import Definition, Netsplit, TieBreaker
 from gcom.values.lineage import precedence_by_size as by_size
@@ -347,6 +354,10 @@ class Directory:
             return decided
         if row is None or row.instance != request.instance:
             return Refusal("Unavailable", f"this registry does not have instance {request.instance} of the group")
+        # 1. C is put out of view 3, and sleeps. 2. D comes; A and B leave; D dies, alone in view 7. 3. C runs again: of
+        # view 3 nobody else is left. What it sent since in view 3 the others went on without.
+        if isinstance(request, WitnessPrepare) and row.is_out(request.process, request.view):
+            return WitnessPassed(row.number)
         # It cannot say who was noted, so its promise would be worth nothing until an operator vouches for the rest.
         if row.forgot and not row.forked(self._running_ms):
             text = f"this registry forgot group {request.group!r}: gcom fork {request.group} lets what is left go on"

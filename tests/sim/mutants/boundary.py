@@ -154,7 +154,8 @@ def the_registry_does_not_promise_a_succession(patch: Patch) -> None:
 
     def unpromised(self: Directory, request: Any) -> Any:
         if request.group and isinstance(request, WitnessAccept):
-            on_vote(self, WitnessPrepare(request.instance, request.view, request.ballot, request.group))
+            where = (request.instance, request.view, request.ballot, request.group)
+            on_vote(self, WitnessPrepare(*where, request.decision.view.leader))
         return on_vote(self, request)
 
     patch.setattr(Consensus, "_ask_successor", unasked)
@@ -276,9 +277,9 @@ def a_detached_member_keeps_the_name_from_a_group_in_service(patch: Patch) -> No
     patch.setattr(Directory, "_on_rival", above_alone)
 
 
-@told_by(stories.test_one_that_was_put_out_delivers_nothing_that_the_others_went_on_without)
+@told_by(stories.test_one_whose_fellows_have_left_since_delivers_nothing_that_they_went_on_without)
 def one_that_was_put_out_delivers_what_it_sent_since(patch: Patch) -> None:
-    patch.setattr(ViewChanger, "_was_put_out", lambda self, noted: False)
+    patch.setattr(Row, "is_out", lambda self, process, view: False)
 
 
 @told_by(test_seeds.test_one_whom_only_a_joiner_can_tell_of_the_decision_follows_it)
