@@ -226,12 +226,11 @@ class Receiving(GroupHandle):
             case effects.StateUnavailable(view, reason):
                 self._state.bring_again(self._source)
                 return StateLost(view, reason)
-            case Gone(ended, returning):
+            case Gone(ended, returning, told):
                 if returning:
                     self._state.keep(self._source)
                     self._state.set_aside(self._source, ended.reason)
-                elif unmerged := self._state.give_up():
-                    self._membership.arrivals.appendleft(arrival)
+                elif not told and (unmerged := self._state.give_up(self._source, ended)):
                     return StateUnmerged(unmerged.data, unmerged.reason)
                 with self._host.lock:
                     unsent, undelivered = self._source.unnumbered, self._source.machine.undelivered

@@ -12,9 +12,11 @@ from contextlib import contextmanager
 
 from loguru import logger
 
+from gcom.core.machine import RETURNS
 from gcom.core.messages import events
+from gcom.core.messages.effects import Ended
 from gcom.errors import StateFailed
-from gcom.runtime.arrivals import SetAside
+from gcom.runtime.arrivals import Gone, SetAside
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
 from gcom.runtime.request_handlers import words
@@ -88,11 +90,20 @@ class StateCallbacks:
         text = f"instance {source.machine.instance} gave way to another one of group {definition.group!r}"
         self._membership.arrivals.appendleft(SetAside(data, text))
 
-    def give_up(self) -> SetAside | None:
-        """Return what is still to be merged: the session is over, and none follows."""
+    def give_up(self, source: Session, ended: Ended) -> SetAside | None:
+        """Return what is still to be merged, before the last end, which is read again after it."""
+        arrivals = self._membership.arrivals
+        arrivals.appendleft(Gone(ended, returning=False, told=True))  # first: it is read where `keep` raises, too
+        # It lost its instance and does not come back, so nothing is kept yet: it was leaving, or left before it read of
+        # the loss.
+        if ended.reason in RETURNS:
+            self.keep(source)
         with self._host.lock:
             data = self._membership.reconciliation.give_up()
-        return None if data is None else SetAside(data, "its process left; others may have merged it")
+        if data is not None:
+            return SetAside(data, "the process ended before it had brought this state; others may have merged it")
+        arrivals.popleft()
+        return None
 
     def bring(self, source: Session, first: bool) -> None:
         """Multicast what the process had in its last instance, unless that goes on in this one."""
