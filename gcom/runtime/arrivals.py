@@ -29,9 +29,13 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """The start of the next session, of which is all that follows; `first`: it began the instance."""
+    """The start of the next session, of which is all that follows; `first`: it began the instance.
+
+    `told`: the application was handed the state of which the instance has nothing.
+    """
 
     first: bool
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True)

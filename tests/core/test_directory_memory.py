@@ -203,7 +203,16 @@ def test_an_order_frees_the_name_once_all_who_are_left_had_the_time_to_obey_it()
     it.run(limits.FREE_MS - 1)
     assert code(it.ask(claim(3))) == "Stale"
     it.run(1)
-    assert entry(it.ask(claim(3))).instance == "k2-1-1"
+    assert entry(it.ask(claim(3))).instance == "k2-1.1-1"  # begun anew: A or B may live, with what the group had
+
+
+def test_by_an_order_too_who_has_what_was_before_is_told_by_the_id_where_all_others_are_gone() -> None:
+    it = directory()
+    it.ask(register(3, A, B))
+    it.run(limits.LEASE_MS)
+    it.ask(Fork("news", "k2"))
+    it.run(limits.FREE_MS)
+    assert entry(it.ask(claim(3, A, B))).instance == "k2-1-1"
 
 
 def test_an_order_frees_no_name_of_a_group_in_service() -> None:

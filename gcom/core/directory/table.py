@@ -184,7 +184,9 @@ class Directory:
             return self._put(replace(row, view=view, renewed_ms=self._running_ms))
         # Its members are dead, or have vowed. The id carries its lineage, so that none of them, if the proof was wrong,
         # takes it for a stranger founded later.
-        instance = lineage.successor(row.instance, request.process.partition("#")[2])
+        # Those who were given up may come back, and must be able to tell that nothing of theirs is in it.
+        anew = not row.known.keys() <= set(request.gone)
+        instance = lineage.successor(row.instance, request.process.partition("#")[2], anew)
         after = (row.instance, row.number)
         return self._put(Row(row.definition, instance, view, self._running_ms, after=after))
 

@@ -140,8 +140,9 @@ class StateLost:
 class StateUnmerged:
     """The state that this process had in an instance that it lost, and that nobody here is known to have merged.
 
-    Of a PARTITIONABLE group, also where the process ends before it is in another instance; or of a PRIMARY one whose
-    instance gave way to another, since a registry forgot it.
+    Of a PARTITIONABLE group, also where the process ends before it is in another instance. Of a PRIMARY one where its
+    instance gave way to another, or where it comes back to one that has nothing of its own: a registry forgot the
+    group, or an operator gave this process up, and others began the name. Then it comes before `Returned`.
 
     `data` is what its `get_state` returned then: GCom keeps it no longer, so it is the application's to keep aside, or
     to bring in by messages of its own. `reason` says why it was not merged.

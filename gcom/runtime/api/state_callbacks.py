@@ -21,7 +21,7 @@ from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
 from gcom.runtime.request_handlers import words
 from gcom.runtime.session import Session
-from gcom.values import limits
+from gcom.values import limits, lineage
 from gcom.values.definition import Netsplit
 from gcom.values.run import Brought
 
@@ -78,17 +78,23 @@ class StateCallbacks:
                 machine.instance, data, lambda mine, theirs: _checked(merge_states(mine, theirs))
             )
 
-    def set_aside(self, source: Session, reason: str) -> None:
-        """Tell the application its state where another PRIMARY instance's is about to take its place."""
-        uses, definition = self._membership.uses, source.machine.definition
-        replaced = reason == "merge" and uses.get_state is not None and uses.set_state is not None
+    def set_aside(self, former: Session, instance: str = "") -> SetAside | None:
+        """Return the application's state where that of another PRIMARY instance is about to take its place.
+
+        Without an `instance` it gives way to one that it has not entered yet.
+        """
+        machine = former.machine
+        if instance and (_gave_way(former) or lineage.carries_on(instance, machine.instance)):
+            return None  # it was told; or what takes the place of its state has come of that
+        uses, definition = self._membership.uses, machine.definition
+        replaced = uses.get_state is not None and uses.set_state is not None
         if not replaced or definition is None or definition.netsplit is Netsplit.PARTITIONABLE:
-            return
+            return None
         assert uses.get_state is not None, "it is replaced"
-        with self._leaving_at_failure(source, "get_state"):
+        with self._leaving_at_failure(former, "get_state"):
             data = _checked(uses.get_state())
-        text = f"instance {source.machine.instance} gave way to another one of group {definition.group!r}"
-        self._membership.arrivals.appendleft(SetAside(data, text))
+        became = f"is not where {instance} came from" if instance else "gave way to another one"
+        return SetAside(data, f"instance {machine.instance} {became}, in group {definition.group!r}")
 
     def give_up(self, source: Session, ended: Ended) -> SetAside | None:
         """Return what is still to be merged, before the last end, which is read again after it."""
@@ -136,6 +142,10 @@ class StateCallbacks:
             with self._host.lock:
                 self._membership.fail_state(text)
             raise StateFailed(text) from error
+
+
+def _gave_way(session: Session) -> bool:
+    return session.ended is not None and session.ended.reason == "merge"
 
 
 def _too_large(data: bytes | None) -> SetAside:

@@ -24,6 +24,7 @@ from gcom.core.messages.frames import NO_BALLOT, ORDER, Decision, Keeping, Refus
 from gcom.core.messages.registry import Done, Note, Register, Unregister
 from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
 from gcom.core.state_transfer.transfer import sources
+from gcom.values import lineage
 from gcom.values.names import Process, name_of
 from tests.core import test_arrival, test_directory_memory, test_succession
 from tests.core.scenarios import test_continuity as stories
@@ -311,3 +312,9 @@ def a_side_that_is_dead_has_left_for_all_others(patch: Patch) -> None:
         return isinstance(self._on_unregister(Unregister(group, instance, view)), Done)
 
     patch.setattr(Directory, "bury", buried)
+
+
+@told_by(test_directory_memory.test_an_order_frees_the_name_once_all_who_are_left_had_the_time_to_obey_it)
+def who_begins_anew_by_an_order_is_taken_for_one_that_goes_on(patch: Patch) -> None:
+    successor = lineage.successor
+    patch.setattr(lineage, "successor", lambda instance, founder, anew=False: successor(instance, founder))
