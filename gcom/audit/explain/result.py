@@ -113,6 +113,7 @@ class AuditResult:
         reasons += [f"{each}; nobody knows which groups it tells of" for each in self.unread]
         if self.verdict != "PASS":
             return f"{self.verdict}: {reasons[0] if reasons else 'there is nothing to judge'} ({about})"
+        # "Every promise held" would be read as more than the logs show.
         if self.unjudged:
             return f"PASS: no promise was broken; without a case to judge: {', '.join(self.unjudged)} ({about})"
         return f"PASS: every promise held ({about})"
@@ -191,6 +192,8 @@ def _verdict(judgement: Judgement, rules: list[RuleResult]) -> tuple[str, str | 
     """Return the verdict of the expected rules together, and its reason. It is VACUOUS where nothing was delivered, or
     where the logs lack the records that would show a promise.
     """
+    # The order of the questions is the contract's: what is violated outweighs what is unknown, and what is unknown
+    # outweighs that there was nothing to judge.
     expected = [rule for rule in rules if rule.expected]
     if any(rule.verdict == "FAIL" for rule in expected):
         return "FAIL", None
@@ -199,4 +202,4 @@ def _verdict(judgement: Judgement, rules: list[RuleResult]) -> tuple[str, str | 
             return "UNKNOWN", f"{rule.rule}: {rule.reason}"
     if not judgement.deliveries:
         return "VACUOUS", "nothing was delivered"
-    return ("VACUOUS", judgement.unshown) if judgement.unshown else ("PASS", None)
+    return ("VACUOUS", judgement.missing_records) if judgement.missing_records else ("PASS", None)

@@ -38,7 +38,8 @@ def to_parquet(segment: LogSegment, target: Path) -> None:
         "torn": segment.torn,
         "damage": segment.damage,
         "sealed": segment.sealed,
-        "worn": segment.worn,
+        # The key is that of files that were written before the field had a better name.
+        "worn": segment.damaged_tail,
         "keys": rows.keys,
         "senders": rows.senders,
         "clocks": list(rows.clock),
@@ -56,6 +57,8 @@ def _clocks(rows: Rows) -> Any:
     who = np.concatenate(
         [np.zeros(0, np.int32), *(np.full(len(at), i, np.int32) for i, (at, _) in enumerate(rows.clock.values()))]
     )
+    # `clock` has entries process by process, a map column wants them row by row. A stable sort keeps the processes of
+    # a row in one order, so that equal segments give equal files.
     order = np.argsort(where, kind="stable")
     counts = np.bincount(where, minlength=len(rows)) if len(where) else np.zeros(len(rows), np.int64)
     offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
@@ -88,8 +91,12 @@ def from_parquet(path: str) -> LogSegment | str:
     _read_clocks(rows, table["clock"], about["clocks"])
     closing = None if about["closing"] is None else Closing(**about["closing"])
     opening = Opening(**about["opening"])
-    worn = about.get("worn", "")
-    return LogSegment(path, opening, rows, closing, about["torn"], about["damage"], about.get("sealed", False), worn)
+    damaged_tail = about.get("worn", "")
+    # A file of an older GCom does not say whether its segment was sealed. Taken as not sealed, it is not called cut for
+    # want of a close.
+    return LogSegment(
+        path, opening, rows, closing, about["torn"], about["damage"], about.get("sealed", False), damaged_tail
+    )
 
 
 def _read_clocks(rows: Rows, column: pa.ChunkedArray, names: list[str]) -> None:

@@ -62,6 +62,7 @@ def _fit(one: ChainSummary, other: ChainSummary) -> bool:
 
 def coverage_of(parts: list[ChainSummary]) -> str:
     """Return the coverage of a process (DELIVERY_LOG.md, Files)."""
+    # The worst of its chains, as a process with one gap has a log with a gap. How it ends only the last one tells.
     if not parts or any(part.gaps for part in parts):
         return "lost"
     if parts[-1].torn:
@@ -78,6 +79,8 @@ def starts_of(summaries: dict[int, ProcessSummary]) -> dict[int, tuple[int, int]
     known: dict[str, tuple[int, int, bool]] = {}  # sections, deliveries in the last of them, whether that goes on
     for chain, summary in summaries.items():
         sections, inside, goes_on = known.get(summary.process, (0, 0, False))
+        # The first section of a chain that begins inside a log is the last one of the chain before, which goes on:
+        # one index for both, and deliveries are counted on.
         if goes_on and summary.sections and not summary.sections[0].installed:
             sections -= 1
         elif summary.sections:

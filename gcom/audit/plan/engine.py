@@ -82,6 +82,7 @@ class InProcess:
         return one + other
 
     def grouped(self, rows: list[TaskRow], by: Sequence[str], task: Callable[[list[TaskRow]], object]) -> Found:
+        # In the order in which the log has them, whatever engine: examples and joined summaries depend on it.
         return self._found(rows, by, ("chain", "nth"), task)
 
     def in_order(

@@ -29,7 +29,9 @@ _STANDINS = {
 }
 _INK, _MUTED, _LINE, _ACCENT, _FAIL, _UNKNOWN, _THIRD, _CARD = _STANDINS
 _STYLE: Any = {
+    # Text stays text: it takes the page's font and can be searched.
     "svg.fonttype": "none",
+    # Ids within the picture are the same each time, so equal logs give equal pages.
     "svg.hashsalt": "gcom",
     "font.size": 8,
     "text.color": _INK,
@@ -41,9 +43,9 @@ _STYLE: Any = {
     "axes.spines.right": False,
     "path.simplify": True,
 }
-_MOST_VIEWS = 40
+_VIEWS_MAX = 40
 _BENEATH_LABELS = 0.8  # of the height that bars take, so that the views' numbers stand above them
-_LETTERS = 170  # of a view's label, side by side over the whole width
+_LETTERS_ACROSS = 170  # of a view's label, side by side over the whole width
 
 
 def over_time(whole: Timeline, views: list[tuple[int, int]], violations: dict[str, dict[int, int]]) -> str:
@@ -150,18 +152,19 @@ def _name(axis: Any, text: str) -> None:
 
 
 def _mark_views(axes: list[Any], views: list[tuple[int, float]]) -> None:
-    few = views[:_MOST_VIEWS]
+    few = views[:_VIEWS_MAX]
     for axis in axes:
         for _, when in few:
             axis.axvline(when, color=_MUTED, linewidth=0.8, linestyle=(0, (2, 2)), zorder=0)
     left, right = axes[0].get_xlim()
-    letter = (right - left) / _LETTERS
+    letter = (right - left) / _LETTERS_ACROSS
     beyond = float("-inf")  # where the label before ends
     for number, when in few:
         text = f"view {number}"
         needed = (len(text) + 2) * letter
         at_end = when + needed > right
         begin = when - needed if at_end else when
+        # It would cover the label before: the line is drawn, and the number left out.
         if begin < beyond:
             continue
         axes[0].annotate(
@@ -184,6 +187,7 @@ def _as_svg(figure: Figure) -> str:
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = out.getvalue()
+    # The picture's size is the page's to choose; its proportions are in viewBox.
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)

@@ -18,6 +18,7 @@ from gcom.audit.summary.intervals import Intervals, add_numbers
 
 def count_with_serial(group: InstanceLogs) -> int:
     """Return the number of different messages that some process delivered, or skipped with their serial."""
+    # Over all processes: a message counts once, however many delivered it.
     found: dict[str, Intervals] = {}
     for summary in group.summaries.values():
         add_numbers(found, summary.delivered)

@@ -20,6 +20,7 @@ def missing_records(group: InstanceLogs, expected: Container[str], tallies: Mapp
         )
     if not group.ends_nowhere():
         return ""
+    # A rule over classes has a case where two processes were in one view; SELF_DELIVERY where anything was sent.
     views = [section.view for _, section in group.sections()]
     sends = any(section.sends for _, section in group.sections())
     need_ends = [name for name, rule in RULES.items() if rule.needs_ends]

@@ -57,6 +57,8 @@ def scan(
         found.torn = segment.torn
         found.exited = closing is not None and closing.exited
         found.rotated = closing is not None and not closing.exited and not segment.damage
+    # A close with `rotate` promises a successor. Before another segment it is no gap, at the end of the log it is
+    # one.
     if chain.last and found.rotated:
         scanner.lose_segment(f"{chain.paths[-1]}: {chain.process} went on after it, and the next segment is missing")
     scanner.finish()
@@ -73,6 +75,7 @@ def _begin(found: ChainSummary, scanner: Scanner, segment: LogSegment) -> None:
 
 
 def _feed(scanner: Scanner, segment: LogSegment, previous: int, *, first: bool) -> None:
+    # Nothing in it is believed, so its number and position prove nothing about the segments around it either.
     if segment.damage:
         scanner.lose_segment(f"{segment.path}: {segment.damage}; nothing in it is read")
         return
@@ -80,8 +83,8 @@ def _feed(scanner: Scanner, segment: LogSegment, previous: int, *, first: bool) 
     if missing:
         scanner.notes.append(f"{segment.path}: segment {previous + 1} of {scanner.process} is missing before it")
     scanner.feed(segment, missing, first)
-    if segment.cut:
-        scanner.lose_segment(segment.cut)
+    if segment.missing_tail:
+        scanner.lose_segment(segment.missing_tail)
 
 
 def _end(found: ChainSummary, scanner: Scanner) -> None:

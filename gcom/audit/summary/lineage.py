@@ -12,6 +12,8 @@ from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.position import LogPosition
 from gcom.audit.summary.process import ProcessSummary
 
+# `next` of a section whose process went over, followed by the instance: two processes that went to different
+# instances are in different classes.
 INTO = "into"
 # Ends of who has left for good, or is out by a decision that kept all: nothing is owed to it, unless it goes `into`.
 _FOR_GOOD = ("request", "exit", "expelled", "defect")
@@ -19,6 +21,8 @@ _FOR_GOOD = ("request", "exit", "expelled", "defect")
 
 def note_end(summary: ProcessSummary, position: LogPosition, record: Record) -> None:
     """Keep the first `leave` or `detach`, and the messages settled at it."""
+    # A process enters an instance once. A second end is in a log that two wrote, or outside of a session, which
+    # SENDING_VIEW and VIEW_AGREEMENT tell.
     if not summary.end:
         summary.end = record
         summary.settled_at_end = {who: settled.copy() for who, settled in position.settled.items()}
@@ -107,6 +111,7 @@ def renumbered(entry: Record, rank: Callable[[str, int], int], serials: list[int
 
 
 def _ranked(who: str, pairs: list[list[int]], rank: Callable[[str, int], int]) -> list[list[int]]:
+    # A range is kept as far as kept messages are in it, and numbered by these; a range without any goes.
     ends = [(rank(who, first - 1), rank(who, first + count - 1)) for first, count in pairs]
     return [[before + 1, last - before] for before, last in ends if last > before]
 

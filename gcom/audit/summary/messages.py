@@ -87,6 +87,7 @@ class MessageRecorder:
             if only is not None and bucket not in only:
                 continue
             part = chosen[row]
+            # The codes of a file's senders mean nothing outside of it: an excerpt has the few names that it uses.
             codes, sender = np.unique(rows.sender[part], return_inverse=True)
             serial = rows.serial[part]
             columns = {
@@ -107,6 +108,8 @@ class MessageRecorder:
         wanted: dict[str, set[int]] = {}
         for who, bucket in self._record["INTEGRITY"].buckets:
             wanted.setdefault(who, set()).add(bucket)
+        # Deliveries without a digest have nothing to compare. A send without one is kept: it shows that the number
+        # was sent, and that the delivery's digest has no counterpart.
         for kind, way in ((SEND, SENT), (DELIVER, HEARD)):
             of_kind = mine[rows.kind[mine] == kind]
             codes = [-1] if kind == SEND else np.unique(rows.sender[of_kind]).tolist()
@@ -180,6 +183,8 @@ class MessageTable:
 
 def table_of(excerpts: Iterable[Excerpt]) -> MessageTable:
     """Take the runs of excerpts apart; there is at least one excerpt."""
+    # By process and position, wherever the engine put them: which of two rows is named as the first must not depend
+    # on it.
     ordered = sorted(excerpts, key=lambda excerpt: (excerpt["process"], int(excerpt["at"][0])))
     names = sorted({name for excerpt in ordered for name in excerpt["names"]})
     parts: dict[str, list[Ints]] = {}

@@ -34,6 +34,8 @@ def _judge_class(view: int, members: list[Member], heard: list[Member], tally: T
     for _, section in heard:
         add_numbers(demanded, section.delivered)
     for who, section in members:
+        # Settled and not delivered: what a skip or a base covers is not owed. And at any time so far: a joiner of the
+        # class may have it from its state.
         for sender, numbers in sorted(demanded.items()) if section.covered else ():
             missing = numbers.minus(section.settled.get(sender, Intervals()))
             if missing:

@@ -32,10 +32,12 @@ def _judge_batch(batch: Batch) -> None:
         return
     for chosen, into in ((batch.sends, summary.sent_digests), (batch.delivers, summary.delivered_digests)):
         told = np.array([row for row in chosen.tolist() if row in rows.digests], np.int64)
+        # No more digests than messages: what a line has beyond its count belongs to no message.
         lists = [rows.digests[row][:n] for row, n in zip(told.tolist(), rows.count[told].tolist(), strict=True)]
         lengths = np.array([len(each) for each in lists], np.int64)
         _note_digested(batch, told[lengths > 0], lengths[lengths > 0])
         digest = np.fromiter(chain.from_iterable(lists), np.int64)
+        # The first number of a run, minus where its digests begin among all, plus the place among all.
         number = np.repeat(rows.number[told] - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(digest))
         own = len(rows.senders)
         code = np.repeat(np.where(rows.kind[told] == DELIVER, rows.sender[told], own), lengths)
@@ -66,6 +68,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     been delivered twice, with both.
     """
     group = case.group
+    # Prints are sums: two sends of one number with two digests, both delivered, give the receivers the sender's sum.
     doubtful = {who for who in group.summaries if not sends_once(group, who)} if settle_twice(group) else set()
     sent: Fingerprints = {}
     for summary in group.summaries.values():

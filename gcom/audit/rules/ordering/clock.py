@@ -22,8 +22,10 @@ def _judge_batch(batch: Batch) -> None:
     judged = position.view is not None and position.certain
     if judged:
         tally.evaluated += int(batch.rows.count[sends].sum())
-    for who, true in batch.heard.items():
+    for who, true in batch.true_clock.items():
         said = _said(batch, who)
+        # _said() has gone on with the logged clock all the same: entries are changes, and the next one counts from
+        # there.
         if not judged or (said == true).all():
             continue
         if position.members is not None and who in position.members:
@@ -38,12 +40,13 @@ def _said(batch: Batch, who: str) -> Ints:
     """Return each send's entry for a process: the last one logged, as the log has only changes."""
     position, sends = batch.position, batch.sends
     where, values = batch.clock.get(who, (sends[:0], sends[:0]))
+    # Entries of this batch's sends only: `clock` has those of the whole segment.
     low, high = np.searchsorted(where, (sends[0], sends[-1] + 1))
-    said = np.concatenate(([position.told.get(who, 0)], values[low:high]))[
+    said = np.concatenate(([position.logged_clock.get(who, 0)], values[low:high]))[
         np.searchsorted(where[low:high], sends, "right")
     ]
     if high > low:
-        position.told[who] = int(said[-1])
+        position.logged_clock[who] = int(said[-1])
     return np.asarray(said)
 
 
@@ -86,7 +89,7 @@ RULE = AuditRule(
     _sentence,
     judge_batch=_judge_batch,
     judge=_judge,
-    open_by_gaps="untold",
+    open_by_gaps="without_state",
     marks=_marks,
     other_is_sender=True,
     projection=Projection(clock=True),

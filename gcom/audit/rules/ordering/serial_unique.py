@@ -35,6 +35,7 @@ def _judge_batch(batch: Batch) -> None:
         return
     first = rows.serial[placed]
     last = first + rows.count[placed] - 1
+    # Late, if not above all before it: then the bucket may have it twice, and equal prints prove nothing.
     highest = np.maximum.accumulate(np.concatenate(([summary.last_serial], last)))
     for index in np.flatnonzero(first <= highest[:-1]).tolist():
         summary.late_serials |= {*range(int(first[index]) // BUCKET, int(last[index]) // BUCKET + 1)}

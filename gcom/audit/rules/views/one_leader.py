@@ -14,6 +14,7 @@ def _judge(case: Case, tally: Tally) -> None:
     leaders: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
     for _, summary in sorted(case.group.summaries.items()):
         for record in (*summary.views, *summary.elects):
+            # An `elect` may name another leader than the view did: then the view has had two.
             leaders[record["view"]].setdefault(record["leader"], record)
     for _, named in sorted(leaders.items()):
         tally.evaluated += 1

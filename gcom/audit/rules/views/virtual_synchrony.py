@@ -18,6 +18,7 @@ def _judge(case: Case, tally: Tally) -> None:
         if len(members) < 2:
             continue
         tally.evaluated += 1
+        # Equal to the first is equal to all: N comparisons and not N times N.
         covered = [each for each in members if each[1].covered]
         for member in covered[1:]:
             _compare(view, covered[0], member, tally)
@@ -43,6 +44,8 @@ def _judge_starts(group: InstanceLogs, tally: Tally) -> None:
         tally.evaluated += len(installers) > 1
         one, first = installers[0]
         for who, start in installers[1:]:
+            # One violation per process, of the first sender: a process that entered with another base differs in all
+            # of them.
             unlike = [sender for sender in sorted(start.keys() & first.keys()) if start[sender] != first[sender]]
             if unlike:
                 sender = unlike[0]
