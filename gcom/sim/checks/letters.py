@@ -82,6 +82,7 @@ class Letters:
     def _deliver(self, who: Process, sender: Process, payload: Payload) -> None:
         pair = self._pair(sender, who)
         if payload in pair.doubtful:  # it was under way
+            # Those before it in line will not come any more: the channel is FIFO.
             del pair.doubtful[: pair.doubtful.index(payload) + 1]
         elif pair.posted[pair.delivered : pair.delivered + 1] == [payload]:
             pair.delivered += 1
@@ -93,6 +94,7 @@ class Letters:
         first = len(pair.posted) - len(payloads)
         if self._is_in_view_of(who, target) or tuple(pair.posted[first:]) != payloads:
             raise Violation(f"LETTER: {who} is told that {payloads} did not reach {target}, in vain")
+        # It names the last few of what was posted: so all before these must have arrived.
         if pair.delivered < first:
             raise Violation(f"LETTER: {who} is not told that letter {pair.delivered + 1} never reached {target}")
         pair.doubtful += pair.posted[pair.delivered :]
@@ -120,7 +122,7 @@ class Letters:
             del self._calls[who, answered.call]
 
     def _is_in_view_of(self, who: Process, other: Process) -> bool:
-        return other in self._record.witness(who).section.view.members
+        return other in self._record.history(who).section.view.members
 
     # outstanding
 
@@ -129,6 +131,7 @@ class Letters:
         for (sender, receiver), pair in self._pairs.items():
             if {sender, receiver} <= members and pair.delivered < len(pair.posted):
                 yield f"{receiver} has {pair.delivered} of {len(pair.posted)} letters of {sender}"
+            # The receiver is out: the sender must be told of each letter that it did not get.
             elif sender in members and pair.delivered < len(pair.posted):
                 yield f"{sender} is not told that {receiver} has {pair.delivered} of {len(pair.posted)} letters"
         for (who, number), call in self._calls.items():

@@ -33,6 +33,8 @@ class State:
         count, total = self.streams.get(run.sender, (0, 0))
         for number, payload in enumerate(run.payloads, run.first):
             data = payload.encode() if isinstance(payload, str) else payload
+            # A sum over numbers and payloads: who has the same messages has the same state, in whatever order they
+            # came. Their order is in `sequence`, which is compared only where the group promises one.
             total = (total + crc32(data, number & 0xFFFF)) & 0xFFFFFFFF
         self.streams[run.sender] = (count + len(run.payloads), total)
         self.sequence = crc32(f"{run.sender} {total}".encode(), self.sequence)
@@ -114,6 +116,7 @@ class States:
             self._must_not_have(member, who, view, reason)
 
     def _must_not_have(self, member: Process, loser: Process, view: View, reason: str) -> None:
+        # Got in the view just before, it may still have been on its way when donors were asked.
         has = member in view.members and self._since.get(member, view.number) < view.number - 1
         if has and member not in reason:
             raise Violation(f"STATE_LOST: {loser} in view {view.number}, and {member} has the state: {reason}")

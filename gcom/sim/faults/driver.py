@@ -34,6 +34,7 @@ class FaultDriver:
             self._simulation.at(event.at_ms, lambda event=event: self._happen(event))  # type: ignore[misc]
 
     def _happen(self, event: TroubleEvent) -> None:
+        # An event that was put off until now has missed the faulty phase; healing must not meet a new fault.
         if self._simulation.faults_over:
             return
         match event.kind:
@@ -63,6 +64,7 @@ class FaultDriver:
             if node is not None and node.is_running and allowed(node):
                 action(node, event)
                 return
+        # Nobody was there that it could happen to, in a view change say; the event waits for its occasion.
         self._simulation.at(AGAIN_MS, lambda: self._happen(event))
 
     def _actions(

@@ -46,6 +46,8 @@ class Healing:
         self._healed_ms = self._simulation.now_ms
         end_ms = self._healed_ms + LIVE_MS
         self._simulation.at(SILENT_MS, self._bury)
+        # Again from the beginning when a member was put out meanwhile: a suspicion of before the heal may still be
+        # acted upon. The bound is on all of it.
         while not self._goes_on(end_ms):
             pass
 
@@ -54,6 +56,9 @@ class Healing:
         simulation = self._simulation
         if not simulation.until(end_ms, self._is_united):
             raise self._stuck("those who run are not in one view")
+        # In this order: 1. one view; 2. what was sent last is settled, with nothing behind it that would reveal a
+        # loss; 3. what sides brought is merged; 4. enough was sent; 5. a last message of each reaches all; 6. all is
+        # read.
         if simulation.plan.silent:
             self._storm()
         if simulation.silent and not self._settles(end_ms):
@@ -108,6 +113,7 @@ class Healing:
             if static:
                 self._population.come_back(node)
         dead = [node for node in map(self._population.node, simulation.plan.names) if node is not None and node.crashed]
+        # Some stay dead: a group must live on without them. Two at least run, as one alone would prove nothing.
         for node in dead:
             if static or len(self._running) < 2 or self._rng.random() < 0.7:
                 self._population.restart(node, same_port=self._rng.random() < 0.3)
@@ -120,6 +126,8 @@ class Healing:
         here = {session.process for session in members}
         for session in members:
             view = session.machine.view
+            # Only a majority is blamed: a minority cannot put anybody out, and half of a view depends on the
+            # tie-breaker.
             if view and gone & set(view.members) and 2 * len(here & set(view.members)) > len(view.members):
                 raise Violation(f"SILENCE: {session.describe()}: {sorted(gone)} have said nothing for {SILENT_MS} ms")
         for node in silent:
@@ -136,6 +144,7 @@ class Healing:
         view = sessions[0].machine.view
         if not all(session.application.has_state for session in sessions):
             return False
+        # One view by name is not enough: it must have exactly the processes that run.
         return len(views) == 1 and view is not None and set(view.members) == {session.process for session in sessions}
 
     def _storm(self) -> None:

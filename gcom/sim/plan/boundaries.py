@@ -58,6 +58,7 @@ def _one_sleeps_and_another_dies(rng: Random, names: tuple[str, ...], at_ms: int
     """Pause as many as a view can do without, then kill one more; when they wake there is a quorum again."""
     order = rng.sample(names, len(names))
     count = (len(order) - 1) // 2
+    # Some wake while the others still act upon the death, some when all time-outs are over.
     for_ms = rng.randint(*REACTION_MS) + rng.choice((3_000, LONG_MS[0]))
     sleep = [TroubleEvent(Fault.PAUSE, at_ms, for_ms, (name,)) for name in order[:count]]
     dies = TroubleEvent(Fault.CRASH, at_ms + rng.randint(200, 1_400), 0, tuple(order[count:]), "refuses")
@@ -70,6 +71,7 @@ def _the_registry_stops(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambu
     for_ms = rng.randint(1_500, 6_000)
     comes = [TroubleEvent(Move.JOIN, at_ms + rng.randint(50, for_ms), order=(name,)) for name in late]
     stops = TroubleEvent(Fault.OUTAGE, at_ms, for_ms, (), STOPPED)
+    # Twice as likely to forget: a registry that keeps its requests is the milder one.
     forgets = TroubleEvent(Fault.AMNESIA, at_ms, for_ms)
     return Ambush("the registry stops", (rng.choice((stops, forgets, forgets)), *comes), for_ms + LONG_MS[0], late)
 
@@ -81,6 +83,7 @@ def _all_leave_but_one(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambus
     come_ms = leave_ms + rng.randint(1_000, 6_000)
     for_ms = come_ms - at_ms + rng.randint(1_000, 6_000)
     cut = TroubleEvent(Fault.PARTITION, at_ms, for_ms, (), "silent", sides=((lonely,), tuple(others)))
+    # Without DISSOLVES the driver keeps two members in, and nothing would be dissolved.
     leave = [TroubleEvent(Move.LEAVE, leave_ms + rng.randint(0, 400), 0, (name,), DISSOLVES) for name in others]
     comes = TroubleEvent(Move.JOIN, come_ms, order=names[-1:])
     return Ambush("all leave but one", (cut, *leave, comes), for_ms, names[-1:])
@@ -144,6 +147,7 @@ def _donors_die(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
     old = names[: len(names) - len(late)]
     die_ms = at_ms + rng.randint(100, 2_500)
     come = [TroubleEvent(Move.JOIN, at_ms + rng.randint(0, 100), order=(name,)) for name in late]
+    # One shortly after the other: each time another donor is asked, which then dies too.
     die = [TroubleEvent(Fault.CRASH, die_ms + 20 * place, 0, (name,), "refuses") for place, name in enumerate(old)]
     return Ambush("donors die", (*come, *die), LONG_MS[0], late, deaths=len(old))
 

@@ -73,6 +73,7 @@ def draw(seed: int) -> Plan:
 
 def _lengthened(plan: Plan, ambush: Ambush) -> Plan:
     """Add an ambush to a plan: on a PRIMARY group, whose members all keep a state, and some of which come late."""
+    # Who comes in the ambush must not have come before.
     before = [event for event in plan.events if event.kind is not Move.JOIN or event.order[0] not in ambush.late]
     gather = TroubleEvent(Move.GATHER, plan.fault_ms)
     return replace(
@@ -102,6 +103,8 @@ def _drawn(seed: int) -> Plan:
     drifting = rng.random() < 0.4
     delay_ms = rng.choice((2, 5, 20, 60, 120))
     pieces = delay_ms <= 20  # else a small frame would carry too little in a run's time
+    # Streams of their own for what was added to plans later: the draws of older seeds stay what they were, and so do
+    # the mutants that they catch.
     keeping, more = Random(f"state {seed}"), Random(f"more {seed}")
     return Plan(
         seed=seed,
@@ -188,6 +191,7 @@ def _episodes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]
 
 def _ambushes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]:
     """Return the ambushes of the recorded traces (docs/protocols), and a member that leaves during them."""
+    # One kind that surely happens: the ambushes may all wait in vain for their occasion.
     found = [_EVENTS[rng.choice((Fault.PAUSE, Fault.SLOW_MEMBER, Fault.AMNESIA))](rng, last_ms, _order(rng, names))]
     at_ms = 200
     while at_ms < last_ms:
