@@ -37,6 +37,7 @@ class BenchSetup:
     members: Annotated[int, Between(1, limits.MEMBERS_MAX)]
 
     def __post_init__(self) -> None:
+        # The bound stands at the field, as `Annotated`, so one loop serves the setups of all benchmarks.
         for name, hint in get_type_hints(type(self), include_extras=True).items():
             for least, most, why in getattr(hint, "__metadata__", ()):
                 if not least <= (value := getattr(self, name)) <= most:
@@ -95,6 +96,7 @@ class Figure:
     def value(self) -> float | None:
         """Return the value that counts against the goal; None if any round has none."""
         there = [value for value in self.values if value is not None]
+        # A round in which it did not happen is worse than any number: the figure has none.
         if not there or len(there) < len(self.values):
             return None
         return median(there) if self.goal.by == "median" else max(there)

@@ -95,11 +95,13 @@ def take_turn(node: gcom.Node, name: str, lines: tuple[bytes, ...], order: dict[
         go = child.hear("go")
         began = monotonic()
         turn = DemoTurn(group, go["strides"])
+        # In a thread: sending waits for the window, which only reading here opens.
         turn.start_sending(lines, go["strides"].get(name, 1))
         turn.take_until(go["count"])
         child.say("done", seconds=monotonic() - began)
         child.hear("leave")
         group.leave(JOIN_S)
+        # After leaving: a delivery that comes now was not part of the group's last view.
         turn.take_rest()
     child.say("left", **turn.report())
 

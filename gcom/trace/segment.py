@@ -45,11 +45,13 @@ class Segment:
         done = 0
         try:
             while done < len(data):
+                # A full disk takes a part of it, and only the next call says so.
                 done += os.write(self._file, data[done:])
         except OSError:
             self._cut_back(data[:done])
             raise
         self._written += len(data)
+        # As it is written, so that sealing 64 MiB need not read them again.
         self._crc = zlib.crc32(data, self._crc)
 
     def seal(self, at: int, reason: str) -> None:

@@ -128,6 +128,8 @@ class DeliveryLog:
     def _put(self, next_at: int, definition: Definition, instance: str, event: Event) -> None:
         at, self._next_at = self._next_at, next_at
         self._waiting.append(_Record(at, next_at, self._clock_us(), definition, instance, event))
+        # At the bound the caller pays: a log that dropped records silently would make the audit UNKNOWN, and one that
+        # grew would take the memory.
         if len(self._waiting) >= WAITING_MAX:
             self.flush()
 
@@ -192,6 +194,7 @@ class DeliveryLog:
             self._rotate(now_us)
 
     def _write_waiting(self) -> None:
+        # Only what waits now: the caller's half goes on appending while this runs.
         for _ in range(len(self._waiting)):
             self._encode(self._waiting.popleft())
         self._open_one.write()
@@ -216,6 +219,8 @@ class DeliveryLog:
         self._open_one.append(line(record.at, us, record.definition, session, record.event))
         self._encoded_at = record.next_at
         if isinstance(record.event, Ended):
+            # A process enters an instance once. What follows under the group's name is another session, with its own
+            # state.
             del self._sessions[record.definition.group]
 
     def _session(self, group: str, instance: str) -> LoggedSession:
@@ -240,7 +245,7 @@ class DeliveryLog:
         self._open(segment.number + 1, now_us, {group: session.state() for group, session in self._sessions.items()})
         # The next segment's first send must carry the whole clock: this segment may be gone when that is judged.
         for session in self._sessions.values():
-            session.told_all = False
+            session.logged_all = False
 
     def _open(self, number: int, now_us: int, state: dict[str, dict[str, object]] | None) -> None:
         self._segment = Segment(self._folder, number)

@@ -49,9 +49,13 @@ def write_member(folder: Path, plan: LogPlan, index: int) -> int:
     while left > 0:
         if rounds % ROUNDS_A_VIEW == 0:
             writer.view()
+        # One stream of chance for all members, so that each log has the same runs without the members talking.
         lengths = [_length(chance, plan.run_length) for _ in range(plan.members)]
         order = list(range(plan.members))
+        # In a total order the same shuffle for all, drawn from the shared stream; else from one of its own.
         (chance if plan.ordering.is_total else own_chance).shuffle(order)
+        # Not next to a write: the delivery that comes late must be in the same segment as its round, or the state
+        # between them would tell of it.
         late = not whole and left < half and 0 < rounds % ROUNDS_A_WRITE < ROUNDS_A_WRITE - 1
         writer.round(lengths, order, late=0 if late else None)
         whole |= late
@@ -90,6 +94,7 @@ class _Writer:
         self._segment.append(json.dumps(opening, separators=(",", ":")))
 
     def _state(self) -> dict[str, object]:
+        # Segments are cut between rounds, where all that was sent is delivered: the state is one number per sender.
         delivered = dict(zip(self._processes, self._sent, strict=True))
         clock = {who: number for who, number in delivered.items() if who != self._processes[self._me]}
         number = self._sent[self._me]

@@ -136,6 +136,7 @@ class ProbeProcess:
     def _begin_watch(self, watch: DeliveryWatch) -> None:
         with self._lock:
             self._watch = watch
+            # What is waited for may have come before the order to wait.
             for seen in self._seen:
                 self._look(seen)
 
@@ -149,6 +150,7 @@ class ProbeProcess:
         assert self._group is not None, "told to join before"
         self._stop = threading.Event()
         arguments = (self._group, self._stop, every_s)
+        # A thread per flow: a send may wait for a whole failover, and orders must be heard meanwhile.
         threading.Thread(target=_send_all, args=arguments, name="sends", daemon=True).start()
 
     def _leave(self) -> None:
@@ -178,6 +180,7 @@ def _send_all(group: gcom.Group, stop: threading.Event, every_s: float) -> None:
             group.send(_STAMP.pack(monotonic()), SEND_S)
             refused = False
         except gcom.GComError as error:
+            # The first of a series is the instant that is measured; a report per refusal would be thousands.
             if not refused:
                 child.say("refused", group=group.name, error=type(error).__name__, at=monotonic())
             refused = True
@@ -185,11 +188,11 @@ def _send_all(group: gcom.Group, stop: threading.Event, every_s: float) -> None:
 
 def main() -> None:
     """Live until standard input ends."""
-    survivor = ProbeProcess(*sys.argv[1:])
+    probe = ProbeProcess(*sys.argv[1:])
     child.say("ready")
     while (order := child.heard()) is not None:
-        survivor.obey(order)
-    survivor.close()
+        probe.obey(order)
+    probe.close()
     child.end()
 
 

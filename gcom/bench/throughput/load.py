@@ -68,6 +68,7 @@ class StreamJudge:
     def __init__(self, sender: int, size: int, ordered: bool, sequence: Sequence | None = None) -> None:
         self._sender = sender
         self._sequence = sequence or Sequence()
+        # The receiver has the sender's pool: it compares bytes and computes nothing, so that judging is cheap.
         self._pool = Pool(sender, size)
         self.plain = self._pool.plain
         self.next = 1  # all before it were delivered
@@ -105,6 +106,7 @@ class StreamJudge:
             self._blame(f"number {number} is not what was sent")
         if number < self.next or number in self._beyond:
             self._blame(f"number {number} was delivered twice")
+        # It counts as arrived from here on: one gap is one fault and not one per message behind it.
         elif number > self.next and self._ordered:
             self._blame(f"number {number} came when {self.next} was due")
             self.next = number + 1
@@ -123,6 +125,8 @@ class StreamJudge:
         if (number - 1) % self._stride == 0:
             self.latencies_ns.append(self.last_ns - sent_ns)
         if len(self.latencies_ns) >= LATENCIES_MAX:
+            # Every second one is dropped, and from now on every second one is taken: the sample stays even over the
+            # whole run.
             del self.latencies_ns[1::2]
             self._stride *= 2
 

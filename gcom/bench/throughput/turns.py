@@ -217,6 +217,7 @@ def _take_turn(setup: ThroughputSetup, side: str, number: int, logs: str) -> Tur
         children.gather("joined", names, START_S)
         children.tell_all(names, "go")
         sent = children.gather("sent", names, setup.seconds + STALL_S + _END_S)
+        # Each is told what the others sent, so a loss at the very end is seen too.
         counts = {name: report["count"] for name, report in sent.items() if report["count"]}
         children.tell_all(names, "expect", counts=counts)
         results = children.gather("result", names, STALL_S + _END_S)
@@ -240,6 +241,7 @@ def _turn(setup: ThroughputSetup, side: str, number: int, results: dict[str, Rep
     )
     latencies = tuple(value / 1e6 for report in results.values() for value in report["latencies_ns"])
     wrong = [f"{name} of {what}" for name, report in results.items() for what in report["wrong"]]
+    # BASIC may lose, and says so.
     if setup.definition.multicast is not Multicast.BASIC:
         wrong += [f"{member.name} lost {member.lost} messages" for member in members if member.lost]
     sequences = {report["sequence"] for report in results.values()}

@@ -32,8 +32,8 @@ def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int
     kills: list[killing.FailoverResult] = []
     figures: list[Figure] = []
     with _progress(setup.trials * len(setup.wanted) + membership.steps(rounds)) as told:
-        with Scenario() as cast:
-            for outcome in killing.measure(setup, cast, told):
+        with Scenario() as scenario:
+            for outcome in killing.measure(setup, scenario, told):
                 kills.append(outcome)
                 _row(outcome.row(), output, as_json)
         if everything:

@@ -82,7 +82,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     unlike = sorted(p for p, each in heard.items() if set(each) != {sent.get(p)} or p[0] in doubtful)
     alike = heard.keys() - set(unlike)
     tally.evaluated += sum(n for place in alike for n, _, _ in heard[place])
-    return MessageRequest("INTEGRITY", buckets=list(unlike)) if unlike else None
+    return MessageRequest("INTEGRITY", buckets=unlike) if unlike else None
 
 
 def _judge_bucket(_: MessageRequest, sender: str, excerpts: list[Excerpt], closed: frozenset[str]) -> Tally:
