@@ -94,12 +94,14 @@ def _serve(host: str, port: str, data: str | None, stop: SimpleQueue[int]) -> in
         server = RegistryServer(host, number, _folder(data, number))
     except BadValue as error:
         _complain(str(error), EXIT_USAGE)
+    # The port is taken: by far the most common cause is a registry that runs already.
     except Unavailable as error:
         _complain(f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
     server.start()
     _say(f"gcom-registry {__version__} {server.address} ready")
     if server.grace_s:
         _warn(f"starting: it waits {server.grace_s:.0f} s for groups that are there, before it gives a name away")
+    # The main thread only waits: handlers run in it, and nothing else does that a signal could break into.
     caught = stop.get()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once

@@ -53,8 +53,10 @@ class Disk(Store):
             for table in _TABLES.split(";\n"):
                 self._base.execute(table)
             ended_empty = self._base.execute("SELECT count(*) FROM ended_empty").fetchone()[0]
+            # Taken back at once: if this registry is killed, nobody can say that no name was given away.
             self._base.execute("DELETE FROM ended_empty")
             self._base.execute("COMMIT")
+        # Locked, or not writable; all other errors of SQLite mean that the file is none of ours.
         except sqlite3.OperationalError as error:
             self._base.close()
             raise BadValue(

@@ -41,6 +41,7 @@ app.add_typer(bench.app, name="bench")
 
 def main(words: Sequence[str] | None = None) -> NoReturn:
     """Run as the entry point of the script."""
+    # First of all: the next file that is opened would take the number of a closed descriptor.
     open_standard_descriptors()
     SIGNALLED.install()
     status = run(words)
@@ -56,6 +57,7 @@ def run(words: Sequence[str] | None = None) -> int:
     """Carry out one command line; return the exit status. Errors are printed as one line on standard error."""
     try:
         return int(app(words, prog_name="gcom", standalone_mode=False) or 0)
+    # From the most particular to the most general: BadValue and RegistryUnavailable are GComErrors too.
     except typer.TyperException as error:
         return _fail(f"{refusal(error)} ({_path_of(error)} --help)", error.exit_code)
     except BadValue as error:
@@ -78,6 +80,7 @@ def _path_of(error: typer.TyperException) -> str:
 
 
 def _fail(text: str, status: int) -> int:
+    # One line, whatever the error says: scripts read standard error by lines.
     notice(" ".join(text.split()))
     return status
 
@@ -108,6 +111,8 @@ def top(
       gcom demo                                see it all work
     """
     if context.invoked_subcommand is None:
+        # To standard error, with the status of bad usage: `gcom | head` of a script that forgot the word must not
+        # look like data.
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(EXIT_USAGE)
 

@@ -55,6 +55,7 @@ class Output:
         """Write all lines; those that could not be written are dropped."""
         if self._lines:
             data = b"\n".join([*self._lines, b""])
+            # Before writing: if the reader is gone, a later flush must not write the same lines again.
             self.discard()
             self._write(memoryview(data))
 
@@ -70,6 +71,8 @@ class Output:
         ready.register(self.descriptor, select.POLLOUT)
         try:
             while rest:
+                # 1. poll says that PIPE_BUF bytes fit. 2. A write of no more than these cannot block. 3. So a signal
+                #    is seen within POLL_MS, also where the reader has stopped reading (`gcom join | less`).
                 if ready.poll(POLL_MS):
                     rest = rest[self._write_some(rest[: select.PIPE_BUF]) :]
                 elif SIGNALLED.caught is not None:

@@ -49,6 +49,7 @@ class PlainRows:
         if self._output.terminal:
             data = harmless(message.text).encode("utf-8", "replace")
         else:
+            # To a file or a program the bytes go as they are; only a terminal obeys what stands in them.
             data = payload if isinstance(payload, bytes) else payload.encode("utf-8", "replace")
         if b"\n" in data:
             data = data.replace(b"\n", b"\\n")
@@ -122,6 +123,8 @@ class JsonRows:
             text, raw = message.text, _base64(payload)
         else:
             text, raw = payload, ""
+        # Written by hand around JSON's own escaping of the text: json.dumps of a whole object per delivery would cost
+        # more than the delivery.
         row = f'{prefix}{message.number},"view":{message.view},"text":{encode_basestring(text)}{raw}}}'
         self._output.line(row.encode("utf-8", "replace"))
 

@@ -54,6 +54,8 @@ class Signals:
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
         self.caught = number
+        # 1. The first signal is being handled, and leaving may take its time. 2. A second one meets the default
+        #    action, and ends the process at once.
         for other in SIGNALS:
             if signal.getsignal(other) is not signal.SIG_IGN:
                 signal.signal(other, signal.SIG_DFL)
@@ -64,6 +66,7 @@ class Signals:
 @contextmanager
 def interrupts_held() -> Iterator[None]:
     """Hold Ctrl-C back while children start that work for this process, until they called `ignore_interrupts`."""
+    # A child inherits the mask: a Ctrl-C that comes before it ignores them waits until then, and is ignored.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

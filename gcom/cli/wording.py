@@ -34,6 +34,8 @@ def plural(one: str) -> str:
 def refusal(error: typer.TyperException) -> str:
     """Return the fault of a command line, without the words of the library that parsed it."""
     option = getattr(getattr(error, "param", None), "opts", None)
+    # The command line's library wraps another one that validates; its errors have a type and a bound, from which a
+    # sentence can be made.
     errors: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
     if not option or not errors:
         return error.format_message()

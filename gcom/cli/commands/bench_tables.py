@@ -27,6 +27,7 @@ NOTICE_S = 5.0  # where there is no terminal, a line this often
 
 def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int:
     """Measure and show the result; return 1 if a group did not go on."""
+    # Whoever asks for one kind of kill wants that figure and not ten minutes of scenes.
     everything = setup.kills == tuple(killing.Kill)
     rounds = min(ROUNDS_MAX, setup.trials) if everything else 0
     kills: list[killing.FailoverResult] = []

@@ -50,6 +50,8 @@ class Feed:
         self._rows.refused(line, size)
 
     def _run(self) -> None:
+        # Nothing is read before: what stands in the pipe stays there, and is not lost if the process never gets
+        # enough members.
         self._enough.wait()
         try:
             for batch in self._lines.batches():
@@ -68,6 +70,8 @@ class Feed:
             try:
                 self._group.send(line, timeout_s=None)
                 return
+            # 1. The process hears no quorum, and a send is refused. 2. It waits until it may send again. 3. The same
+            #    line goes, once, as a refused send was not taken.
             except Detached:
                 self._group.wait_for_members(1)
 
@@ -88,6 +92,7 @@ class ShellMember:
 
     def run(self) -> int:
         """Stay until there is a reason to go, and leave; return the exit status."""
+        # Noted only: an exception in the middle of a delivery would tear its line, or lose it after it was taken.
         with SIGNALLED.deferred(), suppress(OutputClosed):
             try:
                 self._rows.ready(self._group)
@@ -100,6 +105,8 @@ class ShellMember:
 
     def _session(self) -> None:
         while SIGNALLED.caught is None and self._departure is None:
+            # First without waiting: as long as more is here nothing is written out, so that many lines go in one
+            # write.
             event = self._group.receive(0)
             if event is None:
                 self._output.flush()
@@ -116,6 +123,7 @@ class ShellMember:
             return False
         began = self._last
         if self._feed:
+            # Sent is not enough: what waits for the window would be lost by leaving.
             if self._feed.ended_at is None or self._group.pending:
                 return False
             began = max(began, self._feed.ended_at)
@@ -163,6 +171,7 @@ class ShellMember:
         try:
             if self._departure is None:
                 self._group.leave(LEAVE_S)
+            # What was delivered before the leave is still in the queue.
             while self._departure is None and (event := self._group.receive(0)) is not None:
                 self._tell(event)
         except (NotAMember, Detached):
