@@ -88,6 +88,7 @@ class Network:
     def split(self, event: TroubleEvent) -> None:
         """Split the network into sides that do not reach each other; a node on no side still reaches all."""
         sides = event.sides
+        # Of different sides, both ways; who is on no side is in no pair.
         blocks = {(a, b) for mine in sides for side in sides if side is not mine for a in mine for b in side}
         refuses = event.detail == REFUSED
         self._break(event, _Cut(blocks, refuses or event.detail == "unreachable", refuses))

@@ -200,6 +200,7 @@ class SimNode:
     def ask_registry(self, session: SimSession, request: Request) -> None:
         """Put requests one at a time, as the runtime's registry thread does."""
         self._requests.append((session, request))
+        # One at a time: an answer that came after a later request's would be of an older state of the directory.
         if len(self._requests) == 1:
             self._ask_next()
 

@@ -81,6 +81,7 @@ class Registry:
         self._store = _Disk()
         self._armed: list[TroubleEvent] = []  # restarts and outages that wait for an answer of a kind
         self._queued: list[Callable[[], None]] = []  # requests to a stopped registry, carried out when it runs again
+        # The first one of a run waits for nobody: there was no registry before it.
         self._live(grace_ms=0)
         self._tick()
 

@@ -117,8 +117,10 @@ class SimSession:
         self.lost = False  # it was in the group, or on its way back, and did not want to be out
         self._log: DeliveryLog | None = None
         if former:
+            # With what the former one knows of the group: its last view, its state, whom to ask.
             self.machine = former.machine.again(process)
             self.application.go_on_from(former.application)
+            # One process writes one log; another incarnation has a folder of its own.
             self._log = former._log if former.process == process else None
         self._in_flight: set[Process] = set()
         self._heard_ms: dict[Process, int] = {}  # when something last came from a peer
@@ -188,6 +190,7 @@ class SimSession:
         if last is not None:
             self.node.crash()
             return
+        # After all effects, as in the runtime: lock, step, take effects, unlock, act.
         for peer in self.machine.woken():
             self._call(peer)
         self._arm()

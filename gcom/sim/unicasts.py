@@ -124,6 +124,7 @@ class Correspondent:
         if not self._is_ready():
             self._later(request)
             return
+        # A handler that raises is an answer, too: ERROR.
         failed = self._rng.random() < 0.2
         text = f"{self._session.process} to {request.payload!s}"
         self._session.checker.letters.answer(self._session.process, request.caller, request.call, text, failed)

@@ -250,6 +250,7 @@ def _bounds(plan: Plan) -> Iterator[None]:
     """
     load_bytes = min(plan.load_bytes, limits.LOAD_BYTES_MAX)
     small = {
+        # A run has some 500 messages in 10 s: with the real bounds no window, state or frame would ever be full.
         "WINDOW_MESSAGES_MAX": plan.window,
         "WINDOW_BYTES_MAX": plan.window * MESSAGE_BYTES,
         "UNICASTS_UNREAD_MAX": UNICASTS_UNREAD,

@@ -83,6 +83,7 @@ def incidents_of(judgement: Judgement) -> list[Incident]:
     found: list[tuple[set[Mark], Incident]] = []
     for unit in (unit for rule in rules for unit in _units(judgement, rule)):
         incident = _incident(judgement, unit.rule, unit.examples[0], unit.count - 1)
+        # The first incident with a mark in common: they are in the order of causes, so it is the likeliest one.
         marks, root = next(((marks, root) for marks, root in found if marks & unit.marks), (unit.marks, None))
         if root is None:
             found.append((marks, incident))

@@ -174,6 +174,7 @@ class LogLookup:
         place = int(np.searchsorted(mine, event.line - 2))
         found = self._events(event.file, mine[max(place - before, 0) : place + after + 1])
         if place < before:
+            # One file further at most: a file has far more records than are looked around.
             earlier, rows = self._next_to(event, key, -1)
             found = self._events(earlier, rows[place - before :]) + found
         if place + after + 1 > len(mine):
@@ -204,6 +205,7 @@ class LogLookup:
         rows, row = segment.rows, send.line - 2
         found = {}
         for who, (where, said) in rows.clock.items():
+            # Clock entries of all groups are in one list, so the group's own are chosen.
             mine = said[(where <= row) & (rows.key[where] == rows.key[row])]
             if len(mine):
                 found[who] = int(mine[-1])
@@ -254,6 +256,7 @@ class LogLookup:
             self._segments[path] = None if isinstance(read, str) or read.damage else read
             while len(self._segments) > _SEGMENTS_MAX:
                 self._segments.popitem(last=False)
+        # The least recently used one goes first: look-ups of one incident come back to the same few files.
         self._segments.move_to_end(path)
         return self._segments[path]
 

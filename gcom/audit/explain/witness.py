@@ -108,6 +108,8 @@ def broken_by(witness: MinimalLog, home: Path) -> frozenset[str]:
     if not witness.records or not witness.kept.all_of(incident.messages):
         return frozenset()
     write_witness(witness, home)
+    # By the audit itself, in this process: a witness is what the audit finds broken, and not what this file thinks it
+    # would.
     outcome = run(catalogue(list_segments([str(home)])))
     for judgement in outcome.judgements:
         if judgement.key == (incident.group, incident.instance) and incident.rule in judgement.expected:
@@ -221,6 +223,7 @@ class _Cutter:
         self._whole: dict[str, list[LogEvent | Hole]] = {}
 
     def candidates(self) -> Iterator[_Cut]:
+        # Where several instances are concerned only whole logs will do: what succeeds what is in no neighbourhood.
         for radius in _RADII if len(self._keys) == 1 else ():
             yield _Cut(tuple(self.messages(radius)))
         everything: dict[Message, None] = {}
@@ -322,6 +325,7 @@ class _Cutter:
         if not views or len(views) > _VIEWS_MAX:
             return set()
         found = [self._lookup.installing(process, self._key, view) for view in views]
+        # Without the end of the session the process would be in no class, and a rule of classes would have no case.
         found.append(self._lookup.ending(process, self._key, views[-1] - 1))
         return {event for event in found if event is not None}
 

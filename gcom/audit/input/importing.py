@@ -63,6 +63,7 @@ def parse(text: str, regex: str, name: str) -> list[ImportedEvent]:
     pattern = _compiled(regex)
     found = []
     for match in pattern.finditer(text):
+        # The line of the file, not of the event: GoVector's events have two.
         line = text.count("\n", 0, match.start()) + 1
         try:
             clock = json.loads(match["clock"])
@@ -120,6 +121,8 @@ def _write(events: list[ImportedEvent], hosts: list[str], into: Path) -> list[st
     notes = []
     for host in hosts:
         mine = [each for each in events if each.host == host]
+        # A host that others know and that has no line of its own: its log is missing, so it is a member without a
+        # log, and what it sent is unknown.
         strangers = sorted({other for each in mine for other in each.clock} - set(hosts))
         if strangers:
             notes.append(f"{host} names {', '.join(strangers[:5])}, of which there are no events")

@@ -204,7 +204,7 @@ def _problem_of_numbers(record: Record) -> str:
     # position.
     if record["type"] == "skip" and "sender" not in record and "serial" not in record:
         return "a skip of nothing"
-    if "digests" in record and not _are_numbers(record["digests"]):
+    if not all(type(each) is int and -_NUMBER_MAX <= each <= _NUMBER_MAX for each in record.get("digests", ())):
         return "digests are not numbers"
     for name in ("clock", "base", "cut"):
         # Of a type that has no such field, as a `clock` that is not a send's, anything may stand there.
@@ -236,10 +236,6 @@ def is_succession(entry: object) -> bool:
 
 def _is_range(pair: object) -> bool:
     return isinstance(pair, list) and len(pair) == 2 and all(type(n) is int and 1 <= n <= _NUMBER_MAX for n in pair)
-
-
-def _are_numbers(digests: list[object]) -> bool:
-    return all(type(each) is int and -_NUMBER_MAX <= each <= _NUMBER_MAX for each in digests)
 
 
 def _chunks(data: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:

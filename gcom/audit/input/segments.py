@@ -80,6 +80,7 @@ def read_segment(path: str, data: bytes) -> LogSegment | str:
     last = data.rfind(b"\n", 0, end - 1) + 1
     closing = _closing(data[last:end]) if last >= first else None
     body = end if closing is None else last
+    # By the name alone: a writer renames only what is whole and on the disk (trace/segment.py).
     sealed = not path.rpartition("/")[2].startswith(".")
     segment = LogSegment(path, opening, Rows.none(), torn=torn, damage=wrong, sealed=sealed)
     # Another version: its fields may mean something else, so none of its rows is read.
@@ -136,6 +137,8 @@ def opening_of(line: bytes) -> tuple[Opening | None, str]:
     state = record.get("state")
     sound = (
         isinstance(record.get("process"), str)
+        # Its own fields are all that is asked of an opening. A state that is damaged would not tell what it hides, so
+        # the segment is none.
         and all(type(record.get(name)) is int for name in ("segment", "at"))
         and (state is None or are_states(state))
     )

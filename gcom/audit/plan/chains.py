@@ -55,6 +55,7 @@ def to_repeat(chains: dict[str, list[ChainSummary]]) -> list[str]:
 
 def _fit(one: ChainSummary, other: ChainSummary) -> bool:
     """Tell whether a chain begins as the one before it ends."""
+    # A position that jumps between two segments is a gap, which neither chain could see.
     if one.ends_at != other.begins_at or one.ends.keys() != other.begins.keys():
         return False
     return all(end.leads_to(other.begins[key]) for key, end in one.ends.items())

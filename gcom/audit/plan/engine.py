@@ -97,4 +97,5 @@ class InProcess:
         groups: dict[tuple[Any, ...], list[TaskRow]] = defaultdict(list)
         for row in rows:
             groups[values(row)].append(row)
+        # In the order of their groups, as Spark's results are sorted: both give the same report.
         return [(key, task(sorted(of, key=place))) for key, of in sorted(groups.items())]

@@ -127,6 +127,7 @@ def _scan(
     for row in engine.collect(engine.spread(new, scanned)) if new else ():
         fresh[row.chain].append(row)
     for index, rows in fresh.items():
+        # Only what was scanned now: kept results are there already, under their own names.
         cache.put_chain(chains[index], catalogue, rows)
         found += rows
     return engine.load(found)
@@ -211,6 +212,7 @@ def _judge_messages(engine: Engine, judgements: list[Judgement], chains: list[Ch
     closed = frozenset(who for who, state in coverage.items() if state == "closed")
     reading = _SecondReading(chains, requests, starts, closed)
     streams = [rule for rule in RULES if RULES[rule].judge_stream and any(rule in each for each in requests.values())]
+    # Chains of groups without a request are not read again, though their processes are in other groups.
     which = sorted({index for each in starts.values() for index in each})
     excerpts = engine.spread(which, reading.read, reused=bool(streams))
     of_buckets = engine.where(excerpts, "name", streams, inside=False)

@@ -80,6 +80,7 @@ def _plain(thing: object) -> object:
         case np.ndarray():
             # Columns go up by little, so their differences are small and compress well.
             return _ext(_Code.ARRAY, zlib.compress(np.diff(thing, prepend=0).tobytes(), 1))
+        # Sorted: a set's order depends on the interpreter's hash seed, and equal things must be equal bytes.
         case frozenset():
             return _ext(_Code.SET, [_plain(each) for each in sorted(thing)])
         case list():
@@ -102,6 +103,7 @@ def _ext(code: _Code, content: object) -> msgpack.ExtType:
 
 
 def _built(code: int, data: bytes) -> Any:
+    # From the inside out: what an object has in it is built before it is.
     content = msgpack.unpackb(data, ext_hook=_built, strict_map_key=True)
     match code:
         case _Code.TUPLE:

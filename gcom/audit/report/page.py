@@ -59,6 +59,7 @@ def render(
     """Return the page. `evidence` is by incident id, and so are `witnesses`, the folders that --witness wrote."""
     page = _template()
     evidence, groups = evidence or {}, sorted(result.groups, key=lambda group: _WORST.index(group.verdict))
+    # Not cut by `share`: pictures are of a bounded size, and drawn once.
     told = [(group, _plot(group), _latencies(group), _changes(group)) for group in groups[:TOLD_GROUPS]]
     share = 1
     # Only a finished page tells its size, as what the logs say is escaped, and may be any text. Each round halves
@@ -70,7 +71,7 @@ def render(
             told=told,
             evidence=some,
             diagrams={each: diagram_of(found) for each, found in some.items()},
-            totals={each: _positions(result, found) for each, found in some.items()},
+            totals={each: sum(result.positions.get(who, 0) for who in found.events) for each, found in some.items()},
             witnesses=witnesses or {},
             title=title,
         )
@@ -121,11 +122,6 @@ def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[s
         "states": Counter(result.coverage.values()).most_common(),
         "notes": result.notes[: NOTES // share],
     }
-
-
-def _positions(result: AuditResult, evidence: Evidence) -> int:
-    """Return the total length of the logs that the evidence is taken from."""
-    return sum(result.positions.get(process, 0) for process in evidence.events)
 
 
 def _headline(result: AuditResult, counted: list[Incident]) -> str:

@@ -58,6 +58,7 @@ def over_time(whole: Timeline, views: list[tuple[int, int]], violations: dict[st
     bins = whole.by_bin()
     held = {each: counts for each, counts in bins.items() if counts.codes.max(initial=0) > 0}
     with matplotlib.rc_context(_STYLE):
+        # What did not happen has no picture: a log without hold-back shows deliveries alone.
         parts = 1 + bool(held) + bool(violations)
         figure = Figure(figsize=(10.4, 0.55 + 1.25 * parts), layout="constrained")
         axes = list(figure.subplots(parts, 1, sharex=True, squeeze=False)[:, 0])
@@ -99,6 +100,7 @@ def _draw_held(axis: Any, held: dict[int, Counts], first: int, wide: float) -> N
     axis.vlines(places, median, highest, color=_UNKNOWN, linewidth=1.2, alpha=0.55)
     axis.plot(places, highest, ".", color=_UNKNOWN, markersize=5, label="longest")
     axis.plot(places, median, "_", color=_INK, markersize=5, label="median of those held")
+    # Logarithmic: hold-back goes from microseconds to the seconds of a view change.
     axis.set_yscale("log", base=10)
     axis.set_ylim(10 ** math.floor(math.log10(min(median))), 10 ** math.ceil(math.log10(max(highest)) + 0.01))
     axis.yaxis.set_major_locator(LogLocator(10, numticks=5))

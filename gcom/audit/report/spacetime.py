@@ -92,7 +92,7 @@ def _columns(lanes: list[int], sends: list[int | None]) -> list[int]:
     while any(queues):
         # Row by row, as in shiviz.py: a delivery waits for its send, and where a log has them the other way round one
         # goes on.
-        ready = [queue for queue in queues if queue and _is_known(sends[queue[0]], columns)]
+        ready = [queue for queue in queues if queue and ((send := sends[queue[0]]) is None or columns[send] >= 0)]
         for queue in ready or [next(queue for queue in queues if queue)]:
             place = queue.pop(0)
             send = sends[place]
@@ -102,10 +102,6 @@ def _columns(lanes: list[int], sends: list[int | None]) -> list[int]:
                 last[lanes[place]] = max(last[lanes[place]], columns[send] + 1)
             columns[place] = last[lanes[place]]
     return columns
-
-
-def _is_known(send: int | None, columns: list[int]) -> bool:
-    return send is None or columns[send] >= 0
 
 
 def _node(evidence: Evidence, event: LogEvent, x: float, y: float, colors: dict[str, int]) -> DiagramNode:

@@ -27,6 +27,7 @@ def judge(group: InstanceLogs, *, all_rules: bool = False) -> Judgement:
     summaries = group.summaries
     tallies = _tallies_of_logs(group)
     digests = any(summary.sent_digests or summary.delivered_digests for summary in summaries.values())
+    # Any view record's: where they differ VIEW_AGREEMENT fails, and the verdict is no PASS whatever else is promised.
     definition = group.definition()
     judgement = Judgement(
         key=group.key,
@@ -94,6 +95,7 @@ def _pass_over_unpromised(judgement: Judgement) -> None:
 def add_found(judgement: Judgement, rule: str, found: Iterable[Tally]) -> None:
     """Add the results of a rule over the messages that it requested, bucket by bucket."""
     join = RULES[rule].join
+    # Buckets are independent, so their cases add up, but for a rule that says otherwise.
     for tally in found if join is None else [join(found)]:
         judgement.tallies[rule].add(tally)
 

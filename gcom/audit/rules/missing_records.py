@@ -39,6 +39,7 @@ def _with_one_digest(group: InstanceLogs) -> tuple[str, int] | None:
             if theirs is None or heard == theirs.sent_with_digest:
                 continue
             unlike = heard.minus(theirs.sent_with_digest).union(theirs.sent_with_digest.minus(heard))
+            # Only where both sides' records are there: a missing record is a gap, which has been told already.
             if lone := numbers.common(theirs.sent).common(unlike):
                 return sender, lone.lowest
     return None

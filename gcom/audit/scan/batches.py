@@ -120,6 +120,7 @@ class BatchScan:
         # Of the end of a session: the view is none from here on, until the process enters anew.
         self._close(following)
         self.position.view = None
+        # Behind the end a gap concerns this group no more, and a number is no jump.
         self.position.ended = True
 
     def _close(self, following: int | str) -> None:
@@ -130,6 +131,7 @@ class BatchScan:
         # whom the process went on, so it is in no class.
         jump = isinstance(following, int) and following != section.view + 1 and not section.covered
         section.next = "unknown" if jump else following
+        # A copy: the position goes on, and the class compares what was settled at this instant.
         section.settled = {who: settled.copy() for who, settled in self.position.settled.items()}
 
     def _section(self) -> SectionSummary | None:
@@ -149,6 +151,8 @@ class BatchScan:
         section = self._section()
         if section is not None:
             section.covered = False
+        # 1. A gap. 2. The opening behind it names all groups that the process is in. 3. This one is not among them,
+        #    so its session ended inside the gap; how, nobody knows.
         if gap.state_follows and not has_state:
             self._end("unknown")
 
@@ -272,6 +276,7 @@ class BatchScan:
         places[named] = before + np.cumsum(fresh) - fresh
         section = summary.sections[-1] if self._in_section() else None
         for who, _, ranges in merged(rows, passed[delivered], by_view=False):
+            # Twice: per section for the rules of views, and over all for NO_CREATION, TOTAL and CONTINUITY.
             for into in (summary.delivered, *([section.delivered] if section is not None else [])):
                 numbers = into.setdefault(who, Intervals())
                 for a, b in ranges:

@@ -66,9 +66,12 @@ class Scanner:
             what = f"is at position {opening.at} instead of {self.expected}: two processes claim one incarnation"
             self.lose_segment(f"{segment.path}:1: {self.process} {what}; nothing in it is read")
             return
+        # First of all: a record that goes back in position belongs to nobody, and must not be judged with any batch.
         rows = only_forward(segment.rows, opening.at)
         self._kinds = rows.kind
         breaks, self._pending = self._pending, []
+        # 1. A segment is missing, which is a gap. 2. Its positions are missing too, which is checked below. 3. Both
+        #    are one loss, so _gap() counts them once.
         if missing:
             self._gap(breaks, 0)
         if not first:
@@ -179,6 +182,8 @@ class Scanner:
             if rows.kind[row] == OTHER:
                 self.unknown_types[record["type"]] = self.unknown_types.get(record["type"], 0) + 1
         words = np.array([self.word(who) for who in rows.senders], np.uint64)
+        # All groups of a process share its positions, so a gap is found once for all; then each group's rows are
+        # judged by themselves.
         slices = _by_key(rows)
         clocks = _clocks_by_key(rows)
         stated = {(group, each.get("instance", "")) for b in breaks for group, each in (b.state or {}).items()}
@@ -225,12 +230,14 @@ class Scanner:
 
 def _by_key(rows: Rows) -> dict[Key, Ints]:
     """Return the rows of each (group, instance), in order."""
+    # Without SUSPECT, which decides nothing, and without LOST, BAD and OTHER, which are of no group.
     counted = np.flatnonzero((rows.key >= 0) & ((rows.kind <= ELECT) | (rows.kind > BAD)))
     if not len(counted):
         return {}
     # Most logs have one group: no sort.
     if len(rows.keys) == 1:
         return {rows.keys[0]: counted}
+    # Stable, so that each group's rows stay in the order of positions.
     order = counted[np.argsort(rows.key[counted], kind="stable")]
     codes, starts = np.unique(rows.key[order], return_index=True)
     return {rows.keys[code]: part for code, part in zip(codes.tolist(), np.split(order, starts[1:]), strict=True)}

@@ -117,6 +117,7 @@ def _end_java(trace: TracebackType | None) -> None:
 @contextmanager
 def _standard_error_to(file: IO[bytes]) -> Iterator[None]:
     """Redirect standard error: Java and its workers, which start here, would write to it before the verdict."""
+    # The descriptor and not sys.stderr: Java is another process, and writes to what it inherited.
     kept = os.dup(2)
     try:
         os.dup2(file.fileno(), 2)

@@ -94,6 +94,7 @@ def _succession(entry: dict[str, Any]) -> SucceedsRecord:
 
 def confirms_in(confirm: Record) -> list[Record]:
     """Return a `confirm` for each message of the run."""
+    # One by one, since a witness keeps single messages.
     kept = {name: value for name, value in confirm.items() if name not in ("at", "t", "count")}
     return [{**kept, "number": confirm["number"] + step} for step in range(confirm.get("count", 1))]
 
@@ -101,6 +102,7 @@ def confirms_in(confirm: Record) -> list[Record]:
 def renumbered(entry: Record, rank: Callable[[str, int], int], serials: list[int]) -> Record:
     """Return an entry of `succeeds` where only some messages count: `rank` counts them, `serials` are theirs."""
     changed = dict(entry)
+    # A sender of which no kept message is in the cut has no entry: 0 means that.
     if "cut" in entry:
         changed["cut"] = {who: number for who, last in entry["cut"].items() if (number := rank(who, last))}
     if "serial" in entry:
@@ -158,6 +160,7 @@ class SessionSummary:
 def session_of(summary: ProcessSummary, *, has_gap: bool) -> SessionSummary:
     """Return the part of a summary that the rule needs."""
     views = sorted(summary.views, key=lambda view: int(view["view"]))  # the first record of each number stays first
+    # As of the end if there was one: what a log has behind it is outside of the session.
     settled = summary.settled_at_end if summary.end else summary.sections[-1].settled if summary.sections else {}
     reliable = any(view["multicast"] == "RELIABLE" for view in views)  # else no cut is asked, and holes may be many
     return SessionSummary(

@@ -14,6 +14,7 @@ import numpy as np
 
 from gcom.audit.input.records import DELIVER, SEND, Ints, Rows
 
+# As many as the plot's bars; the log may be an hour or a year long.
 BINS = 96
 STEPS = 8  # buckets of a histogram for each doubling: a percentile is off by 4.5 % at most
 _HALVES = 6  # low bits of a code of `Timeline.deliveries`: the doublings of the time that was waited
@@ -30,6 +31,7 @@ class Counts:
 
     def add(self, codes: Ints, counts: Ints) -> None:
         both = np.concatenate((self.codes, codes))
+        # Codes are kept sorted, so that a percentile is one search over the sums.
         self.codes, inverse = np.unique(both, return_inverse=True)
         weights = np.concatenate((self.counts, counts))
         self.counts = np.bincount(inverse, weights=weights, minlength=len(self.codes)).astype(np.int64)
@@ -123,6 +125,7 @@ class Timeline:
     def add(self, other: Timeline) -> None:
         if not other.anchors:
             return
+        # The wider of the two: bins can be added together, and never taken apart.
         self.shift = max(self.shift, other.shift) if self.anchors else other.shift
         self._cover(min(other.anchors) << other.shift, max(other.anchors) << other.shift)
         moved = self.shift - other.shift

@@ -79,7 +79,6 @@ class StreamJudge:
         self.last_ns = 0
         self.lost = 0
         self.wrong: list[str] = []
-        self.wrong_count = 0
 
     def take(self, number: int, payload: bytes | str) -> None:
         """Judge one delivery. The first two lines are what nearly every message costs."""
@@ -131,7 +130,6 @@ class StreamJudge:
             self._stride *= 2
 
     def _blame(self, what: str) -> None:
-        self.wrong_count += 1
         if len(self.wrong) < WRONG_MAX:
             self.wrong.append(what)
 

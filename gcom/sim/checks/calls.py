@@ -47,11 +47,14 @@ class Calls(Rule):
 
     def sent(self, history: ProcessHistory, run: Run) -> None:
         submitted = self._submitted.get(history.process, [])
+        # What the machine numbers is what `send` was given, in that order: nothing is doubled, dropped or swapped
+        # before it has a number.
         if submitted[run.first - 1 : run.last] != run.payloads:
             raise Violation(f"NO_CREATION: {history.process} sends {run.first}…{run.last} otherwise than was submitted")
 
     def installed(self, history: ProcessHistory, installed: Installed) -> None:
         for gone, reason in installed.left.items():
+            # A view that calls an expulsion a leave would hide that somebody was put out.
             if reason == "request" and gone not in self._leaving:
                 raise Violation(f"LEAVE: view {installed.view.number} lets {gone} go, which did not ask to")
 

@@ -84,6 +84,7 @@ class Letters:
         if payload in pair.doubtful:  # it was under way
             # Those before it in line will not come any more: the channel is FIFO.
             del pair.doubtful[: pair.doubtful.index(payload) + 1]
+        # The next one and no other: in the order posted, each once.
         elif pair.posted[pair.delivered : pair.delivered + 1] == [payload]:
             pair.delivered += 1
         else:
@@ -92,11 +93,13 @@ class Letters:
     def _report(self, who: Process, target: Process, payloads: tuple[Payload, ...]) -> None:
         pair = self._pair(who, target)
         first = len(pair.posted) - len(payloads)
+        # Who is still in the view is still served: nothing is given up while the channel lasts.
         if self._is_in_view_of(who, target) or tuple(pair.posted[first:]) != payloads:
             raise Violation(f"LETTER: {who} is told that {payloads} did not reach {target}, in vain")
         # It names the last few of what was posted: so all before these must have arrived.
         if pair.delivered < first:
             raise Violation(f"LETTER: {who} is not told that letter {pair.delivered + 1} never reached {target}")
+        # Told as undelivered, they may still arrive: the sender cannot know (docs/LIMITS.md).
         pair.doubtful += pair.posted[pair.delivered :]
         del pair.posted[pair.delivered :]
 

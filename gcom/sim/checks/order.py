@@ -26,6 +26,7 @@ class CausalOrder(Rule):
 
     def delivered(self, history: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
+        # A delivered run may be a part of a send, or of two: the sends tell what each of its messages needs.
         for send in self.record.stream(run.sender).of(run.first, run.last):
             for other in history.section.view.members:
                 needed = send.needs.get(other, 0)
@@ -73,6 +74,7 @@ class Clocks(Rule):
 
     def sent(self, history: ProcessHistory, run: Run) -> None:
         logged = self._logged.setdefault(history.process, {})
+        # The clock on the wire has only changes, as the log has: so what was sent before counts.
         logged.update(run.clock)
         for other in history.section.view.members:
             said, true = logged.get(other, 0), history.clock.get(other, 0)

@@ -51,6 +51,7 @@ class Numbers:
         if first == self.prefix + 1 and not self.beyond:  # the usual case
             self.prefix = last
             return
+        # Numbers beyond a gap are few and soon joined, so a set of single numbers will do.
         self.beyond.update(range(max(first, self.prefix + 1), last + 1))
         while self.prefix + 1 in self.beyond:
             self.prefix += 1
@@ -163,6 +164,7 @@ class InstanceHistory:
         if history.sections:
             history.sections[-1].next = view.number
         else:
+            # A base is settled and counts as delivered, though this process never saw it: its state holds it.
             for sender, number in (installed.base or {}).items():
                 history.settled[sender] = Numbers(number)
                 history.clock[sender] = number
@@ -180,6 +182,7 @@ class InstanceHistory:
     def deliver(self, history: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
         history.settle(run.sender, run.first, run.last)
+        # The highest, as a clock has it: over BASIC a lower one may come later.
         if run.last > history.clock.get(run.sender, 0):
             history.clock[run.sender] = run.last
         history.section.delivered.append((run.sender, run.first, run.last))
@@ -195,6 +198,7 @@ class InstanceHistory:
     def end(self, history: ProcessHistory, ended: Ended) -> None:
         history.ended = ended
         if history.sections:
+            # A leaver with `settled` is in the class of those who go on to that view (DELIVERY_LOG.md, Class).
             history.sections[-1].next = ended.settled
 
 

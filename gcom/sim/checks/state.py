@@ -48,6 +48,7 @@ class State:
 
     def dump(self) -> bytes:
         """Return the state as bytes behind their checksum, so that a mixed or cut one is noticed."""
+        # A checksum in front: bytes that are mixed of two donors' states are nobody's state, whatever they say.
         body = json.dumps([self.origin, self.streams, self.sequence]).encode()
         return b"%d %s" % (crc32(body), body)
 
@@ -85,6 +86,7 @@ class States:
         if not self._agree:
             return
         mine = (state.streams, state.sequence if self._total else 0)
+        # By view and origin: a state that began anew after a loss is compared with those that began there.
         other, theirs = self._at.setdefault((view, state.origin), (who, (dict(mine[0]), mine[1])))
         if mine != theirs:
             raise Violation(f"STATE: at the barrier of view {view} {who} has {mine}, and {other} {theirs}")
@@ -100,6 +102,7 @@ class States:
             return
         for bringer in [who for who in self._brought if who in states]:
             for who, state in states.items():
+                # A member that lost its state has only what came since, and owes nothing of what was brought before.
                 if who == bringer or state.origin == 0:
                     self._must_have(who, state, bringer)
 

@@ -73,6 +73,7 @@ class Synchrony(TransitionRule):
         super().installed(history, installed)
         base = installed.base or {}
         entering = not history.sections
+        # One that enters has its base, one that goes on what it has settled: both must stand at the same place.
         start = [base.get(m, 0) if entering else history.highest_settled(m) for m in installed.view.members]
         other, known = self._starts.setdefault(installed.view.number, (history.process, start))
         if known != start:
@@ -210,6 +211,7 @@ class Confirmation(_Obligation):
         super().ended(history, ended)
         if not history.sections or ended.settled is not None:
             return
+        # What is not named as unconfirmed is confirmed: the application was told so by silence.
         first_doubtful = ended.unconfirmed[0] if ended.unconfirmed else None
         if ended.arrived is not None:
             number = history.section.view.number

@@ -25,6 +25,8 @@ class Precedence:
         """Add `one` before `other`; return the path from `other` back to `one` if there is one already."""
         for message in (one, other):
             if message not in self._place:
+                # At the end of the line: a message that is new is after all that is known, until somebody says
+                # otherwise.
                 self._place[message] = len(self._place)
                 self._after[message], self._before[message] = [], []
         # Nearly every delivery says what another process's said before.
@@ -40,6 +42,7 @@ class Precedence:
 
     def _reorder(self, one: Message, other: Message) -> list[Message]:
         """Move the successors of `other` behind the predecessors of `one`, within the places between them."""
+        # Only what stands between the two places can be on a path from one to the other.
         lowest, highest = self._place[other], self._place[one]
         came_from: dict[Message, Message | None] = {other: None}
         todo = [other]
@@ -53,6 +56,7 @@ class Precedence:
                     came_from[later] = message
                     todo.append(later)
         earlier = self._reaching(one, lowest)
+        # First what must come before, then what must come after, in the places that both had: nobody else moves.
         moved = sorted(earlier, key=self._place.__getitem__) + sorted(came_from, key=self._place.__getitem__)
         for message, place in zip(moved, sorted(self._place[message] for message in moved), strict=True):
             self._place[message] = place
@@ -87,6 +91,7 @@ class TotalOrder(Rule):
 
     def delivered(self, history: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
+        # Message by message: runs are cut differently at different members.
         for number in range(run.first, run.last + 1):
             message = (run.sender, number)
             last = self._last.get(history.process)

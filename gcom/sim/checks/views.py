@@ -16,6 +16,7 @@ class ViewAgreement(Rule):
     def installed(self, history: ProcessHistory, installed: Installed) -> None:
         who, view = history.process, installed.view
         known = self.record.views.get(view.number, installed).view
+        # Members in their order, addresses and all: the whole value was agreed upon.
         if known != view:
             raise Violation(f"VIEW_AGREEMENT: view {view.number} is {known.members}, and at {who} {view.members}")
         if who not in view.members or len(set(view.members)) != len(view.members):
@@ -40,6 +41,7 @@ class SuccessionRule(Rule):
         if before is None:
             return
         old = before.view.members
+        # The order is kept, so rank is age, and the leader is the oldest: nobody has to be asked who leads.
         stay = tuple(member for member in old if member not in installed.left)
         if view.members != (*stay, *installed.joined) or not set(installed.left) <= set(old):
             raise Violation(

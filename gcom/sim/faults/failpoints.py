@@ -92,6 +92,7 @@ class Failpoints:
                 # Before it fires: what the crash itself leads to must not find the failpoint armed.
                 self._effects.remove(armed)
                 self._fire(session.node, armed.event)
+                # At most all effects: then the process dies after the step, before any frame leaves.
                 return min(armed.event.count, len(effects))
         return None
 
@@ -136,6 +137,8 @@ class Failpoints:
 
     def arrived(self, session: SimSession, frame: Frame) -> None:
         """Move the failpoint to the first process that was informed."""
+        # 1. A tells B alone, and dies. 2. B has what only A had, and answers it. 3. B tells one more, and dies as
+        #    well. Now a message is alive whose past nobody holds.
         event, heirs = self._heirs.get(frame.source, (None, set[Process]()))
         if event and frame.runs and session.process in heirs:
             heirs.remove(session.process)
@@ -188,6 +191,7 @@ def _carries(frame: Frame, what: str) -> bool:
     """Tell whether a frame has runs, or an item of a kind; of a state, not its first chunks."""
     if what in (RUNS, LATE_RUNS):
         return bool(frame.runs)
+    # After a few chunks: a donor that dies before the first one is an ordinary crash.
     if what == CHUNK:
         return any(isinstance(item, StateChunk) and item.index >= CHUNKS_MIN for item in frame.control)
     return any(type(item).__name__ == what for item in frame.control)

@@ -153,6 +153,8 @@ class Healing:
         if not self._stormed:
             self._stormed = True
             simulation.silent, self._network.stormy = False, True
+            # 1. Calls break while all send. 2. All fall silent. 3. What was lost last has no later message that would
+            #    reveal it: only the protocol's own questions can.
             simulation.until(simulation.now_ms + STORM_MS)
             simulation.silent = True
             simulation.until(simulation.now_ms + simulation.plan.delay_ms)
@@ -200,6 +202,7 @@ class Healing:
         for node in [node for node in self._running if node.is_member]:
             node.session.application.submit(1)
             process = node.session.process
+            # The number of what was submitted, not of what was sent: it may wait for a view change.
             self._marks.append((process, node.session.checker.calls.submitted(process)))
 
     @property

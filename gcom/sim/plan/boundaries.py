@@ -49,6 +49,8 @@ def _all_are_cut_off(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
 def _a_newcomer_meets_an_outage(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
     """Cut off all members from each other while a newcomer arrives that reaches all."""
     for_ms = rng.randint(*LONG_MS)
+    # Sometimes before the members are detached, sometimes long after: a newcomer that reaches all must found nothing
+    # in either case.
     comes = TroubleEvent(Move.JOIN, at_ms + rng.randint(1_000, 12_000), order=names[-1:])
     events = (_apart(names[:-1], at_ms, for_ms), comes)
     return Ambush("a newcomer meets an outage", events, for_ms, names[-1:])
@@ -57,6 +59,7 @@ def _a_newcomer_meets_an_outage(rng: Random, names: tuple[str, ...], at_ms: int)
 def _one_sleeps_and_another_dies(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
     """Pause as many as a view can do without, then kill one more; when they wake there is a quorum again."""
     order = rng.sample(names, len(names))
+    # With one more dead less than a quorum is awake, until the sleepers are back.
     count = (len(order) - 1) // 2
     # Some wake while the others still act upon the death, some when all time-outs are over.
     for_ms = rng.randint(*REACTION_MS) + rng.choice((3_000, LONG_MS[0]))
@@ -118,6 +121,7 @@ def _a_proposer_stops_with_its_succession(rng: Random, names: tuple[str, ...], a
     order = rng.sample(names, len(names))
     left = max(1, (len(order) - 1) // 2)
     stall = TroubleEvent(Fault.STALL, at_ms, rng.randint(1_000, 8_000), names, ACCEPTED)
+    # Dead or asleep: in one case the registry alone knows the decision, in the other its proposer comes back with it.
     stops = rng.choice((stall, TroubleEvent(Fault.FRAME, at_ms, 0, names, ACCEPTED)))
     die = [TroubleEvent(Fault.CRASH, at_ms + rng.randint(100, 900), 0, (name,), "refuses") for name in order[left:]]
     return Ambush("a proposer stops with its succession", (stops, *die), LONG_MS[0] - 1_000, deaths=len(names) - 1)

@@ -154,6 +154,7 @@ def _definition(rng: Random, seed: int, members: int) -> Definition:
 def _events(rng: Random, names: list[str], late: int, fault_ms: int) -> list[TroubleEvent]:
     """Draw the events: one after the other in some seeds, all together in others."""
     last_ms = fault_ms - 1_500  # so that each still has time to do harm
+    # Episodes and ambushes have roles for three.
     style = rng.random() if len(names) > 2 else 1.0
     draw_events = _episodes if style < 0.3 else _ambushes if style < 0.6 else _turmoil
     found = draw_events(rng, names, last_ms)
@@ -183,6 +184,7 @@ def _episodes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]
         trouble = _EVENTS[kind](rng, at_ms, _order(rng, names))
         found.append(replace(trouble, for_ms=rng.randint(5, 500)))
         if kind is not Fault.CRASH and rng.random() < 0.8:  # an event that waits for a view change gets one
+            # Most ambushes wait for a view change: the leave makes one.
             leave_ms = at_ms + rng.randint(10, 100)
             found.append(TroubleEvent(Move.LEAVE, leave_ms, rng.randint(50, 800), _order(rng, names)))
         at_ms += rng.randint(500, 1_200)
@@ -318,6 +320,7 @@ def _partition(rng: Random, at_ms: int, order: tuple[str, ...]) -> TroubleEvent:
     bounds = [0, *cuts, len(places)]
     sides = tuple(tuple(places[a:b]) for a, b in pairwise(bounds))
     sides = tuple(side for side in sides if side != (REGISTRY,))
+    # Silent: packets vanish and only time-outs tell; unreachable: a router says so at once.
     how = rng.choice(("silent", "unreachable"))
     return TroubleEvent(
         Fault.PARTITION, at_ms, rng.choice((rng.randint(300, 2_000), rng.randint(2_000, 9_000))), order, how, 0, sides

@@ -92,8 +92,10 @@ def _judge_bucket(_: MessageRequest, sender: str, excerpts: list[Excerpt], close
     numbers, digests, told = _first_sends([excerpt for excerpt in ordered if excerpt["way"] == SENT])
     for excerpt in [excerpt for excerpt in ordered if excerpt["way"] == HEARD]:
         number: Ints = excerpt["number"]
+        # The place of each number among those sent; at the end if it is above all, where it will not be equal.
         place = np.minimum(np.searchsorted(numbers, number), max(len(numbers) - 1, 0))
         known = numbers[place] == number if len(numbers) else np.zeros(len(number), np.bool_)
+        # In a complete log a missing send is NO_CREATION's violation.
         if not known.all() and sender not in closed:
             first = int(number[~known][0])
             tally.doubt(int((~known).sum()), f"the log of {sender} does not tell what it sent as {first}")

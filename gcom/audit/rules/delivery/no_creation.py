@@ -58,6 +58,7 @@ def _are_early(batch: Batch, own: Ints, last: Ints) -> NDArray[np.bool_]:
     known = sent[np.searchsorted(batch.sends, own)]
     for index in np.flatnonzero(last > known).tolist():
         row = int(own[index])
+        # Of a run only the part behind the last number sent is early.
         above = int(min(last[index] - known[index], batch.rows.count[row]))
         first = max(int(batch.rows.number[row]), int(known[index]) + 1)
         batch.summary.tally("NO_CREATION").violate(above, kind="early", **batch.where_of(row, first))
@@ -74,12 +75,11 @@ def _judge(case: Case, tally: Tally) -> None:
             if highest <= known:
                 continue
             over = summary.delivered.get(sender, Intervals()).above(known)
-            messages = max(len(over), 1)
-            number = over.lowest or highest
+            number = over.lowest
             if group.closed(sender):
-                tally.violate(messages, kind="unsent", process=who, sender=sender, number=number, known=known)
+                tally.violate(len(over), kind="unsent", process=who, sender=sender, number=number, known=known)
             else:  # the send may stand in what is missing of its log
-                tally.doubt(messages, f"the log of {sender} does not tell whether it sent {number}")
+                tally.doubt(len(over), f"the log of {sender} does not tell whether it sent {number}")
 
 
 def _sentence(e: Example) -> str:

@@ -15,6 +15,7 @@ def _judge(case: Case, tally: Tally) -> None:
         if section.next in ("none", "unknown") or not section.covered or not section.sends:
             continue
         tally.evaluated += len(section.sends)
+        # At the end of the view, as those who go on begin the next one without what is missing now.
         missing = section.sends.minus(section.settled.get(who, Intervals()))
         if missing:
             more = {"number": missing.lowest, "missing": some_ranges(missing), "view": section.view}

@@ -35,6 +35,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     found = [case.tallies[rule] for rule in (*_OF_MESSAGES, *_OF_VIEWS)]
     sound = not any(each.violations or each.unknown for each in found)
     unique = case.request("SERIAL_UNIQUE") is None
+    # Any of these missing, and the proof is incomplete: then the messages themselves are compared.
     if (
         serials
         and sound
@@ -73,6 +74,7 @@ def _judge_bucket(request: MessageRequest, sender: str, excerpts: list[Excerpt],
         # Outside of any view there are no members whose messages could be owed: SENDING_VIEW tells such deliveries.
         if excerpt["view"] is None:
             continue
+        # Message by message from here on, as a run of the receiver may be cut differently than the sender's.
         run, step = expanded(excerpt["count"])
         number = excerpt["number"][run] + step
         place, known = sends.find(number)
@@ -151,6 +153,7 @@ class _Sends:
         """Return the place of each number in `clock`, and whether it is there and certain."""
         if not len(self._numbers):
             return np.zeros(len(number), np.int64), np.zeros(len(number), np.bool_)
+        # As in INTEGRITY: a number that is above all of these is compared with the last one, and is not equal.
         place = np.minimum(np.searchsorted(self._numbers, number), len(self._numbers) - 1)
         return place, (self._numbers[place] == number) & self._certain[place]
 

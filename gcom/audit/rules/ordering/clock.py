@@ -63,6 +63,8 @@ def _judge(case: Case, tally: Tally) -> None:
     for who, summary in sorted(group.summaries.items()):
         own = {view["view"]: view["members"] for view in summary.views}
         for (view, other, hidden), found in sorted(summary.undecided_clocks.items()):
+            # 1. The view's record is in an earlier chain: the process's own views tell. 2. It is in a gap: only other
+            #    members' logs do.
             inside = (members if hidden else own).get(view)
             if inside is None:
                 tally.doubt(found.violations, f"no log tells who is in view {view}, which {who} was in")

@@ -123,6 +123,7 @@ class OrderMerge:
         while changed:
             process = changed.pop()
             queue = self._queues[process]
+            # A whole run leaves at a time, and then the next front may leave as well.
             while queue and (leaving := self._leaving(queue[0])):
                 held, count = leaving
                 for each in held:

@@ -36,6 +36,7 @@ def _judge(case: Case, tally: Tally) -> None:
     for who, section in case.group.sections():
         if section.start is None:
             continue
+        # Against the first that has the view; who comes from a gap has no start to compare.
         one, serial = first.setdefault(section.view, (who, section.serial))
         if serial != section.serial:
             record = next(view for view in case.group.summaries[who].views if view["view"] == section.view)

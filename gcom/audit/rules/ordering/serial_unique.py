@@ -39,6 +39,7 @@ def _judge_batch(batch: Batch) -> None:
     highest = np.maximum.accumulate(np.concatenate(([summary.last_serial], last)))
     for index in np.flatnonzero(first <= highest[:-1]).tolist():
         summary.late_serials |= {*range(int(first[index]) // BUCKET, int(last[index]) // BUCKET + 1)}
+    # For joining chains: each was scanned by itself, and only these two tell whether serials fell between them.
     summary.first_serial, summary.last_serial = summary.first_serial or int(first[0]), int(highest[-1])
     named_ones = placed[rows.sender[placed] >= 0]
     for who, _, ranges in merged(rows, named_ones[rows.kind[named_ones] == SKIP], by_view=False):
@@ -69,6 +70,7 @@ def _judge_bucket(_: MessageRequest, sender: str, excerpts: list[Excerpt], __: f
     """Judge a bucket of serials (no sender) or of a sender's numbers: no two rows share one and differ in the other."""
     tally = Tally()
     table = table_of(excerpts)
+    # One bucket is compared one way only: by serial, which two messages share; or by number, which has two serials.
     key, other, kind = (table.message, table.serial, "message") if sender else (table.serial, table.message, "serial")
     # Sorted by one and then the other, two rows that clash are neighbours; a third is a clash with its neighbour
     # only.

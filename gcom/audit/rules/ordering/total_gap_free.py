@@ -84,6 +84,7 @@ def _join(found: Iterable[Tally]) -> Tally:
     first: dict[tuple[int, int], Example] = {}
     for example in (example for tally in found for example in tally.examples):
         known = first.setdefault(example["pair"], example)
+        # Behind the first difference everything differs, in all later buckets too.
         if example["place"] < known["place"]:
             first[example["pair"]] = example
     joined = Tally()

@@ -78,6 +78,7 @@ class _Lineage:
         if len(instances) < 2:
             return
         origins = [each for each in instances if each.founders and not each.succeeds]
+        # Logs of a GCom that wrote neither field cannot say what follows what: then several origins are no error.
         known = any(each.succeeds or each.destinations() for each in instances)
         for each in instances:
             each.tally.evaluated += 1

@@ -19,6 +19,7 @@ def _judge(case: Case, tally: Tally) -> None:
     for _, named in sorted(leaders.items()):
         tally.evaluated += 1
         if len(named) > 1:
+            # Two are enough to show it: the first two by process.
             one, other = list(named.values())[:2]
             tally.violate(1, **place_of(other), leaders=sorted(named), other=one["process"])
 

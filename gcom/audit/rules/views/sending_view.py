@@ -52,6 +52,7 @@ def _judge(case: Case, tally: Tally) -> None:
             elsewhere = rest.minus(unsent)
             if elsewhere:
                 number = elsewhere.lowest
+                # The numbers are in some view's set, as `elsewhere` was sent; the first by view stands for them.
                 sent_view = next(v for v, each in theirs.sent_in.items() if number in each) if theirs else None
                 more = {"number": number, "view": view, "sent_view": sent_view}
                 tally.violate(len(elsewhere), kind="sent", process=who, sender=sender, **more)

@@ -173,6 +173,7 @@ def _judge_confirmed(link: SuccessionLink) -> list[str]:
     given_up = [session for who, session in old.sessions.items() if who in claim.gives_up]
     exempt = 0
     for sender, confirmed, held in _confirmed(link, outliving):
+        # What the cut has goes on with everybody; only the rest may be lost.
         missing = confirmed.minus(claim.required.get(sender, Intervals()))
         lost = held.common(missing)
         # Any of those who go on may have held it, and one did: the first by name stands for them.
@@ -205,6 +206,8 @@ def _confirmed(link: SuccessionLink, outliving: list[SessionSummary]) -> Iterato
             continue
         for (view, by), numbers in session.confirmed.items():
             add_numbers(confirmed, {session.process: numbers})
+            # Who *held* it counts, and holding is in no record: only numbers can show that somebody among those who
+            # go on did (decision 0005).
             if _one_held(old.members.get(view, []), by, outliving):
                 add_numbers(held, {session.process: numbers})
     for sender, numbers in sorted((sender, each) for sender, each in confirmed.items() if sender in link.streams):

@@ -26,6 +26,7 @@ def judge_installation(summary: ProcessSummary, position: LogPosition, record: R
     # Behind a gap the last view is not known, and before the first there is none: neither is a jump.
     if position.last_view and view != position.last_view + 1:
         tally.violate(1, **where, kind="jump", before=position.last_view)
+    # Who was expelled, or left, returns as a new incarnation, which is another process (DELIVERY_LOG.md, Records).
     if position.left:
         tally.violate(1, **where, kind="again")
 
@@ -62,6 +63,7 @@ def _sentence(e: Example) -> str:
 def marks_of_views(e: Example) -> set[Mark]:
     """Return the view, and those that a jump passed over, of each process named."""
     view = e.get("view") or 0
+    # What others installed meanwhile is missing here, so their violations of these views have the same cause.
     passed = range(e["before"] + 1, view)[:_VIEWS] if e.get("kind") == "jump" else ()
     return {("view", who, each) for who in processes_in(e) for each in (*passed, view)}
 

@@ -29,6 +29,7 @@ def _compare(view: int, first: Member, second: Member, tally: Tally) -> None:
     for sender in sorted({*first[1].delivered, *second[1].delivered}):
         ours, theirs = (section.delivered.get(sender, Intervals()) for _, section in (first, second))
         if ours != theirs:
+            # The set that has more is told: "only this one delivered it" names the process that can show the message.
             only, lone = (ours.minus(theirs), first[0]) if ours.minus(theirs) else (theirs.minus(ours), second[0])
             unlike = len(ours.minus(theirs)) + len(theirs.minus(ours))
             more = {"number": only.lowest, "view": view, "other": first[0], "lone": lone}
