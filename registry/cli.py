@@ -83,6 +83,7 @@ def _folder(data: str | None, port: int) -> Path | None:
         if port:
             _warn("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
         return None
+    # A port that nobody knew before has no history: there is nothing to find in a folder.
     if data is None and not port:
         return None
     return Path(data) if data else Path(user_data_dir("gcom", appauthor=False)) / f"registry-{port}"

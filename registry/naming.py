@@ -37,6 +37,7 @@ class SafeNameServer(NameServer):  # type: ignore[misc]
         tags = _tags(metadata)
         # Around the count and the registration: two callers at the bound must not both find room.
         with self.lock:
+            # Registering again under a known name takes no room.
             if name not in self.storage and len(self.storage) >= ENTRIES_MAX:
                 raise NamingError(f"this name server holds its {ENTRIES_MAX} names: remove some")
             super().register(name, uri, safe, tags)

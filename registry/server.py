@@ -122,6 +122,7 @@ class RegistryServer:
         seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
         # Without the lock: the kernel is asked about each process, and requests need not wait for that.
         dead = [who for who, address in seats if is_dead(address)]
+        # All or nothing: a group with one process that may live keeps its name.
         if len(dead) < len(seats):
             return
         with self._lock:

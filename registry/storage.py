@@ -43,6 +43,7 @@ class Disk(Store):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             existed = self._path.exists()
+            # timeout=0: a folder that another registry has is refused at once, and not after five seconds.
             self._base = sqlite3.connect(self._path, timeout=0.0, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise BadValue(f"data folder {str(folder)!r} cannot be used: {error}") from error

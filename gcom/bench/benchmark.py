@@ -42,6 +42,7 @@ class BenchSetup:
             for least, most, why in getattr(hint, "__metadata__", ()):
                 if not least <= (value := getattr(self, name)) <= most:
                     raise BadValue(f"{name.replace('_', ' ')} {value} is not {least} to {most}{why and f': {why}'}")
+        # Behind the bounds, so that it may rely on each field by itself.
         if refusal := self.refusal():
             raise BadValue(refusal)
 
@@ -56,6 +57,7 @@ class BenchSetup:
     def words(self, registry: Address) -> tuple[str, ...]:
         """Return the first arguments of a member process, which `parse` understands."""
         group = self.definition
+        # As words of a command line: the member is a process of its own, and may be started by hand to look at it.
         return registry, group.group, group.ordering, group.multicast, str(group.safe)
 
     def row(self, kind: str) -> dict[str, object]:

@@ -222,6 +222,8 @@ def join(
         wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker)
     else:
         wanted = None
+        # Without --create they would be passed over silently, and the user believe in an order that the group does
+        # not have.
         given = {"netsplit": netsplit, "tie-breaker": tie_breaker}
         options.refuse_without_create(ordering=ordering, multicast=multicast, static=static, safe=safe, **given)
     _log_to_stderr()
@@ -366,6 +368,7 @@ def _log_to_stderr() -> None:
     """Print the log of the library, which is silent by itself, on standard error."""
     from loguru import logger
 
+    # loguru writes to standard error in a form of its own; here a warning is one line like all others.
     logger.remove()
     logger.add(lambda message: notice(str(message).strip()), level="WARNING", format="{message}", diagnose=False)
     logger.enable("gcom")

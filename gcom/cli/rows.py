@@ -41,6 +41,7 @@ class PlainRows:
         self._output = output
         self._group = group
         self._prefixes: dict[str, bytes] = {}
+        # As programs agree to ask (no-color.org), and only where a terminal shows it.
         self._colour = output.terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def message(self, message: gcom.Message) -> None:
@@ -95,6 +96,7 @@ class PlainRows:
         words = f"; {_messages(*doubt)} may not have arrived" if doubt else ""
         if departure.unsent:
             words += f"; {many(departure.unsent, 'message')} not sent"
+        # It left without being told that the others have everything: what is unconfirmed is said.
         if departure.reason == "exit":
             return notice(f"left group {self._group!r} without the others' answer{words}")
         why = _REASONS.get(departure.reason, departure.reason)

@@ -39,6 +39,7 @@ class Signals:
 
     def restore(self) -> None:
         """Install the handlers again: a library may have replaced them."""
+        # Where all are ignored, as before `install`, there is nothing to restore.
         if len(self._ignored) < len(SIGNALS):
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_IGN if number in self._ignored else self._handle)

@@ -23,6 +23,7 @@ def many(count: int, one: str) -> str:
 
 def plural(one: str) -> str:
     """Return the plural of a regular noun, or of a phrase that one leads or ends."""
+    # Of "crash between calls" the first word has the plural, and not the last.
     head, *rest = re.split(r"(?= (?:of|over|between|without) )", one, maxsplit=1)
     if re.search(r"[^aeiou]y$", head):
         head = f"{head[:-1]}ies"

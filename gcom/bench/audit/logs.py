@@ -111,6 +111,8 @@ class _Writer:
     def round(self, lengths: list[int], order: list[int], late: int | None) -> None:
         mine, count = self._sent[self._me], lengths[self._me]
         others = [(i, who) for i, who in enumerate(self._processes) if i != self._me]
+        # Every entry changes with every round, so a log of these is the dearest one for the audit: nothing could be
+        # left out.
         clock = ",".join([f'"{who}":{self._heard[i]}' for i, who in others]) if mine else ""
         head = f'"at":{self._at},"t":{self._at},"group":"load","instance":"b1","view":{self._view}'
         counted = f',"count":{count}' if count > 1 else ""
@@ -121,6 +123,7 @@ class _Writer:
             what = f'"sent_view":{self._view},"sender":"{self._processes[index]}","number":{self._sent[index] + 1}'
             what += f',"count":{count}' if count > 1 else ""
             what += f',"serial":{self._serial + 1}' if self._total else ""
+            # `_sent` of all members is what this one has settled, too: a round is delivered before the next begins.
             self._sent[index] += count
             self._serial += count
             if index == late:

@@ -125,6 +125,7 @@ def _audit(folder: Path, setup: AuditBenchSetup, deliveries: int, records: int) 
         words += ["--spark"] if setup.twice else []  # else the start-up that is subtracted would be another program's
         began = monotonic()
         with (home / "said").open("wb") as said:
+            # A process of its own, from its start to its verdict, as a user has it: imports, Java and all.
             child = subprocess.Popen(words, stdout=said, stderr=said, env={**os.environ, "SPARK_CONF_DIR": str(home)})
             with _watched(child.pid) as peak:
                 child.wait()

@@ -72,6 +72,7 @@ def _after(
 ) -> float | None:
     """Return the seconds from `since` until `found` has something for each, by their own clock; None: not in time."""
     try:
+        # By the members' own clocks, which are one on this machine: the report's way to the parent does not count.
         return max(float(it["at"]) for it in scenario.until_all(probers, found, LIMIT_S, "it")) - since
     except GComTimeout:
         return None
@@ -108,6 +109,7 @@ def _join(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     at = monotonic() + START_S
     probers = scenario.form_group(kind, at)
     views = [prober.view for prober in probers]
+    # Ten that claim one name at once must end in one group: the number of groups is a figure, too.
     instances = {joined["instance"] for prober in probers if (joined := prober.said("joined"))}
     numbers = [view["number"] for view in views if view]
     took = _after(at, scenario, probers, lambda it: it.view_with_names([prober.name for prober in probers], at))
@@ -150,6 +152,7 @@ def _split(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     scenario.pass_time(APART_S)
     back = _back(scenario.set_faults(""), scenario, many, few)
     scenario.leave(many)
+    # They are in no group that could be left; the next round begins with fresh processes.
     for prober in few:
         scenario.kill(prober.name)
     return refused, detached, back

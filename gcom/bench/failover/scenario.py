@@ -115,10 +115,12 @@ class Scenario:
         since = monotonic()
         for prober in probers:
             self.children.tell(prober.name, "flow", every_s=every_s or EVERY_S * len(probers))
+        # Flowing means that each hears all: a kill before that would be measured as the group's start.
         self.watch(probers, since)
 
     def watch(self, probers: list[Prober], since: float, gone: str = "", limit_s: float = SETTLE_S) -> list[Report]:
         """Wait until each has heard from all, in messages sent after `since`, also in a view without `gone`."""
+        # A token per wait: a late report about the last one must not end this one.
         token = next(self._tokens)
         senders = [prober.process for prober in probers]
         for prober in probers:

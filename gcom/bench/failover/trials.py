@@ -145,6 +145,7 @@ def _trial(setup: FailoverSetup, kill: Kill, scenario: Scenario, rng: Random) ->
         scenario.watch(probers, scenario.kill(REGISTRY))  # from here on the leader orders
         scenario.pass_time(rng.uniform(0, PHASE_S))
     trial = _killed(kill, probers, scenario, rng)
+    # Processes are used again, and groups are not: starting Python takes longer than a failover.
     scenario.leave([prober for prober in probers if prober.name in scenario.probers])
     return trial
 

@@ -88,6 +88,7 @@ class _Child:
     def kill(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
+        # Reaped at once: a process that was killed and not waited for keeps its number and its entry.
         self.process.wait(KILL_S)
         self.release()
         self._reader.join(KILL_S)
@@ -189,6 +190,8 @@ class Children:
 
     def close(self) -> None:
         """Let every child end by itself, the last started first, and kill those that do not."""
+        # One deadline for all, and all are told before any is waited for: a hundred children do not take a hundred
+        # times as long.
         deadline = monotonic() + STOP_S
         registry = self._children.pop("registry", None)
         for child in self._children.values():
@@ -245,5 +248,6 @@ def _report(line: bytes) -> Report:
 
 def _path() -> str:
     """Return the PYTHONPATH under which a child finds the packages that this process runs, from any folder."""
+    # A checkout that is not installed: `python -m` in the child must find the package that this process runs.
     root = str(Path(__file__).resolve().parent.parent.parent)
     return os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])

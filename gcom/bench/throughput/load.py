@@ -31,6 +31,7 @@ class Pool:
 
     def __init__(self, sender: int, size: int) -> None:
         assert size >= SIZE_MIN
+        # Readable letters, others for each sender, so that bytes of another sender's message do not pass for these.
         self._filler = bytes(33 + (sender * 7 + i) % 94 for i in range(size - _STAMP.size))
         self.plain = [_PLAIN.pack(1 + sender % 255, i, 0) + self._filler for i in range(CHUNK)]
         self._rest = self.plain[1:]
@@ -45,6 +46,7 @@ class Pool:
 
     def sent_at(self, payload: bytes, number: int) -> int | None:
         """Return the nanoseconds at which a stamped payload was sent; None if it is not the one with that number."""
+        # 0 in front is a stamp, 1 and more the pool's own payloads: nothing else tells them apart.
         if len(payload) != _STAMP.size + len(self._filler) or payload[0] != 0:
             return None
         _, stamped, sent_ns = _STAMP.unpack_from(payload)
@@ -59,6 +61,7 @@ class Sequence:
         self.digest = 0
 
     def add(self, sender: int, number: int) -> None:
+        # Chained, so that it depends on the order: two receivers with the same messages in another order differ.
         self.digest = zlib.crc32(_PLACE.pack(sender, number), self.digest)
 
 

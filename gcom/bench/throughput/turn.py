@@ -103,6 +103,7 @@ class Judge:
     def __init__(self, plan: TurnPlan) -> None:
         self.sequence = Sequence()
         places = range(plan.senders)
+        # By name and not by process: incarnations are not known before the turn begins.
         self.tallies = {f"m{i}": StreamJudge(i, plan.size, plan.ordered, self.sequence) for i in places}
         self._takers = _Takers(self.tallies)
 
@@ -121,6 +122,7 @@ class Judge:
         """Wait until that many were delivered, or nothing more comes."""
         pause = threading.Event()
         seen, seen_at = -1, monotonic()
+        # Progress is what counts: on a slow machine a turn takes longer, and is no failure.
         while seen < count and monotonic() - seen_at < STALL_S:
             pause.wait(POLL_S)
             if self.count != seen:

@@ -211,6 +211,7 @@ def _log_folder(setup: ThroughputSetup) -> Iterator[str]:
 def _take_turn(setup: ThroughputSetup, side: str, number: int, logs: str) -> Turn:
     names = setup.names
     with Children() as children:
+        # Fresh processes for each turn: a side must not run with the other's warm caches and grown memory.
         _start(children, setup, side, logs)
         peers = {name: ready["address"] for name, ready in children.gather("ready", names, START_S).items()}
         children.tell_all(names, "peers", peers=peers)
@@ -245,6 +246,7 @@ def _turn(setup: ThroughputSetup, side: str, number: int, results: dict[str, Rep
     if setup.definition.multicast is not Multicast.BASIC:
         wrong += [f"{member.name} lost {member.lost} messages" for member in members if member.lost]
     sequences = {report["sequence"] for report in results.values()}
+    # Bare frames promise no common order; only what is promised is held against a side.
     if side not in BASELINES and setup.promises_one_sequence and len(sequences) > 1:
         wrong.append("not all members delivered in the same order")
     return Turn(side, members, latencies, messages, tuple(wrong))

@@ -112,6 +112,8 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     if not yes and not _typed(group):
         notice("nothing was changed")
         return 1
+    # With the instance that was looked at: if another one has begun meanwhile, the registry refuses
+    # (Directory._on_fork).
     directory.fork(entry)
     notice(f"within {limits.FORK_MS // 1000} s the first detached member to register begins what succeeds {group!r}")
     return 0

@@ -38,6 +38,7 @@ class Feed:
         self._thread = threading.Thread(target=self._run, name="standard input", daemon=True)
 
     def start(self) -> None:
+        # The view that is there already may have enough members: no event will tell of it.
         self.on_view(self._group.view)
         self._thread.start()
 
@@ -151,6 +152,7 @@ class ShellMember:
             case gcom.LogEnded():
                 pass  # a warning has said so
             case gcom.Departure():
+                # On its way back it is still to be printed for; only an end for good ends the command.
                 self._departure = None if event.returning else event
                 self._rows.departure(event)
             case gcom.Returned():
@@ -170,6 +172,7 @@ class ShellMember:
         """Leave, and print what was delivered until then: the cut of the last view is part of the session."""
         try:
             if self._departure is None:
+                # A view change like any other, which a group in trouble may not finish: then the exit status says so.
                 self._group.leave(LEAVE_S)
             # What was delivered before the leave is still in the queue.
             while self._departure is None and (event := self._group.receive(0)) is not None:

@@ -299,6 +299,7 @@ def _show(result: AuditResult) -> None:
     unfinished = [process for process, state in sorted(result.coverage.items()) if state in ("open", "torn")]
     if unfinished and not advice:
         more = f" and {len(unfinished) - _SHOWN} more" if len(unfinished) > _SHOWN else ""
+        # Where the verdict is UNKNOWN the advice says it; of a PASS it is only worth a note.
         notice(_line(f"no close ends the log of {', '.join(unfinished[:_SHOWN])}{more}: its end may be missing"))
     for note in result.notes[:_SHOWN]:
         notice(_line(note))
@@ -312,6 +313,7 @@ def _show_groups(result: AuditResult, output: Output) -> None:
         title = _line(f"{group.group}{life}: {group.verdict} · {group.ordering} {group.multicast}")
         table = Table("rule", "verdict", "evaluated", "violations", "", box=None)
         for rule in group.rules:
+            # What was not promised is of interest only where it is broken.
             if rule.expected or rule.verdict == "FAIL":
                 remark = "" if rule.expected else "not promised"
                 remark = _NO_CASE if rule.verdict == "VACUOUS" else remark
@@ -342,6 +344,7 @@ def _print(output: Output, thing: str | Table, **how: Any) -> None:
     # Without a terminal rich assumes 80 columns, and would cut rule names.
     width = None if output.terminal else 120
     terminal = output.terminal or None
+    # markup=False: a group may be called "[red]", which once ended the audit, or vanished.
     console = Console(width=width, force_terminal=terminal, markup=False, emoji=False)  # names are no markup
     with console.capture() as capture:
         console.print(thing, **how)
