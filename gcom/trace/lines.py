@@ -156,6 +156,7 @@ def _view(definition: Definition, session: LoggedSession, event: Installed) -> s
     optional = {"safe": definition.safe, "netsplit": definition.netsplit, "base": event.base or {}}
     optional["base_serial"] = event.base_serial
     fields.update({name: value for name, value in optional.items() if value != _ABSENT[name]})
+    # In the first view of a successor, where the audit's CONTINUITY looks for it.
     if event.succeeds:
         fields["succeeds"] = [_succeeds(event.succeeds)]
     return _compact(fields)[1:-1]

@@ -75,6 +75,7 @@ class Segment:
                 os.close(file)
 
     def _cut_back(self, written: bytes) -> None:
+        # What the disk took of the last write ends in the middle of a line: up to the last newline it is true.
         whole = written.rfind(b"\n") + 1
         with suppress(OSError):  # if even this fails, a half line stays, and readers drop it
             os.ftruncate(self._file, self._written + whole)

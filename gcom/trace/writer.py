@@ -127,6 +127,7 @@ class DeliveryLog:
 
     def _put(self, next_at: int, definition: Definition, instance: str, event: Event) -> None:
         at, self._next_at = self._next_at, next_at
+        # deque.append and popleft are atomic, so the two halves share it without a lock.
         self._waiting.append(_Record(at, next_at, self._clock_us(), definition, instance, event))
         # At the bound the caller pays: a log that dropped records silently would make the audit UNKNOWN, and one that
         # grew would take the memory.
@@ -157,6 +158,7 @@ class DeliveryLog:
 
     def _guard(self, work: Callable[[], None]) -> None:
         trouble = None
+        # One flush at a time: two would write the lines of two moments in any order.
         with self._lock:
             if self._ended:
                 return
@@ -197,6 +199,7 @@ class DeliveryLog:
         # Only what waits now: the caller's half goes on appending while this runs.
         for _ in range(len(self._waiting)):
             self._encode(self._waiting.popleft())
+        # One system call for all lines of a flush.
         self._open_one.write()
         self._written_at = self._encoded_at
 

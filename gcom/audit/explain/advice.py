@@ -29,6 +29,7 @@ def advice_of(result: AuditResult) -> list[str]:
         # A wrong folder is the most common cause, and the cheapest to mend: it comes first.
         found.append(f"No log of {_names(absent)} is here: name the folder that has it beside the others.")
     found += _of_gaps(result, [who for who, state in sorted(result.coverage.items()) if state == "lost"])
+    # What was listed and could not be read; of a gap the log itself is there, and is told above.
     files = [each for each in result.unread if each in result.notes]
     if files and result.groups:
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""

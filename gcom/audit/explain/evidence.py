@@ -75,6 +75,7 @@ def event_of(incident: Incident, process: str, lookup: LogLookup) -> LogEvent | 
 def _gather(incident: Incident, group: GroupResult, lookup: LogLookup) -> Evidence:
     found = Evidence(incident)
     key: Key = (incident.group, incident.instance)
+    # The concerned ones first, and others beside them: an order is wrong only against another one.
     concerned = [who for who in concerned_by(incident) if lookup.has(who)][: _MEMBERS_MAX // 2]
     members = list(dict.fromkeys([*concerned, *(who for who in group.processes if lookup.has(who))]))[:_MEMBERS_MAX]
     # The bound is on all records of an incident, so more processes get fewer each.

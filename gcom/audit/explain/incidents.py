@@ -85,6 +85,7 @@ def incidents_of(judgement: Judgement) -> list[Incident]:
         incident = _incident(judgement, unit.rule, unit.examples[0], unit.count - 1)
         # The first incident with a mark in common: they are in the order of causes, so it is the likeliest one.
         marks, root = next(((marks, root) for marks, root in found if marks & unit.marks), (unit.marks, None))
+        # Nothing that breaks a rule nearer to the cause has a mark in common: this is a damage of its own.
         if root is None:
             found.append((marks, incident))
         else:

@@ -149,6 +149,8 @@ class LogLookup:
                 previous, missing = opening.segment, True
                 continue
             if missing or opening.segment > previous + 1 or opening.at > expected:
+                # What the opening tells of the hidden part goes into the witness: without it CLOCK would have nothing
+                # to go on from.
                 yield Hole(opening.state)
             expected, previous, missing = opening.at, opening.segment, False
             rows = only_forward(segment.rows, expected)

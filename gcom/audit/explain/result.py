@@ -71,6 +71,7 @@ class AuditResult:
 
         An instance with no messages is left out where another instance of its group delivered some.
         """
+        # A member that was alone for a moment, in an instance of its own, must not make the whole audit VACUOUS.
         heard = {group.group for group in self.groups if group.deliveries}
         return [
             each for each in self.groups if each.has_messages or each.verdict != "VACUOUS" or each.group not in heard
@@ -155,6 +156,7 @@ def result_of(outcome: PlanResult) -> AuditResult:
     logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types, outcome.unread)
     result = AuditResult("PASS", groups, *logs)
     found = {group.verdict for group in result.deciding}
+    # A log that nobody could read may be of any group: no verdict about the others is one about the whole.
     found |= {"UNKNOWN"} if outcome.unread else set()
     found |= set() if groups else {"VACUOUS"}
     result.verdict = next((each for each in ("FAIL", "UNKNOWN", "VACUOUS") if each in found), "PASS")

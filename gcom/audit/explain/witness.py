@@ -252,6 +252,7 @@ class _Cutter:
 
     def _near(self, middle: LogEvent, radius: int) -> Iterable[Message]:
         events = self._lookup.around(middle, self._key, max(radius, 1), radius)
+        # SERIAL_CONTIGUOUS compares with the delivery before, which no message of the incident names.
         if self._keeps.serials:
             placed = [event for event in self._lookup.around(middle, self._key, _BEFORE, 0) if event.serial > 0][-2:]
             if placed and placed[-1].serial > placed[0].serial:
@@ -262,6 +263,7 @@ class _Cutter:
         if radius or self._keeps.neighbours:
             for event in events:
                 yield from ((event.sender, number) for number in (event.number, event.number + event.count - 1))
+        # CLOCK compares an entry with what was delivered before: the last delivery of each sender must stay.
         if self._keeps.clock:
             heard = [event for event in self._lookup.around(middle, self._key, _BEFORE, 0) if event.kind == "deliver"]
             yield from self._lookup.clock(middle).items()
@@ -276,6 +278,8 @@ class _Cutter:
             found = [each for place, event in numbered for each in self._records(process, place, event, kept)]
             # Serials are numbered anew only after all records are known, as a skip's serial counts like a delivery's.
             kept.note_serials([record for _, record in found])
+            # Serials are noted before records are left out, so that a serial that is passed over stays a gap and does
+            # not close.
             found = [(source, record) for source, record in found if source not in cut.without]
             witness.records[process] = [record for _, record in found]
             witness.sources[process] = [source for source, _ in found]
@@ -414,6 +418,8 @@ class _KeptMessages:
         if record["type"] == "view":
             changed |= self._base(record)
             if "" not in members_kept:
+                # Without a log a member makes rules UNKNOWN; the leader stays, as a view without it would break
+                # another rule.
                 changed["members"] = [
                     who for who in record["members"] if who in members_kept or who == record["leader"]
                 ]

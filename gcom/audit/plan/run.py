@@ -209,6 +209,7 @@ def _judge_messages(engine: Engine, judgements: list[Judgement], chains: list[Ch
         return
     requests = {key: {request.rule: request for request in each.requests} for key, each in open_ones.items()}
     starts = {key: each.starts for key, each in open_ones.items()}
+    # Only of a complete log it is certain that what is not in it did not happen.
     closed = frozenset(who for who, state in coverage.items() if state == "closed")
     reading = _SecondReading(chains, requests, starts, closed)
     streams = [rule for rule in RULES if RULES[rule].judge_stream and any(rule in each for each in requests.values())]

@@ -81,6 +81,8 @@ def _add_gaps(group: InstanceLogs, tallies: dict[str, Tally]) -> None:
         for at, has_state in gaps:
             reason = f"{who} has a gap at position {at}" if at else f"there is no readable log of {who}"
             for name, rule in RULES.items():
+                # A state behind a gap tells CLOCK and SERIAL_CONTIGUOUS where to go on; for a rule that reads the
+                # sequence itself the hidden part stays hidden.
                 if rule.open_by_gaps == "any" or (rule.open_by_gaps == "without_state" and not has_state):
                     tallies[name].doubt(1, reason)
 

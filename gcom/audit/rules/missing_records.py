@@ -18,6 +18,8 @@ def missing_records(group: InstanceLogs, expected: Container[str], tallies: Mapp
         return (
             f"INTEGRITY: message {message[1]} of {message[0]} has a digest where it was sent or delivered, not at both"
         )
+    # A crashed process's missing tail is no case. But where *no* log has an end, rules of classes had no case at all,
+    # and a PASS would rest on nothing.
     if not group.ends_nowhere():
         return ""
     # A rule over classes has a case where two processes were in one view; SELF_DELIVERY where anything was sent.

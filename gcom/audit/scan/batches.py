@@ -90,6 +90,7 @@ class BatchScan:
         if kind == VIEW:
             self._install({**record, **where})
         elif kind in (LEAVE, DETACH):
+            # Before the section is closed: what was settled at the end includes all up to this record.
             note_end(self.summary, self.position, {**record, **where})
             self._end(next_after(record))
             self.position.left = True
@@ -164,6 +165,8 @@ class BatchScan:
             return
         # An opening without a word of this group says that the process is not in it; what precedes says that it is.
         if state is None:
+            # 1. A state that does not fit what precedes it proves nothing: it is trusted only across a gap. 2. Here
+            #    there is none. 3. So it is noted, the process is gone through as a whole, and the records count.
             if position.certain and position.view is not None:
                 self._note_unlike(opening)
             return
@@ -172,6 +175,7 @@ class BatchScan:
             if not position.reached(self.process).leads_to(reached_by(state, self.process)):
                 self._note_unlike(opening)
             return
+        # Across a gap a state proves sends: who delivers one of these has not made it up.
         self.summary.highest_sent = max(self.summary.highest_sent, state.get("number", 0))
         section = self._section()
         # The gap hid a view. Its section is not covered, and has no start: nobody knows what was settled when it
@@ -304,6 +308,8 @@ class BatchScan:
                 continue
             if overlaps[index]:
                 summary.tally("NO_DUPLICATION").violate(int(overlaps[index]), **batch.where_of(row, again))
+            # 1. A gap hides deliveries of q. 2. The first one behind it may follow on what is hidden: UNKNOWN. 3. A
+            #    later one that leaves a number out leaves it out in the open: FAIL.
             since = position.since_gap.setdefault(who, first) if position.since_gap is not None else 0
             if not followed and first <= since:
                 summary.tally("FIFO").doubt(1, f"{self.process} has a gap before position {int(rows.at[row])}")

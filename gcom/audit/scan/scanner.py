@@ -108,6 +108,8 @@ class Scanner:
 
     def _gap(self, breaks: list[Break], row: int, *, hides_groups: bool = True) -> None:
         """Record a gap; several signs of it in one place count as one."""
+        # Each gap is one unknown case for every rule that reads the sequence, so how often one loss is counted shows
+        # in the report.
         self.gaps += 1
         self.hides_groups |= hides_groups
         # A line that is no record, the positions missing behind it and a segment that is gone may be one loss; three
@@ -152,6 +154,7 @@ class Scanner:
             self.notes.append(f"{self._path}:{row + 2}: no record: {rows.rare[row]['reason']}")
             self._gap(breaks, row)
             return
+        # A `lost` record stands where its positions begin: only what is missing before it is another gap.
         self._check_position(breaks, row, int(rows.at[row]), row + 2)
         if rows.kind[row] == LOST:
             self.expected = int(rows.at[row])

@@ -51,6 +51,7 @@ class Continuity:
                 count = self._before.get((instance, run.sender), 0) + run.last
                 self._count[who, run.sender] = count
                 self._on_delivered((instance, effect.view), who, run.sender, count)
+            # Whoever comes next finds a name that nobody has: it begins anew, and owes nobody anything.
             case Ended(number, "request") if self._views[instance, number].members == (who,):
                 self._confirmed.clear()  # the last has left
                 self._dissolved.add(instance)

@@ -27,6 +27,7 @@ class LifeRule(Rule):
         self._goes_on(history, f"ends again ({ended.reason})")
 
     def _goes_on(self, history: ProcessHistory, what: str) -> None:
+        # An effect after the end would reach an application that was told that all is over.
         if history.ended:
             raise Violation(f"LIFE: {history.process} {what} after its end ({history.ended.reason})")
 
@@ -42,6 +43,7 @@ class Creation(Rule):
     def delivered(self, history: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
         stream = self.record.streams.get(run.sender)
+        # The payloads themselves and not a digest: what is delivered is what its sender's application gave to `send`.
         if run.first < 1 or stream is None or stream.payloads[run.first - 1 : run.last] != run.payloads:
             raise Violation(
                 f"NO_CREATION: {history.process} delivers {run.sender}, {run.first}…{run.last}, not sent so"
@@ -77,6 +79,7 @@ class SendingView(Rule):
         views = {
             delivery.view,
             run.view,
+            # As the sender's own record says: what the run claims of its view is a peer's word.
             *(send.view for send in self.record.stream(run.sender).of(run.first, run.last)),
         }
         if views != {number}:

@@ -76,6 +76,7 @@ class Letters:
                 self._result(who, effect)
             case GroupCallOver(call):
                 found = self._calls.pop((who, call), None)
+                # By the local clock of the application, which may drift: its call's time is its own.
                 if found is None or found.deadline_ms is None or now_ms < found.deadline_ms:
                     raise Violation(f"CALL: the time of {who}'s call {call} is over before it is")
 
@@ -105,6 +106,7 @@ class Letters:
 
     def _serve(self, who: Process, caller: Process, call: int, payload: Payload) -> None:
         pair = self._pair(caller, who)
+        # Calls of one caller are numbered, so a request that is served again, or behind a later one, shows.
         if call <= pair.served or self._asked.get((caller, call)) != payload:
             raise Violation(f"CALL: {who} is asked {payload!r} in {caller}'s call {call}, after {pair.served}")
         pair.served = call

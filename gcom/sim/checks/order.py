@@ -30,6 +30,7 @@ class CausalOrder(Rule):
         for send in self.record.stream(run.sender).of(run.first, run.last):
             for other in history.section.view.members:
                 needed = send.needs.get(other, 0)
+                # The sender's own stream is FIFO's.
                 if needed and other != run.sender and not history.has_settled(other, needed):
                     raise Violation(
                         f"CAUSAL: {history.process} delivers {run.sender}, {send.first} before {other}, {needed}, "
@@ -49,6 +50,8 @@ class WholePast(Rule):
         self._bases: dict[Process, dict[Process, int]] = {}
 
     def installed(self, history: ProcessHistory, installed: Installed) -> None:
+        # 1. Over RELIABLE a message whose past nobody holds is given up by all who leave a view. 2. Who enters next
+        #    has its number in its base, and never delivered it. 3. What it sends then does not depend on it.
         if installed.base:
             self._bases[history.process] = installed.base
 

@@ -88,6 +88,7 @@ class States:
         mine = (state.streams, state.sequence if self._total else 0)
         # By view and origin: a state that began anew after a loss is compared with those that began there.
         other, theirs = self._at.setdefault((view, state.origin), (who, (dict(mine[0]), mine[1])))
+        # What was handed over is the donor's whole history, in every byte: a chunk of another state would show here.
         if mine != theirs:
             raise Violation(f"STATE: at the barrier of view {view} {who} has {mine}, and {other} {theirs}")
 

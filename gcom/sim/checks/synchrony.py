@@ -43,6 +43,7 @@ class TransitionRule(Rule):
             self.closed(history, history.section, (history.section.view.number, installed.view.number))
 
     def ended(self, history: ProcessHistory, ended: Ended) -> None:
+        # A leaver with `settled` went with those who installed that view, though it did not itself.
         if history.sections and ended.settled is not None:
             self.closed(history, history.section, (history.section.view.number, ended.settled))
 
@@ -213,6 +214,7 @@ class Confirmation(_Obligation):
             return
         # What is not named as unconfirmed is confirmed: the application was told so by silence.
         first_doubtful = ended.unconfirmed[0] if ended.unconfirmed else None
+        # The process was told how far its messages arrived: from there on none may be delivered, by anybody, ever.
         if ended.arrived is not None:
             number = history.section.view.number
             first_doubtful = self._never[number, history.process] = ended.arrived + 1
@@ -235,6 +237,8 @@ class Confirmation(_Obligation):
     def _must_not_have(self, history: ProcessHistory, section: ViewHistory) -> None:
         for sender, first, last in section.delivered:
             never = self._never.get((section.view.number, sender), last + 1)
+            # 1. The process is told that its 5 never arrived, and sends it again in its next session. 2. A survivor
+            #    delivers 5 after all. 3. The application has it twice, and was told that this cannot be.
             if last >= never:
                 raise Violation(
                     f"SETTLED: {history.process} goes on with {sender}, {first} to {last}, whose sender was told that "

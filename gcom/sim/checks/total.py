@@ -49,6 +49,7 @@ class Precedence:
         while todo:
             message = todo.pop()
             for later in self._after[message]:
+                # The path from `other` to `one` was there before: with "one before other" it is a circle.
                 if later == one:
                     return self._path(came_from, message, one)
                 # Beyond the old place of `one` nothing has to move (Pearce and Kelly's affected region).

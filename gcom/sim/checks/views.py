@@ -23,6 +23,7 @@ class ViewAgreement(Rule):
             raise Violation(f"VIEW_AGREEMENT: {who} installs view {view.number} of {view.members}")
         if history.sections and view.number != history.section.view.number + 1:
             raise Violation(f"VIEW_AGREEMENT: {who} goes from view {history.section.view.number} to {view.number}")
+        # A base says what earlier views had: who was in them has it, and who was not needs it.
         if bool(history.sections) == (installed.base is not None):
             raise Violation(f"VIEW_AGREEMENT: only one that enters is given a base, {who} in view {view.number}")
 
@@ -115,6 +116,7 @@ class Expulsion(Rule):
         if later:
             self._must_be_out(who, later)
         else:
+            # No later view is known yet: the next one must do without it.
             self._put_out.setdefault(ended.view + 1, []).append(who)
 
     def _must_be_out(self, who: Process, views: list[View]) -> None:

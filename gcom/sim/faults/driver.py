@@ -61,6 +61,7 @@ class FaultDriver:
         allowed, action = self._actions(event)[event.kind]
         for name in event.order:
             node = self._population.node(name)
+            # A process that stands still, or is dead, has nothing to leave, crash or read.
             if node is not None and node.is_running and allowed(node):
                 action(node, event)
                 return
@@ -95,6 +96,7 @@ class FaultDriver:
 
     def _crash(self, node: SimNode, event: TroubleEvent) -> None:
         self._simulation.count(Fault.CRASH)
+        # A crashed process leaves a kernel that refuses calls, which is proof; a machine that is gone leaves nothing.
         node.refuses = event.detail != "machine"
         node.crash()
         self._population.restart_later(node, event)

@@ -104,6 +104,7 @@ class Failpoints:
             # Only the first teller of a decision counts: once another has told it too, a crash leaves nothing in doubt.
             if not _carries(frame, armed.event.detail) or (armed.event.detail == "Install" and not first):
                 continue
+            # Only a leaver: the others wait for its promise, and go on without it while it sleeps.
             if armed.event.whom == LEAVER and not frame.status.leaving:
                 continue
             # The heir dies over a run that depends on the dead one's message: an earlier run of it would leave no
@@ -112,6 +113,8 @@ class Failpoints:
                 continue
             if len(armed.informed) < self._count(armed, session):
                 if not armed.victim:
+                    # The first that makes such a call: it may be leader, proposer or joiner, whoever the protocol
+                    # brings there.
                     armed.victim = session.process
                     # All that it sends is late from now on, so that the runs arrive when its end is long known.
                     if armed.event.detail == LATE_RUNS:

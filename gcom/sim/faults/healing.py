@@ -103,6 +103,7 @@ class Healing:
         simulation = self._simulation
         static = bool(simulation.plan.definition.static)  # begins anew only with all its names
         self._network.heal()
+        # The hardest moment for a registry to start again: all who were cut off register at once.
         if simulation.plan.forgets:
             self._registry.restart(TroubleEvent(Fault.AMNESIA, 0))
         self._registry.heal()
@@ -142,6 +143,7 @@ class Healing:
             (session.machine.instance, session.machine.view and session.machine.view.number) for session in sessions
         }
         view = sessions[0].machine.view
+        # A joiner whose state never comes is in the view, and useless.
         if not all(session.application.has_state for session in sessions):
             return False
         # One view by name is not enough: it must have exactly the processes that run.

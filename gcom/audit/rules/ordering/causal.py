@@ -33,6 +33,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     group, summaries = case.group, case.group.summaries.values()
     serials = all(not each.deliveries_without_serial for each in summaries) and any(each.serials for each in summaries)
     found = [case.tallies[rule] for rule in (*_OF_MESSAGES, *_OF_VIEWS)]
+    # A violation anywhere in these breaks the chain of the proof; an unknown case might hide one.
     sound = not any(each.violations or each.unknown for each in found)
     unique = case.request("SERIAL_UNIQUE") is None
     # Any of these missing, and the proof is incomplete: then the messages themselves are compared.
@@ -84,6 +85,8 @@ def _judge_bucket(request: MessageRequest, sender: str, excerpts: list[Excerpt],
             tally.doubt(missing, f"the log of {sender} does not tell what it had delivered before {first}")
         inside = request.members.get(excerpt["view"], ()) if excerpt["members"] is None else excerpt["members"]
         for other, clock in sends.clock.items():
+            # Of members of the view only: 1. s had delivered messages of q. 2. q left. 3. A receiver in the next view
+            # owes nothing of q that the view change did not settle.
             if other != sender and other in inside:
                 needed = np.where(known, clock[place], 0)
                 _compare(tally, sender, excerpt, other, needed, run, step)

@@ -19,6 +19,7 @@ def _judge_batch(batch: Batch) -> None:
     if not len(sends):
         return
     tally = batch.summary.tally("CLOCK")
+    # Behind a gap without a state nobody knows what had been delivered, so no entry is wrong or right.
     judged = position.view is not None and position.certain
     if judged:
         tally.evaluated += int(batch.rows.count[sends].sum())

@@ -59,6 +59,8 @@ def _ask(case: Case, _: Tally) -> MessageRequest | None:
     # nothing would differ.
     late = {bucket for summary in summaries for bucket in summary.late_serials}
     unlike = [bucket for bucket in sorted(by_bucket) if len(by_bucket[bucket]) > 1 or bucket in late]
+    # One message under two serials, and one without any, would be as many as there should be: so the count proves
+    # nothing where any delivery lacks its serial.
     placed = sum(n for each in by_bucket.values() for n, _, _ in each) if not unlike else 0
     # What has no serial here may have one there, and is not counted.
     known = not any(summary.deliveries_without_serial for summary in summaries)

@@ -44,6 +44,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
         if len(members) < 2:
             continue
         tally.evaluated += 1
+        # A section with a gap has no sequence that could be compared; the gap is one unknown case already.
         covered = [(who, section) for who, section in members if section.covered]
         orders = [section.order for _, section in covered]
         if any((order and again) or order != orders[0] for order in orders[1:]):

@@ -185,6 +185,7 @@ class _Lineage:
 
     def _fits(self, old: JudgedInstance, into: str) -> bool | None:
         """Return whether a process may go from `old` over to `into`; None if the logs do not tell."""
+        # "Into" the instance that it left is not going over: it would be its own successor.
         if into == old.name:
             return False
         # 1. A PARTITIONABLE group is cut into two sides, each with an instance. 2. The sides merge: the members of one
@@ -195,6 +196,7 @@ class _Lineage:
         theirs, whole_too = self._ancestors(into)
         # The same origin: they share an instance, or one is the other's ancestor.
         related = {*mine, old.name} & {*theirs, into}
+        # Related or not is known only where both lineages are in the logs as a whole.
         return True if related else False if whole and whole_too else None
 
     def _judge_successors(self, old: JudgedInstance) -> None:

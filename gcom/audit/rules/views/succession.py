@@ -87,6 +87,7 @@ class SuccessionLink:
 def judge_later_views(link: SuccessionLink) -> None:
     """Judge that no process that goes on after the instance installed a view above the succeeded one."""
     old, claim = link.old, link.claim
+    # Sides of a PARTITIONABLE name go on by right; and a claim without a view says nothing that could be passed.
     if not old.primary or claim.view is None:
         return
     old.tally.evaluated += 1
@@ -107,6 +108,8 @@ def judge_last(old: JudgedInstance) -> None:
     """Record a doubt per process that detached in the last view of an instance that nothing here succeeds."""
     for session in old.sessions.values():
         # A detached process waits for a quorum. The group may have gone on without it, in logs that are not here.
+        # 1. A quorum is lost, all detach. 2. Nobody begins a successor. 3. If this was all, the group stood still for
+        #    ever, which is no violation and no success either: UNKNOWN (decision 0005).
         waits = session.end and session.into is None and session.outlives(closed=True) and not session.has_gap
         if waits and session.views[-1] == max(old.members):
             old.tally.doubt(
@@ -118,6 +121,7 @@ def judge_succession(link: SuccessionLink) -> list[str]:
     old, claim = link.old, link.claim
     if old.primary and claim.view is not None:
         _judge_coverage(link, claim.view)
+    # BASIC promises no common cut.
     if not old.reliable or claim.cut is None:
         return []
     if claim.view is not None:
