@@ -10,28 +10,11 @@ from __future__ import annotations
 import base64
 import os
 from json.encoder import encode_basestring
-from typing import Protocol
 
 import gcom
 from gcom.cli.output import Output, harmless, notice
 from gcom.cli.wording import many
-from gcom.values import limits
 from gcom.values.names import name_of
-
-
-class RowFormat(Protocol):
-    """A form of output for the events of a member."""
-
-    def message(self, message: gcom.Message) -> None: ...
-    def ready(self, group: gcom.Group) -> None: ...
-    def view(self, change: gcom.ViewChange) -> None: ...
-    def lost(self, lost: gcom.Lost) -> None: ...
-    def suspicion(self, suspicion: gcom.Suspicion) -> None: ...
-    def quorum(self, event: gcom.QuorumLost | gcom.QuorumRegained) -> None: ...
-    def settled(self, settled: gcom.Settled) -> None: ...
-    def departure(self, departure: gcom.Departure) -> None: ...
-    def returned(self, returned: gcom.Returned) -> None: ...
-    def refused(self, line: int, size: int) -> None: ...
 
 
 class PlainRows:
@@ -106,12 +89,9 @@ class PlainRows:
     def returned(self, returned: gcom.Returned) -> None:
         notice(f"back in group {self._group!r} as {returned.process}")
 
-    def refused(self, line: int, size: int) -> None:
-        notice(_refusal(line, size))
-
 
 class JsonRows:
-    """One object per line, all on standard output; a refused line is reported on standard error too."""
+    """One object per line, all on standard output."""
 
     def __init__(self, output: Output, group: str) -> None:
         self._output = output
@@ -163,13 +143,11 @@ class JsonRows:
     def returned(self, returned: gcom.Returned) -> None:
         self._row("returned", process=returned.process, instance=returned.instance)
 
-    def refused(self, line: int, size: int) -> None:
-        notice(_refusal(line, size))
-
     def _row(self, kind: str, **fields: object) -> None:
         self._output.row({"type": kind, "group": self._group, **fields})
 
 
+RowFormat = PlainRows | JsonRows
 _REASONS = {
     "expelled": "the others went on without it",
     "succession": "no quorum of it can be again, and what is left goes on in an instance that succeeds it",
@@ -210,7 +188,3 @@ def _base64(payload: bytes) -> str:
     except UnicodeDecodeError:
         return f',"base64":"{base64.b64encode(payload).decode()}"'
     return ""
-
-
-def _refusal(line: int, size: int) -> str:
-    return f"line {line} is {size} bytes and was not sent: at most {limits.MESSAGE_BYTES_MAX} are allowed"

@@ -18,6 +18,7 @@ from gcom.cli.output import Output, OutputClosed, notice
 from gcom.cli.rows import RowFormat
 from gcom.cli.signals import SIGNALLED
 from gcom.errors import Detached, GComError, GComTimeout, NotAMember
+from gcom.values import limits
 
 POLL_S = 0.1  # how late a signal or the end of the input may be seen while nothing is delivered
 LEAVE_S = 10.0
@@ -26,13 +27,12 @@ LEAVE_S = 10.0
 class Feed:
     """The sender of a descriptor's lines; it starts once the view has `wait` members."""
 
-    def __init__(self, group: gcom.Group, rows: RowFormat, wait: int, descriptor: int = 0) -> None:
+    def __init__(self, group: gcom.Group, wait: int, descriptor: int = 0) -> None:
         self._group = group
-        self._rows = rows
         self._wait = wait
         self._lines = LineReader(descriptor, self._refuse)
         self._enough = threading.Event()
-        self.refused: list[tuple[int, int]] = []  # lines over the limit: number and size; for the main thread to tell
+        self.refused = False  # a line was over the limit
         self.failed = False
         self.ended_at: float | None = None  # all lines were sent
         self._thread = threading.Thread(target=self._run, name="standard input", daemon=True)
@@ -47,8 +47,8 @@ class Feed:
             self._enough.set()
 
     def _refuse(self, line: int, size: int) -> None:
-        self.refused.append((line, size))
-        self._rows.refused(line, size)
+        self.refused = True
+        notice(f"line {line} is {size} bytes and was not sent: at most {limits.MESSAGE_BYTES_MAX} are allowed")
 
     def _run(self) -> None:
         # Nothing is read before: what stands in the pipe stays there, and is not lost if the process never gets
