@@ -1,24 +1,26 @@
-"""The command `gcom-registry`."""
+"""The command `gcom-registry`. Without a sub-command it is `gcom-registry run`.
+
+Exit status: 0 done; 1 bad state; 2 a bad flag; 69 no registry; 78 a bad setting in the environment or in a file; 130
+Ctrl-C. SIGTERM ends `run` with 0.
+"""
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from pathlib import Path
-from queue import SimpleQueue
+from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
 import typer
-from loguru import logger
-from platformdirs import user_data_dir
 
 from gcom import __version__
 from gcom.errors import BadValue, Unavailable
-from registry.server import RegistryServer
+from registry import options, settings
+from registry.settings import BadConfiguration, RegistrySettings
 
-PORT_DEFAULT = "7411"
-EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+PROGRAM = "gcom-registry"
+EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG = 1, 2, 78
+OF_TOP = ("-h", "--help", "--version")
 
 app = typer.Typer(
     add_completion=False,
@@ -30,7 +32,14 @@ app = typer.Typer(
 
 def main() -> None:
     """Run as the entry point of the script."""
-    app(prog_name="gcom-registry")
+    app(_with_command(sys.argv[1:]), prog_name=PROGRAM)
+
+
+def _with_command(words: Sequence[str]) -> list[str]:
+    """Return the words with `run` before flags that no command stands before."""
+    if not words or (words[0].startswith("-") and words[0] not in OF_TOP):
+        return ["run", *words]
+    return list(words)
 
 
 def _show_version(wanted: bool) -> None:
@@ -39,82 +48,93 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.command()
-def serve(
-    host: Annotated[str, typer.Option(help="Loopback address to listen on.")] = "127.0.0.1",
-    port: Annotated[str, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")] = PORT_DEFAULT,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Keep names and votes there; `none` keeps nothing. Default: a folder of the user's for each port; "
-            "with --port 0 none.",
-            show_default=False,
-        ),
-    ] = None,
-    show_version: Annotated[  # noqa: ARG001 - its callback does it
+@app.callback()
+def top(
+    show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Run a registry: the directory in which groups are found, and a Pyro5 name server.
+    """Run a registry, the directory in which groups are found, or look at one that runs.
 
-    It prints one line when it is ready, and stops on Ctrl-C or SIGTERM. Groups go on while it is away. The folder of
-    --data must outlive it, and be used by no other: a registry that forgets how it voted may let two halves go on. When
-    it starts again it gives no name away for some seconds, so that groups that have one can register.
+    Without a command it is `gcom-registry run`. Each setting is a flag, else a variable GCOM_*, else a line of a TOML
+    file, else its default; `gcom-registry config` shows which. Exit status: 0 done, 1 bad state, 2 a bad flag, 78 a bad
+    setting in the environment or in the file, 130 Ctrl-C.
 
     \b
     Examples:
       gcom-registry                 listen on 127.0.0.1:7411
       gcom-registry --port 0        listen on any free port, and print which
-      gcom-registry --data names    keep what it knows in the folder names
+      gcom-registry run --help      all that can be set
       GCOM_REGISTRY=127.0.0.1:7500 gcom groups
                                     ask the one that runs on port 7500
     """
-    stop: SimpleQueue[int] = SimpleQueue()  # its put, unlike Event.set, may interrupt its own get
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda caught, _frame: stop.put(caught))
-    _log_to_stderr()
-    sys.exit(_serve(host, port, data, stop))
 
 
-def _folder(data: str | None, port: int) -> Path | None:
-    """Return the folder of what must outlive the registry: kept at a port that is always the same, unless refused."""
-    if data == "none":
-        if port:
-            _warn("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
-        return None
-    # A port that nobody knew before has no history: there is nothing to find in a folder.
-    if data is None and not port:
-        return None
-    return Path(data) if data else Path(user_data_dir("gcom", appauthor=False)) / f"registry-{port}"
+@app.command()
+def run(
+    host: options.Host = None,
+    port: options.Port = None,
+    data: options.Data = None,
+    log_format: options.LogFormat = None,
+    log_level: options.LogLevel = None,
+    config: options.Config = None,
+) -> None:
+    """Run a registry: the directory in which groups are found, and a Pyro5 name server.
 
+    It prints one line when it is ready. On Ctrl-C or SIGTERM it answers what it was asked, and ends; a second signal
+    ends it at once. Groups go on while it is away. The folder of --data must outlive it, and be used by no other: a
+    registry that forgets how it voted may let two halves go on. When it starts again it gives no name away for some
+    seconds, so that groups that have one can register.
 
-def _serve(host: str, port: str, data: str | None, stop: SimpleQueue[int]) -> int:
+    \b
+    Examples:
+      gcom-registry run                      listen on 127.0.0.1:7411
+      gcom-registry run --data names         keep what it knows in the folder names
+      gcom-registry run --log-format json --log-level info
+      GCOM_PORT=7500 gcom-registry run --config /etc/gcom/registry.toml
+    """
+    from registry import service
+
+    found = _load(config, host=host, port=port, data=data, log_format=log_format, log_level=log_level)
     try:
-        number = _number(port)
-        server = RegistryServer(host, number, _folder(data, number))
+        status = service.run(found, _say)
     except BadValue as error:
-        _complain(str(error), EXIT_USAGE)
-    # The port is taken: by far the most common cause is a registry that runs already.
+        _complain_of(error)
     except Unavailable as error:
         _complain(f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
-    server.start()
-    _say(f"gcom-registry {__version__} {server.address} ready")
-    if server.grace_s:
-        _warn(f"starting: it waits {server.grace_s:.0f} s for groups that are there, before it gives a name away")
-    # The main thread only waits: handlers run in it, and nothing else does that a signal could break into.
-    caught = stop.get()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
-    server.close()
-    return EXIT_INTERRUPTED if caught == signal.SIGINT else 0
+    sys.exit(status)
 
 
-def _number(port: str) -> int:
-    """Return the port; the command line's own error would not name the value."""
-    if not port.isascii() or not port.isdigit():
-        raise BadValue(f"port {port!r} is not 0 to 65535")
-    return int(port)
+@app.command("config")
+def show_config(
+    host: options.Host = None,
+    port: options.Port = None,
+    data: options.Data = None,
+    log_format: options.LogFormat = None,
+    log_level: options.LogLevel = None,
+    config: options.Config = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show each setting that `run` would have with the same flags, and where it is from.
+
+    \b
+    Examples:
+      gcom-registry config
+      gcom-registry config --config /etc/gcom/registry.toml --json
+    """
+    from gcom.cli.output import speak_as
+    from registry.commands import config as command
+
+    speak_as(PROGRAM)
+    found = _load(config, host=host, port=port, data=data, log_format=log_format, log_level=log_level)
+    command.show(found, settings.settings_file(config, os.environ)[0], as_json)
+
+
+def _load(config: str | None, **flags: str | None) -> RegistrySettings:
+    try:
+        return settings.load(flags, os.environ, config)
+    except BadValue as error:
+        _complain_of(error)
 
 
 def _say(line: str) -> None:
@@ -125,17 +145,10 @@ def _say(line: str) -> None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
 
 
-def _warn(text: str) -> None:
-    print(f"gcom-registry: {text}", file=sys.stderr, flush=True)
+def _complain_of(error: BadValue) -> NoReturn:
+    _complain(str(error), EXIT_CONFIG if isinstance(error, BadConfiguration) else EXIT_USAGE)
 
 
 def _complain(text: str, status: int) -> NoReturn:
     print(f"gcom-registry: {text}", file=sys.stderr)
     sys.exit(status)
-
-
-def _log_to_stderr() -> None:
-    logger.remove()
-    if sys.stderr is not None:
-        logger.add(sys.stderr, level="WARNING", format="gcom-registry: {message}", diagnose=False)
-    logger.enable("gcom")

@@ -96,6 +96,11 @@ class RegistryServer:
         self._server.start()
         self._ticker.start()
 
+    def drain(self, timeout_s: float) -> None:
+        """Take no new request, and answer those in progress, for so long at most. Close it then."""
+        if not self._server.drain(timeout_s):
+            logger.warning("a request was not answered within {:.3g} s of the end", timeout_s)
+
     def close(self) -> None:
         """Stop at once; may be called again."""
         self._closing.set()

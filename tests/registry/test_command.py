@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import signal
 import socket
@@ -24,14 +26,16 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
-def start() -> Iterator[Start]:
+def start(tmp_path: Path) -> Iterator[Start]:
     """Starts the command; what still runs at the end of the test is killed."""
     running: list[subprocess.Popen[str]] = []
+    settings = {"XDG_CONFIG_HOME": str(tmp_path / "no-settings")}
 
-    def start(*arguments: str) -> subprocess.Popen[str]:
+    def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-m", "registry", *arguments],
             cwd=ROOT,
+            env={**os.environ, **settings, **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -207,3 +211,51 @@ def test_a_data_folder_that_cannot_be_is_named(start: Start, tmp_path: Path) -> 
     assert (process.returncode, out) == (2, "")
     assert "cannot be used" in err
     assert str(tmp_path) in err
+
+
+def test_a_setting_of_the_environment_or_a_file_that_is_wrong_ends_with_78(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "registry.toml"
+    file.write_text("prot = 0")
+    cases = [
+        (start("run", "--config", str(file)), f"{file}: 'prot' is no setting: did you mean port?"),
+        (start("--port", "0", GCOM_HOST="0.0.0.0"), "host is from GCOM_HOST"),
+    ]
+    for process, said in cases:
+        out, err = process.communicate(timeout=LIMIT_S)
+        assert (process.returncode, out) == (78, "")
+        assert said in err
+
+
+def test_config_shows_each_value_and_where_it_is_from(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "registry.toml"
+    file.write_text("port = 7500\nlog_format = 'json'")
+    words = ("config", "--config", str(file), "--log-format", "text")
+    shown, rows = start(*words, GCOM_DATA="names"), start(*words, "--json", GCOM_DATA="names")
+    out, err = shown.communicate(timeout=LIMIT_S)
+    assert (shown.returncode, err) == (0, "")
+    assert [line.split() for line in out.splitlines()] == [
+        ["KEY", "VALUE", "FROM"],
+        ["host", "127.0.0.1", "default"],
+        ["port", "7500", str(file)],
+        ["data", "names", "GCOM_DATA"],
+        ["log_format", "text", "--log-format"],
+        ["log_level", "warning", "default"],
+    ]
+    out, _ = rows.communicate(timeout=LIMIT_S)
+    assert json.loads(out.splitlines()[1]) == {
+        "type": "setting",
+        "key": "port",
+        "value": "7500",
+        "origin": "file",
+        "where": str(file),
+    }
+
+
+def test_its_log_is_json_lines_where_that_is_asked_for(start: Start) -> None:
+    process = start("run", "--port", "0", "--log-format", "json", "--log-level", "info")
+    address = ready(process)
+    rows = [json.loads(line) for line in ended(process).splitlines()]
+    assert [row["level"] for row in rows] == ["info", "info"]
+    assert rows[0]["message"].startswith(f"ready at {address}; only processes of this machine")
+    assert rows[1]["message"] == "stopping: SIGTERM"
+    assert all(set(row) == {"time", "level", "module", "thread", "message"} for row in rows)

@@ -66,7 +66,7 @@ LAYERS = (
     Layer("gcom", (*VALUES, "gcom.core.messages.registry", "gcom.runtime"), STDLIB | {"loguru"}),
     Layer(
         "registry",
-        (*BELOW_RUNTIME, "gcom", "gcom.runtime", "registry"),
+        (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.cli", "registry"),
         STDLIB | {"Pyro5", "loguru", "rich", "typer", "platformdirs"},
     ),
     Layer("chat_gui.model", ("gcom", "chat_gui.model"), PURE | {"datetime", "json"}),

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
-from threading import Lock
+from threading import Condition, Lock
 from time import monotonic
 from typing import Protocol
 
@@ -43,6 +43,7 @@ class Connections:
         self._served: set[Connection] = set()
         self._closed = False
         self._lock = Lock()
+        self._fewer = Condition(self._lock)  # are being served
 
     def __len__(self) -> int:
         return len(self._idle) + len(self._served)
@@ -74,12 +75,16 @@ class Connections:
                 if conn in self._served:
                     self._served.remove(conn)
                     self._idle[conn] = monotonic()
+                    if self._closed:
+                        self._end(conn)
+                    self._fewer.notify_all()
 
     def forget(self, conn: Connection) -> None:
         """Let go of a connection that ended."""
         with self._lock:
             self._idle.pop(conn, None)
             self._served.discard(conn)
+            self._fewer.notify_all()
 
     def end_idle(self) -> None:
         """End the connections that have said nothing for too long."""
@@ -87,6 +92,14 @@ class Connections:
             since = monotonic() - self._idle_s
             for conn in [conn for conn, idle_since in self._idle.items() if idle_since <= since]:
                 self._end(conn)
+
+    def drain(self, timeout_s: float) -> bool:
+        """Admit no more, and end each connection once it is not being served; return whether none is left in time."""
+        with self._lock:
+            self._closed = True
+            for conn in list(self._idle):
+                self._end(conn)
+            return self._fewer.wait_for(lambda: not self._served, timeout_s)
 
     def close(self) -> None:
         """End all, and admit no more."""

@@ -250,6 +250,7 @@ class Server:
         self._daemon.objectsById = dict(objects)
         self.address: Address = self._daemon.locationStr
         self._closing = threading.Event()
+        self._deaf = threading.Event()  # it listens no more
         self._close_lock = threading.Lock()
         self._thread = threading.Thread(target=self._accept, name=f"gcom accept {self.address}", daemon=True)
 
@@ -267,30 +268,40 @@ class Server:
         """Begin to accept; connections made since the construction have waited."""
         self._thread.start()
 
+    def drain(self, timeout_s: float) -> bool:
+        """Stop listening, and answer what is in progress; return whether all of it was answered in time. Then close."""
+        self._stop_listening()
+        return self._connections.drain(timeout_s)
+
     def close(self) -> None:
         """Stop listening, end every connection. Waits for no call in progress; may be called from one, and again."""
         with self._close_lock:
             if self._closing.is_set():
                 return
             self._closing.set()
+        self._stop_listening()
         transport = self._daemon.transportServer
-        transport.shutting_down = True
-        shut(transport.sock)
         self._connections.close()
         if self._thread.ident is not None:
             self._thread.join(timeout=1)
         transport.sock.close()  # only now: to close it sooner would keep the accept loop from noticing
         _end_pool(transport)
 
+    def _stop_listening(self) -> None:
+        self._deaf.set()
+        transport = self._daemon.transportServer
+        transport.shutting_down = True
+        shut(transport.sock)
+
     def _accept(self) -> None:
         transport = self._daemon.transportServer
-        while not self._closing.is_set():
+        while not self._deaf.is_set():
             try:
                 transport.events([transport.sock])
             except Exception:  # outermost: nothing that a client or the system does may end the accept loop
-                if not self._closing.is_set():
+                if not self._deaf.is_set():
                     self._refusals.add("accept failed")
-                    self._closing.wait(ACCEPT_PAUSE_S)
+                    self._deaf.wait(ACCEPT_PAUSE_S)
 
 
 def _bind(host: str, port: int, make: Callable[[str, int], _Daemon]) -> _Daemon:

@@ -1,0 +1,22 @@
+"""The command that shows the settings, and where each is from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gcom.cli.output import Output, notice, table
+from registry.settings import RegistrySettings
+
+
+def show(settings: RegistrySettings, file: Path, as_json: bool) -> None:
+    """Print a line per setting."""
+    output = Output()
+    if as_json:
+        for key, it in settings.chosen.items():
+            output.row({"type": "setting", "key": key, "value": it.value, "origin": it.origin, "where": it.where})
+    else:
+        rows = [(key, it.value, it.where or it.origin) for key, it in settings.chosen.items()]
+        table(output, [("KEY", "VALUE", "FROM"), *rows])
+    output.flush()
+    if not file.exists():
+        notice(f"there is no settings file {str(file)!r}: make one, or name another with --config")
