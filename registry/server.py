@@ -18,15 +18,17 @@ from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.registry import decode_request, encode_answer
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness
-from gcom.core.messages.registry import Answer, GroupInfo, Refusal
+from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Request
 from gcom.core.ordering.sequencer import Sequencer
-from gcom.errors import BadValue, Unavailable, VersionMismatch
+from gcom.errors import BadValue, NotPermitted, Unavailable, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.life import is_dead
 from gcom.values import limits, lineage
+from gcom.values.identity import Identity
 from gcom.values.names import Address
 from registry.naming import NAME_SERVER, SafeNameServer, list_system
-from registry.storage import Disk
+from registry.rights import Rights
+from registry.storage import Creators, Disk, DurableCreators
 
 TICK_S = limits.TICK_MS / 1000
 
@@ -47,7 +49,15 @@ class RegistryServer:
     Unavailable for one that is taken.
     """
 
-    def __init__(self, host: str = "127.0.0.1", port: int = 0, data: Path | None = None) -> None:
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        data: Path | None = None,
+        credentials: pyro.Credentials | None = None,
+        advertise: str | None = None,
+    ) -> None:
+        place = pyro.place(host, advertise, port)
         self._lock = threading.Lock()
         self._closed = False
         name_server = SafeNameServer()
@@ -59,9 +69,10 @@ class RegistryServer:
         }
         self._disk: Disk | None = None
         self._closing = threading.Event()
-        self._server = pyro.Server(host, port, {NAME_SERVER: name_server, **endpoints})
+        self._server = pyro.Server.at(place, {NAME_SERVER: name_server, **endpoints}, credentials)
         try:
             self._disk = Disk(data) if data else None
+            self._rights = Rights(DurableCreators(self._disk) if self._disk else Creators())
             self._directory = self._make_directory(port)
         except BadValue:
             self.close()
@@ -131,6 +142,11 @@ class RegistryServer:
     def _order(self, data: bytes) -> bytes:
         """Give serials; raises MalformedFrame or VersionMismatch, which the server counts and tells the peer."""
         request = sequencer_codec.decode_request(data)
+        if who := pyro.peer():
+            with self._lock:
+                refused = self._rights.refusal(request, who, self._directory.askers(request))
+            if refused:
+                raise NotPermitted(refused.text)
         with self._sequencing:
             answer = self._sequencer.ask(request)
         return sequencer_codec.encode_answer(answer)
@@ -148,9 +164,21 @@ class RegistryServer:
             if self._closed:
                 return Refusal("Unavailable", "the registry is closing")
             try:
-                return self._directory.ask(request, _now_ms())
+                return self._carry_out(request, pyro.peer())
             except Unavailable as error:  # of the disk
                 return Refusal("Unavailable", str(error))
+
+    def _carry_out(self, request: Request, who: Identity | None) -> Answer:
+        """Answer a request that its asker may put. Nobody is known on loopback, where all are the same user."""
+        if who is None:
+            return self._directory.ask(request, _now_ms())
+        if refused := self._rights.refusal(request, who, self._directory.askers(request)):
+            return refused
+        created = isinstance(request, Create) and not self._directory.knows(request.definition.group)
+        answer = self._directory.ask(request, _now_ms())
+        if isinstance(request, Create) and created:
+            self._rights.note_creation(request, answer, who)
+        return answer
 
 
 def _now_ms() -> int:

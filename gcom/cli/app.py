@@ -95,6 +95,11 @@ def top(
     show_version: Annotated[  # noqa: ARG001 - its callback does it
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    cert: options.Cert = None,
+    key: options.Key = None,
+    ca: options.Authority = None,
+    listen: options.Listen = None,
+    advertise: options.Advertise = None,
 ) -> None:
     """Groups of processes that deliver each other's messages, in an order that their group promises.
 
@@ -108,6 +113,7 @@ def top(
       gcom groups                              what groups there are
       gcom demo                                see it all work
     """
+    options.into_environment(cert, key, ca, listen, advertise)
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(EXIT_USAGE)
@@ -353,7 +359,8 @@ def fork(
 
 
 def _directory(registry: str | None) -> DirectoryClient:
-    from gcom.runtime.registry.directory_client import DirectoryClient, registry_address
+    from gcom.runtime.registry.directory_client import DirectoryClient
+    from gcom.runtime.security.process import registry_address
 
     return DirectoryClient(registry_address(registry), REGISTRY_S)
 

@@ -65,7 +65,7 @@ LAYERS = (
     Layer("gcom.bench", (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
     Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | AUDIT),
-    Layer("gcom", (*VALUES, "gcom.core.messages.registry", "gcom.runtime"), STDLIB | {"loguru"}),
+    Layer("gcom", (*VALUES, "gcom.certificates", "gcom.core.messages.registry", "gcom.runtime"), STDLIB | {"loguru"}),
     Layer(
         "registry",
         (*SECURE, "gcom", "gcom.runtime", "registry"),

@@ -28,7 +28,10 @@ finally:
     os.environ.update(_hidden)
 
 from gcom.runtime.pyro.caller import Caller, ConnectionLost, ConnectionRefused, TimedOut  # noqa: E402 - after Pyro5
-from gcom.runtime.pyro.server import Endpoint, Server, loopback, settings  # noqa: E402
+from gcom.runtime.pyro.credentials import Credentials  # noqa: E402
+from gcom.runtime.pyro.places import Place, is_loopback, loopback, own_host, place  # noqa: E402
+from gcom.runtime.pyro.server import Endpoint, Server, settings  # noqa: E402
+from gcom.runtime.pyro.tls import peer  # noqa: E402
 from gcom.runtime.pyro.wire import CALL_BYTES_MAX  # noqa: E402
 
 NODE = "gcom.node"  # the object that every node serves
@@ -43,9 +46,15 @@ __all__ = [
     "Caller",
     "ConnectionLost",
     "ConnectionRefused",
+    "Credentials",
     "Endpoint",
+    "Place",
     "Server",
     "TimedOut",
+    "is_loopback",
     "loopback",
+    "own_host",
+    "peer",
+    "place",
     "settings",
 ]

@@ -8,7 +8,9 @@ from typing import Any
 
 from Pyro5 import protocol
 
-from gcom.errors import PeerError, Unavailable
+from gcom.errors import PeerError, Unavailable, Untrusted
+from gcom.runtime.pyro import tls
+from gcom.runtime.pyro.credentials import Credentials
 from gcom.runtime.pyro.wire import MSGPACK, POOL_FULL, Bad, WireMessage, pack, plain, read, remaining, shut, write
 from gcom.values import names
 from gcom.values.names import Address
@@ -36,10 +38,14 @@ class Caller:
     Pyro5's own Proxy is not used: it would let the peer choose how its answer is deserialised.
     """
 
-    def __init__(self, address: Address, object_id: str) -> None:
+    def __init__(
+        self, address: Address, object_id: str, credentials: Credentials | None = None, member: str | None = None
+    ) -> None:
+        """With credentials, by TLS, and to that member alone; to a registry alone where `member` is None."""
         self.address = address.partition("@")[0]  # without the life that is expected there
         self._object_id = object_id
-        self._sock: socket.socket | None = None
+        self._credentials, self._member = credentials, member
+        self._sock: tls.Connection | None = None
         self._seq = 0
         self._closed = False
 
@@ -51,7 +57,7 @@ class Caller:
     def call(self, data: bytes, timeout_s: float) -> bytes:
         """Return the peer's answer to `data`. After any failure the connection is dropped; the next call dials anew.
 
-        Raises ConnectionRefused, ConnectionLost or TimedOut; PeerError for any answer that is not bytes.
+        Raises ConnectionRefused, ConnectionLost or TimedOut; PeerError for any answer that is not bytes, and Untrusted.
         """
         done = False
         try:
@@ -59,6 +65,8 @@ class Caller:
             done = True
         except ConnectionRefusedError as error:
             raise ConnectionRefused(f"nobody listens at {self.address}") from error
+        except Untrusted as error:
+            raise Untrusted(f"{self.address} is not trusted: {error}") from error
         except TimeoutError as error:
             raise TimedOut(f"{self.address} did not answer within {timeout_s:.3g} s") from error
         except (EOFError, OSError) as error:
@@ -91,24 +99,25 @@ class Caller:
             raise Bad("exception", _words(answer))
         return answer
 
-    def _kept(self) -> socket.socket | None:
+    def _kept(self) -> tls.Connection | None:
         """Return the connection of the last call, unless the peer has ended it since."""
         if self._sock is not None and _is_over(self._sock):
             self._drop()
         return self._sock
 
-    def _dial(self, deadline: float) -> socket.socket:
+    def _dial(self, deadline: float) -> tls.Connection:
         deadline = min(deadline, monotonic() + CONNECT_S)
         if self._closed:
             raise EOFError("closed by this side")
-        sock = socket.create_connection(names.split_address(self.address), remaining(deadline))
-        self._sock = sock  # from here on close() reaches it
+        raw = socket.create_connection(names.split_address(self.address), remaining(deadline))
+        self._sock = raw  # from here on close() reaches it
         if self._closed:
             raise EOFError("closed by this side")
-        if sock.getsockname() == sock.getpeername():
+        if raw.getsockname() == raw.getpeername():
             # Dialling a free port of our own range may connect a socket to itself.
             raise ConnectionRefusedError("connected to itself")
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sock = sock = tls.dialled(raw, self._credentials, deadline, self._member)
         write(sock, protocol.MSG_CONNECT, 0, 0, pack({"handshake": "hello", "object": self._object_id}))
         reply = read(sock, deadline)
         if reply.kind != protocol.MSG_CONNECTOK:
@@ -122,7 +131,7 @@ class Caller:
             sock.close()
 
 
-def _is_over(sock: socket.socket) -> bool:
+def _is_over(sock: tls.Connection) -> bool:
     """Tell whether an idle connection is of no use: nobody speaks unasked, so whatever is there to read ends it."""
     try:
         sock.settimeout(0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import socket
+import ssl
 import threading
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -16,9 +17,12 @@ from Pyro5 import config, errors, protocol, serializers
 from Pyro5 import server as pyro_server
 
 from gcom.errors import BadValue, GComError, Unavailable
+from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.connections import ConnectionAdmission, Connections
+from gcom.runtime.pyro.credentials import Credentials
+from gcom.runtime.pyro.places import HOW_SECURE, Place, listenable, public_address
 from gcom.runtime.pyro.wire import CALL_BYTES_MAX, MSGPACK, POOL_FULL, Bad, WireMessage, pack, plain, read, shut, write
-from gcom.values import limits
+from gcom.values import limits, names
 from gcom.values.names import Address
 
 HANDSHAKE_S = 3.0  # a stranger has this long to introduce itself
@@ -97,10 +101,19 @@ class _NoInterface:
 class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
     """Pyro5's daemon with its two ways in replaced; Pyro5's worker pool calls them, one worker per connection."""
 
-    def __init__(self, host: str, port: int, refusals: _Refusals, connections: Connections, handshake_s: float) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        refusals: _Refusals,
+        connections: Connections,
+        handshake_s: float,
+        credentials: Credentials | None,
+    ) -> None:
         self._refusals = refusals
         self._connections = connections
         self._handshake_s = handshake_s
+        self._credentials = credentials
         super().__init__(host, port, interface=_NoInterface)
 
     def _handshake(self, conn: Any, denied_reason: str | None = None) -> bool:
@@ -110,22 +123,37 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             return False
         if not self._admit(conn):
             return False
+        deadline = monotonic() + self._handshake_s
         try:
-            if self._introduce(conn.sock):
+            self._secure(conn, deadline)
+            if self._introduce(conn.sock, deadline):
                 return True
         except Bad as bad:
             self._refusals.add(bad.reason)
         except TimeoutError:
             self._refusals.add("silent")
+        except ssl.SSLError as error:
+            self._refusals.add(tls.refusal(error))
         except (EOFError, OSError):
             pass  # it went away
         self.clientDisconnect(conn)
         return False
 
-    def _introduce(self, sock: socket.socket) -> bool:
+    def _secure(self, conn: Any, deadline: float) -> None:
+        """Put TLS around the connection, where this server speaks it."""
+        if self._credentials is None:
+            return
+        try:
+            conn.sock = tls.accepted(conn.sock, self._credentials, deadline, openly=False)
+        except tls.PlainSpoken as spoken:
+            conn.sock.settimeout(1.0)
+            write(conn.sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(f"this address speaks TLS alone: {HOW_SECURE}"))
+            raise Bad("no TLS") from spoken
+
+    def _introduce(self, sock: tls.Connection, deadline: float) -> bool:
         """Tell whether the peer is welcome; a refusal is counted before the peer is told."""
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        hello = read(sock, monotonic() + self._handshake_s)
+        hello = read(sock, deadline)
         try:
             answer = self._welcome(hello)
         except Bad as bad:
@@ -149,6 +177,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
     def _deny(self, sock: socket.socket) -> None:
         """Tell without waiting; the accept loop may call this. A few bytes always fit a new connection's buffer."""
         self._refusals.add("pool full")
+        if self._credentials is not None:
+            return  # there are no words before the handshake, for which there is no worker
         with contextlib.suppress(OSError):
             sock.setblocking(False)
             write(sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(POOL_FULL))
@@ -157,7 +187,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         """Serve one request of a connection. Raises a Pyro5 error to end it, for Pyro5's worker to close."""
         try:
             request = read(conn.sock)
-            with self._connections.serving(conn):
+            with self._connections.serving(conn), tls.serving(conn.sock):
                 self._serve(conn.sock, request)
         except Bad as bad:
             self._refusals.add(bad.reason)
@@ -165,7 +195,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         except (EOFError, OSError) as error:
             raise errors.ConnectionClosedError("gone") from error
 
-    def _serve(self, sock: socket.socket, request: WireMessage) -> None:
+    def _serve(self, sock: tls.Connection, request: WireMessage) -> None:
         if request.kind == protocol.MSG_PING:
             return write(sock, protocol.MSG_PING, 0, request.seq, b"pong", request.serializer)
         if request.kind != protocol.MSG_INVOKE or request.serializer != MSGPACK:
@@ -227,7 +257,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
 class Server:
     """The server of `objects`, by id, at host:port until closed. Port 0 takes any free one.
 
-    Raises BadValue for an address that may not be served, Unavailable for one that is taken.
+    With credentials it speaks TLS alone, at any host; without, on loopback alone. Raises BadValue for an address that
+    may not be served, Unavailable for one that is taken.
     """
 
     def __init__(
@@ -238,20 +269,41 @@ class Server:
         connections: int = limits.CONNECTIONS_MAX,
         idle_s: float = limits.CONNECTION_IDLE_MS / 1000,
         handshake_s: float = HANDSHAKE_S,
+        credentials: Credentials | None = None,
     ) -> None:
         settings(connections)
         self._refusals = _Refusals()
         self._connections = Connections(connections, idle_s)
         self._daemon = _bind(
-            loopback(host),
+            listenable(host, secure=credentials is not None),
             port,
-            lambda ip, port: _Daemon(ip, port, self._refusals, self._connections, handshake_s),
+            lambda ip, port: _Daemon(ip, port, self._refusals, self._connections, handshake_s, credentials),
         )
         self._daemon.objectsById = dict(objects)
         self.address: Address = self._daemon.locationStr
         self._closing = threading.Event()
         self._close_lock = threading.Lock()
         self._thread = threading.Thread(target=self._accept, name=f"gcom accept {self.address}", daemon=True)
+
+    @classmethod
+    def at(
+        cls,
+        place: Place,
+        objects: dict[str, object],
+        credentials: Credentials | None = None,
+        toward: Address | None = None,
+    ) -> Server:
+        """Return a server at a place, at the first of its ports that is free; `address` is the one for others."""
+        for port in place.ports[:-1]:
+            with contextlib.suppress(Unavailable):
+                return cls.at(replace(place, ports=(port,)), objects, credentials, toward)
+        server = cls(place.host, place.ports[-1], objects, credentials=credentials)
+        try:
+            server.address = public_address(place, names.split_address(server.address)[1], toward)
+        except BadValue:
+            server.close()
+            raise
+        return server
 
     @property
     def refused(self) -> Counter[str]:
@@ -316,20 +368,6 @@ def _try_listening(host: str, port: int) -> None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
         sock.listen()
-
-
-def loopback(host: str) -> str:
-    """Return the loopback IP address that `host` means; raises BadValue for any other."""
-    try:
-        found = "127.0.0.1" if host == "localhost" else host
-        if ipaddress.ip_address(found).is_loopback:
-            return found
-    except ValueError as error:
-        raise BadValue(f"host {host!r} is not an IP address: use 127.0.0.1") from error
-    raise BadValue(
-        f"host {host!r} is not on this machine alone; other machines need mutual TLS, which is not in this version: "
-        "use 127.0.0.1"
-    )
 
 
 def _end_pool(transport: Any) -> None:

@@ -11,7 +11,7 @@ import socket
 import struct
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 import msgpack
 from Pyro5 import protocol, serializers
@@ -24,6 +24,18 @@ POOL_FULL = "no free worker: too many connections"  # a full server's answer ins
 _HEADER = struct.Struct("!4sHBBHHII16sHH")
 _MAGIC = 0x4DC5
 _NO_CORRELATION = bytes(16)
+
+
+class Stream(Protocol):
+    """A socket, or one with TLS around it."""
+
+    def settimeout(self, timeout_s: float | None, /) -> None: ...
+
+    def sendall(self, data: bytes, /) -> None: ...
+
+    def recv_into(self, buffer: memoryview, size: int, flags: int, /) -> int: ...
+
+    def shutdown(self, how: int, /) -> None: ...
 
 
 class Bad(Exception):
@@ -43,12 +55,12 @@ class WireMessage:
     body: memoryview
 
 
-def write(sock: socket.socket, kind: int, flags: int, seq: int, body: bytes, serializer: int = MSGPACK) -> None:
+def write(sock: Stream, kind: int, flags: int, seq: int, body: bytes, serializer: int = MSGPACK) -> None:
     head = (b"PYRO", protocol.PROTOCOL_VERSION, kind, serializer, flags, seq, len(body), 0, _NO_CORRELATION, 0, _MAGIC)
     sock.sendall(_HEADER.pack(*head) + body)
 
 
-def read(sock: socket.socket, deadline: float | None = None) -> WireMessage:
+def read(sock: Stream, deadline: float | None = None) -> WireMessage:
     """Return one message, its header judged before its body is read. Raises Bad, EOFError, TimeoutError or OSError."""
     header = _read_exactly(sock, _HEADER.size, deadline)
     tag, version, kind, serializer, flags, seq, size, annotations, _, _, magic = _HEADER.unpack(header)
@@ -64,7 +76,7 @@ def read(sock: socket.socket, deadline: float | None = None) -> WireMessage:
     return WireMessage(kind, serializer, flags, seq, memoryview(body)[annotations:])
 
 
-def _read_exactly(sock: socket.socket, size: int, deadline: float | None) -> bytearray:
+def _read_exactly(sock: Stream, size: int, deadline: float | None) -> bytearray:
     """Read `size` bytes; `deadline` bounds the whole, so that a peer cannot stretch it with a byte now and then."""
     data = bytearray(size)
     got, rest = 0, memoryview(data)
@@ -106,7 +118,7 @@ def pack(value: object) -> bytes:
     return packed
 
 
-def shut(sock: socket.socket) -> None:
+def shut(sock: Stream) -> None:
     """Wake all that wait on the socket; closing alone would not."""
     with contextlib.suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)

@@ -25,10 +25,15 @@ Told = Callable[[SequencerAnswered], None]  # the `handle` of the session that a
 class SequencerClient:
     """The queue of requests, from any thread; the answers come in the thread that runs `serve`."""
 
-    def __init__(self, address: Address, put: Callable[[pyro.Caller, bytes, float], bytes] = pyro.Caller.call) -> None:
+    def __init__(
+        self,
+        address: Address,
+        put: Callable[[pyro.Caller, bytes, float], bytes] = pyro.Caller.call,
+        credentials: pyro.Credentials | None = None,
+    ) -> None:
         """Have calls made by `put`, in place of `Caller.call`."""
         self._put = put
-        self._caller = pyro.Caller(address, pyro.SEQUENCER)
+        self._caller = pyro.Caller(address, pyro.SEQUENCER, credentials)
         self._requests: SimpleQueue[tuple[Told, SequencerRequest] | None] = SimpleQueue()  # one per group at most
 
     def ask(self, request: SequencerRequest, told: Told) -> None:

@@ -1,0 +1,88 @@
+"""The credentials of a secure process: its certificate and key, and the one authority that it trusts.
+
+TLS 1.3 alone, no system authorities, and no tickets: every connection shows its certificate anew. The host that was
+dialled is not compared with the certificate; its identity is (docs/protocols/security.md).
+"""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+from gcom.certificates import private_files
+from gcom.certificates.identity_files import CertificateFiles
+from gcom.errors import BadValue
+from gcom.values.identity import Identity
+
+
+class Credentials:
+    """The identity of a process, and its TLS contexts; `reload` takes up files that were renewed.
+
+    Raises BadValue for files that cannot be read, do not belong together, or are out of date.
+    """
+
+    identity: Identity
+    client: ssl.SSLContext
+    server: ssl.SSLContext
+    open_server: ssl.SSLContext  # takes dialers without a certificate, too; one with a wrong certificate it refuses
+
+    def __init__(self, files: CertificateFiles) -> None:
+        self.files = files
+        self.revoked: frozenset[int] = frozenset()  # serial numbers of certificates
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the files again, for the connections from now on; those that are open go on as they are."""
+        identity = _checked(self.files)
+        contexts = [_context(self.files, protocol) for protocol in _PROTOCOLS]
+        contexts[2].verify_mode = ssl.CERT_OPTIONAL
+        self.identity = identity
+        self.client, self.server, self.open_server = contexts
+
+    def __repr__(self) -> str:
+        return f"<credentials of {self.identity}>"
+
+
+_PROTOCOLS = (ssl.PROTOCOL_TLS_CLIENT, ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_SERVER)
+
+
+def _checked(files: CertificateFiles) -> Identity:
+    """Return the identity that the files give; raises BadValue, saying which of them is wrong."""
+    # Here, since it takes a tenth of a second, and no process on loopback needs it.
+    from gcom.certificates import keys
+    from gcom.certificates.authority import now_utc
+
+    pem, authority = private_files.read(Path(files.cert)), private_files.read(Path(files.ca))
+    found = keys.read_certificate(pem, files.cert)
+    key = keys.load_key(private_files.read_private(Path(files.key)), files.key)
+    if not keys.belong_together(pem, key):
+        raise BadValue(f"certificate {files.cert!r} is not of key {files.key!r}: give the two that were made together")
+    if not keys.is_signed_by(pem, authority):
+        raise BadValue(f"certificate {files.cert!r} is not of the authority in {files.ca!r}: ask that one for another")
+    state = found.state(now_utc())
+    if state == "expired":
+        raise BadValue(
+            f"certificate {files.cert!r} expired at {found.ends:%Y-%m-%d %H:%M} UTC, or this clock is wrong: "
+            "gcom certs renew, or a new invitation (gcom-registry invite)"
+        )
+    if state != "valid":
+        raise BadValue(
+            f"certificate {files.cert!r} is valid from {found.begins:%Y-%m-%d %H:%M} UTC on: this machine's clock is "
+            "slow, or the authority's is fast; set them"
+        )
+    return found.identity
+
+
+def _context(files: CertificateFiles, protocol: int) -> ssl.SSLContext:
+    context = ssl.SSLContext(protocol)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_REQUIRED
+    if protocol == ssl.PROTOCOL_TLS_SERVER:
+        context.num_tickets = 0
+    try:
+        context.load_cert_chain(files.cert, files.key)
+        context.load_verify_locations(files.ca)
+    except (ssl.SSLError, OSError) as error:
+        raise BadValue(f"{files.cert!r}, {files.key!r} and {files.ca!r} are not fit for TLS: {error}") from error
+    return context
