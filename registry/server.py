@@ -10,6 +10,7 @@ import secrets
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from loguru import logger
@@ -51,13 +52,14 @@ class RegistryServer:
 
     def __init__(
         self,
-        host: str = "127.0.0.1",
+        host: str | pyro.Place = "127.0.0.1",
         port: int = 0,
         data: Path | None = None,
         credentials: pyro.Credentials | None = None,
-        advertise: str | None = None,
+        enrol: Callable[[bytes], bytes] | None = None,
     ) -> None:
-        place = pyro.place(host, advertise, port)
+        """With credentials it speaks TLS alone, at any host; `enrol` answers those who have no certificate yet."""
+        place = host if isinstance(host, pyro.Place) else pyro.Place(host, (port,))
         self._lock = threading.Lock()
         self._closed = False
         name_server = SafeNameServer()
@@ -67,13 +69,17 @@ class RegistryServer:
             pyro.DIRECTORY: pyro.Endpoint(self._receive),
             pyro.SEQUENCER: pyro.Endpoint(self._order),
         }
+        enrolment: dict[str, object] = {}
+        if enrol is not None:
+            enrolment = {pyro.ENROLMENT: pyro.Endpoint(enrol)}
         self._disk: Disk | None = None
         self._closing = threading.Event()
-        self._server = pyro.Server.at(place, {NAME_SERVER: name_server, **endpoints}, credentials)
+        serves = {NAME_SERVER: name_server, **endpoints, **enrolment}
+        self._server = pyro.Server.at(place, serves, credentials, openly=frozenset(enrolment))
         try:
             self._disk = Disk(data) if data else None
             self._rights = Rights(DurableCreators(self._disk) if self._disk else Creators())
-            self._directory = self._make_directory(port)
+            self._directory = self._make_directory(place.ports[0])
         except BadValue:
             self.close()
             raise

@@ -120,6 +120,25 @@ def top(
 
 
 @app.command()
+def accept(
+    invitation: Annotated[str, typer.Argument(help="The line that gcom-registry invite printed.", show_default=False)],
+) -> None:
+    """Take up an invitation: make a key here, and get its certificate. Then `gcom join` works, from this machine too.
+
+    \b
+    Example:
+      gcom accept gcom1/10.0.0.5:7411/bob/…
+    """
+    from gcom.certificates.invitation import parse
+    from gcom.runtime.security.enrolment import accept as take_up
+
+    invited = parse(invitation)
+    folder = take_up(invited)
+    notice(f"you are {invited.name} at the registry {invited.registry}; key and certificate are in {str(folder)!r}")
+    notice(f"next: gcom join GROUP --name {invited.name}")
+
+
+@app.command()
 def groups(registry: options.Registry = None, as_json: options.Json = False) -> None:
     """List the groups that the registry knows.
 

@@ -28,33 +28,39 @@ finally:
     os.environ.update(_hidden)
 
 from gcom.runtime.pyro.caller import Caller, ConnectionLost, ConnectionRefused, TimedOut  # noqa: E402 - after Pyro5
-from gcom.runtime.pyro.credentials import Credentials  # noqa: E402
+from gcom.runtime.pyro.credentials import Credentials, Dialer, Newcomer  # noqa: E402
 from gcom.runtime.pyro.places import Place, is_loopback, loopback, own_host, place  # noqa: E402
 from gcom.runtime.pyro.server import Endpoint, Server, settings  # noqa: E402
 from gcom.runtime.pyro.tls import peer  # noqa: E402
-from gcom.runtime.pyro.wire import CALL_BYTES_MAX  # noqa: E402
+from gcom.runtime.pyro.wire import CALL_BYTES_MAX, pack, unpack  # noqa: E402
 
 NODE = "gcom.node"  # the object that every node serves
 DIRECTORY = "gcom.directory"  # the objects that a registry serves
 SEQUENCER = "gcom.sequencer"
+ENROLMENT = "gcom.enrolment"  # the one object that a newcomer without a certificate may call
 
 __all__ = [
     "CALL_BYTES_MAX",
     "DIRECTORY",
+    "ENROLMENT",
     "NODE",
     "SEQUENCER",
     "Caller",
     "ConnectionLost",
     "ConnectionRefused",
     "Credentials",
+    "Dialer",
     "Endpoint",
+    "Newcomer",
     "Place",
     "Server",
     "TimedOut",
     "is_loopback",
     "loopback",
     "own_host",
+    "pack",
     "peer",
     "place",
     "settings",
+    "unpack",
 ]

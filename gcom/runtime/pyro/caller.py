@@ -10,7 +10,7 @@ from Pyro5 import protocol
 
 from gcom.errors import PeerError, Unavailable, Untrusted
 from gcom.runtime.pyro import tls
-from gcom.runtime.pyro.credentials import Credentials
+from gcom.runtime.pyro.credentials import Dialer
 from gcom.runtime.pyro.wire import MSGPACK, POOL_FULL, Bad, WireMessage, pack, plain, read, remaining, shut, write
 from gcom.values import names
 from gcom.values.names import Address
@@ -39,7 +39,7 @@ class Caller:
     """
 
     def __init__(
-        self, address: Address, object_id: str, credentials: Credentials | None = None, member: str | None = None
+        self, address: Address, object_id: str, credentials: Dialer | None = None, member: str | None = None
     ) -> None:
         """With credentials, by TLS, and to that member alone; to a registry alone where `member` is None."""
         self.address = address.partition("@")[0]  # without the life that is expected there

@@ -8,11 +8,39 @@ from __future__ import annotations
 
 import ssl
 from pathlib import Path
+from typing import Protocol
 
 from gcom.certificates import private_files
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.errors import BadValue
 from gcom.values.identity import Identity
+
+
+class Dialer(Protocol):
+    """Whatever a connection may be dialled with."""
+
+    verifies: bool
+    revoked: frozenset[int]
+
+    @property
+    def client(self) -> ssl.SSLContext: ...
+
+
+class Newcomer:
+    """A process without a certificate, which trusts an authority; or nobody yet, and then it must tell nothing."""
+
+    revoked: frozenset[int] = frozenset()
+
+    def __init__(self, authority: str | None) -> None:
+        """Trust the authority of this certificate in PEM; raises BadValue for what is none."""
+        self.verifies = authority is not None
+        self.client = _bare_context(ssl.PROTOCOL_TLS_CLIENT)
+        self.client.verify_mode = ssl.CERT_REQUIRED if self.verifies else ssl.CERT_NONE
+        try:
+            if authority is not None:
+                self.client.load_verify_locations(cadata=authority)
+        except (ssl.SSLError, ValueError) as error:
+            raise BadValue(f"the authority's certificate is not fit for TLS: {error}") from error
 
 
 class Credentials:
@@ -21,6 +49,7 @@ class Credentials:
     Raises BadValue for files that cannot be read, do not belong together, or are out of date.
     """
 
+    verifies = True
     identity: Identity
     client: ssl.SSLContext
     server: ssl.SSLContext
@@ -73,13 +102,18 @@ def _checked(files: CertificateFiles) -> Identity:
     return found.identity
 
 
-def _context(files: CertificateFiles, protocol: int) -> ssl.SSLContext:
+def _bare_context(protocol: int) -> ssl.SSLContext:
     context = ssl.SSLContext(protocol)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False
-    context.verify_mode = ssl.CERT_REQUIRED
     if protocol == ssl.PROTOCOL_TLS_SERVER:
         context.num_tickets = 0
+    return context
+
+
+def _context(files: CertificateFiles, protocol: int) -> ssl.SSLContext:
+    context = _bare_context(protocol)
+    context.verify_mode = ssl.CERT_REQUIRED
     try:
         context.load_cert_chain(files.cert, files.key)
         context.load_verify_locations(files.ca)

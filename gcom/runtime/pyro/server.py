@@ -109,11 +109,13 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         connections: Connections,
         handshake_s: float,
         credentials: Credentials | None,
+        openly: frozenset[str],
     ) -> None:
         self._refusals = refusals
         self._connections = connections
         self._handshake_s = handshake_s
         self._credentials = credentials
+        self._openly = openly
         super().__init__(host, port, interface=_NoInterface)
 
     def _handshake(self, conn: Any, denied_reason: str | None = None) -> bool:
@@ -126,8 +128,9 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         deadline = monotonic() + self._handshake_s
         try:
             self._secure(conn, deadline)
-            if self._introduce(conn.sock, deadline):
-                return True
+            with tls.serving(conn.sock):
+                if self._introduce(conn.sock, deadline):
+                    return True
         except Bad as bad:
             self._refusals.add(bad.reason)
         except TimeoutError:
@@ -144,7 +147,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         if self._credentials is None:
             return
         try:
-            conn.sock = tls.accepted(conn.sock, self._credentials, deadline, openly=False)
+            conn.sock = tls.accepted(conn.sock, self._credentials, deadline, openly=bool(self._openly))
         except tls.PlainSpoken as spoken:
             conn.sock.settimeout(1.0)
             write(conn.sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(f"this address speaks TLS alone: {HOW_SECURE}"))
@@ -170,9 +173,16 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         if hello.serializer != MSGPACK:
             raise Bad("serializer", 'only msgpack is spoken here: set Pyro5.config.SERIALIZER = "msgpack"')
         match plain(hello.body):
-            case {"object": str() as name} if name in self.objectsById:
-                return pack({"handshake": "hello", "meta": _exposed(self.objectsById[name])})
+            case {"object": str() as name} if name in (objects := self._objects()):
+                return pack({"handshake": "hello", "meta": _exposed(objects[name])})
         raise Bad("unknown object", "no such object here")
+
+    def _objects(self) -> dict[str, Any]:
+        """Return the objects that the peer may call, by id: all, or those for whoever has no certificate of ours."""
+        who = tls.peer()
+        if who is None or who.uris:
+            return self.objectsById  # type: ignore[no-any-return]
+        return {name: self.objectsById[name] for name in self._openly}
 
     def _deny(self, sock: socket.socket) -> None:
         """Tell without waiting; the accept loop may call this. A few bytes always fit a new connection's buffer."""
@@ -228,8 +238,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         if request.flags & protocol.FLAGS_BATCH:
             raise Bad("batch", "batches are not served: make single calls")
         match plain(request.body):
-            case [str() as name, str() as method, [*positional], dict() as named] if name in self.objectsById:
-                found = getattr(self.objectsById[name], method, None) if method[:1] != "_" else None
+            case [str() as name, str() as method, [*positional], dict() as named] if name in (it := self._objects()):
+                found = getattr(it[name], method, None) if method[:1] != "_" else None
                 if getattr(found, "_pyroExposed", False) is not True or not callable(found):
                     raise Bad("unknown method", "no such method here")
                 return found(*positional, **named)
@@ -270,14 +280,16 @@ class Server:
         idle_s: float = limits.CONNECTION_IDLE_MS / 1000,
         handshake_s: float = HANDSHAKE_S,
         credentials: Credentials | None = None,
+        openly: frozenset[str] = frozenset(),
     ) -> None:
+        """Serve the objects in `openly` to peers without a certificate, too, and nothing else to them."""
         settings(connections)
         self._refusals = _Refusals()
         self._connections = Connections(connections, idle_s)
         self._daemon = _bind(
             listenable(host, secure=credentials is not None),
             port,
-            lambda ip, port: _Daemon(ip, port, self._refusals, self._connections, handshake_s, credentials),
+            lambda ip, port: _Daemon(ip, port, self._refusals, self._connections, handshake_s, credentials, openly),
         )
         self._daemon.objectsById = dict(objects)
         self.address: Address = self._daemon.locationStr
@@ -292,12 +304,13 @@ class Server:
         objects: dict[str, object],
         credentials: Credentials | None = None,
         toward: Address | None = None,
+        openly: frozenset[str] = frozenset(),
     ) -> Server:
         """Return a server at a place, at the first of its ports that is free; `address` is the one for others."""
         for port in place.ports[:-1]:
             with contextlib.suppress(Unavailable):
-                return cls.at(replace(place, ports=(port,)), objects, credentials, toward)
-        server = cls(place.host, place.ports[-1], objects, credentials=credentials)
+                return cls.at(replace(place, ports=(port,)), objects, credentials, toward, openly)
+        server = cls(place.host, place.ports[-1], objects, credentials=credentials, openly=openly)
         try:
             server.address = public_address(place, names.split_address(server.address)[1], toward)
         except BadValue:

@@ -16,6 +16,8 @@ from typing import Any, Protocol
 import msgpack
 from Pyro5 import protocol, serializers
 
+from gcom.errors import PeerError
+
 CALL_BYTES_MAX = 1024 * 1024  # one Pyro5 message: four frames, so our bound is met before Pyro5's
 ANNOTATION_BYTES_MAX = 1024  # read and dropped: GCom uses none, a stock proxy's few are harmless
 MSGPACK = serializers.MsgpackSerializer.serializer_id
@@ -103,6 +105,14 @@ def plain(body: memoryview) -> Any:
         return msgpack.unpackb(body, object_hook=_plain_map, max_array_len=1024, max_map_len=64, max_ext_len=0)
     except (ValueError, msgpack.exceptions.UnpackException) as error:
         raise Bad("not msgpack") from error
+
+
+def unpack(data: bytes) -> Any:
+    """Return what `pack` made, as plain values; raises PeerError for anything else."""
+    try:
+        return plain(memoryview(data))
+    except Bad as bad:
+        raise PeerError(f"{len(data)} bytes are {bad}") from bad
 
 
 def _plain_map(value: dict[Any, Any]) -> Any:
