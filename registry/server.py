@@ -55,7 +55,7 @@ class RegistryServer:
         host: str | pyro.Place = "127.0.0.1",
         port: int = 0,
         data: Path | None = None,
-        credentials: pyro.Credentials | None = None,
+        credentials: pyro.Credentials | pyro.UserSecret | None = None,
         enrol: Callable[[bytes], bytes] | None = None,
     ) -> None:
         """With credentials it speaks TLS alone, at any host; `enrol` answers those who have no certificate yet."""
@@ -69,13 +69,15 @@ class RegistryServer:
             pyro.DIRECTORY: pyro.Endpoint(self._receive),
             pyro.SEQUENCER: pyro.Endpoint(self._order),
         }
-        enrolment: dict[str, object] = {}
+        credentials = credentials or pyro.UserSecret()
+        # A stock Pyro5 proxy proves nothing; what it may change on loopback nobody of ours believes.
+        is_open: dict[str, object] = {NAME_SERVER: name_server} if isinstance(credentials, pyro.UserSecret) else {}
         if enrol is not None:
-            enrolment = {pyro.ENROLMENT: pyro.Endpoint(enrol)}
+            is_open = {pyro.ENROLMENT: pyro.Endpoint(enrol)}
         self._disk: Disk | None = None
         self._closing = threading.Event()
-        serves = {NAME_SERVER: name_server, **endpoints, **enrolment}
-        self._server = pyro.Server.at(place, serves, credentials, openly=frozenset(enrolment))
+        serves = {NAME_SERVER: name_server, **endpoints, **is_open}
+        self._server = pyro.Server.at(place, serves, credentials, openly=frozenset(is_open))
         try:
             self._disk = Disk(data) if data else None
             self._rights = Rights(DurableCreators(self._disk) if self._disk else Creators())

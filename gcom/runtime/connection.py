@@ -16,6 +16,7 @@ from gcom.core.messages.frames import Frame, Refused, Reply
 from gcom.errors import PeerError, Untrusted, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.life import is_dead
+from gcom.runtime.security.process import Security
 from gcom.runtime.session import Session
 from gcom.values import names
 from gcom.values.names import Address, Process
@@ -29,7 +30,7 @@ class LinkHost(Protocol):
 
     lock: Lock
     waiting_links: int
-    credentials: pyro.Credentials | None
+    credentials: Security
 
     def now_ms(self) -> int: ...
 

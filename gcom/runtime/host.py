@@ -80,7 +80,7 @@ class Host:
         self._closing = Event()
         self.misbehaved: Counter[Process] = Counter()
         self._refused: Counter[str] = Counter()  # frames, by the code of the refusal
-        place = node_place(self.credentials is not None, address, listening.listen, listening.advertise)
+        place = node_place(self.credentials, address, listening.listen, listening.advertise)
         serves: dict[str, object] = {pyro.NODE: pyro.Endpoint(self._receive)}
         self._server = pyro.Server.at(place, serves, self.credentials, toward=address)
         self._server.start()

@@ -35,6 +35,9 @@ class Identity:
         return ", ".join(uri.removeprefix(_SCHEME) for uri in self.uris) or "nobody"
 
 
+NOBODY = Identity()
+
+
 def member(name: str, *, admin: bool = False) -> Identity:
     """Return the identity of a member; raise BadValue for a name that is not allowed."""
     allowed = frozenset([names.member_name(name)])

@@ -134,7 +134,9 @@ def test_something_else_at_the_address_is_named() -> None:
     ],
 )
 def test_an_odd_answer_is_named(answer: bytes, error: type[Exception]) -> None:
-    server = pyro.Server("127.0.0.1", 0, {pyro.DIRECTORY: pyro.Endpoint(lambda _: answer)})
+    server = pyro.Server(
+        "127.0.0.1", 0, {pyro.DIRECTORY: pyro.Endpoint(lambda _: answer)}, credentials=pyro.UserSecret()
+    )
     server.start()
     client = DirectoryClient(server.address)
     with pytest.raises(error):

@@ -11,7 +11,8 @@ the accept loop, and an answer may be any exception of the peer's choosing. So t
     longest when there are too many; one that comes when all are being served is told so without being read, thus the
     accept loop waits for nobody.
 
-A stock Pyro5 proxy with SERIALIZER = "msgpack" can call a `Server`, and a `Caller` can call a stock daemon that has
+Who the peer is, is in `tls` and `secret` (docs/protocols/security.md). A stock Pyro5 proxy with SERIALIZER = "msgpack"
+can call a `Server` that has no secret, or what is open there, and a `Caller` can call a stock daemon that has
 msgpack. One call is two sends and four reads in all, without correlation ids or metadata calls.
 """
 
@@ -30,6 +31,7 @@ finally:
 from gcom.runtime.pyro.caller import Caller, ConnectionLost, ConnectionRefused, TimedOut  # noqa: E402 - after Pyro5
 from gcom.runtime.pyro.credentials import Credentials, Dialer, Newcomer  # noqa: E402
 from gcom.runtime.pyro.places import Place, is_loopback, loopback, own_host, place  # noqa: E402
+from gcom.runtime.pyro.secret import UserSecret  # noqa: E402
 from gcom.runtime.pyro.server import Endpoint, Server, settings  # noqa: E402
 from gcom.runtime.pyro.tls import peer  # noqa: E402
 from gcom.runtime.pyro.wire import CALL_BYTES_MAX, pack, unpack  # noqa: E402
@@ -55,6 +57,7 @@ __all__ = [
     "Place",
     "Server",
     "TimedOut",
+    "UserSecret",
     "is_loopback",
     "loopback",
     "own_host",

@@ -11,6 +11,7 @@ from Pyro5 import protocol
 from gcom.errors import PeerError, Unavailable, Untrusted
 from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.credentials import Dialer
+from gcom.runtime.pyro.secret import Exchange, UserSecret, new_nonce
 from gcom.runtime.pyro.wire import MSGPACK, POOL_FULL, Bad, WireMessage, pack, plain, read, remaining, shut, write
 from gcom.values import names
 from gcom.values.names import Address
@@ -39,9 +40,16 @@ class Caller:
     """
 
     def __init__(
-        self, address: Address, object_id: str, credentials: Dialer | None = None, member: str | None = None
+        self,
+        address: Address,
+        object_id: str,
+        credentials: Dialer | UserSecret | None = None,
+        member: str | None = None,
     ) -> None:
-        """With credentials, by TLS, and to that member alone; to a registry alone where `member` is None."""
+        """With a user's secret, call processes of that user alone.
+
+        With credentials, by TLS, and that member alone; a registry alone where `member` is None.
+        """
         self.address = address.partition("@")[0]  # without the life that is expected there
         self._object_id = object_id
         self._credentials, self._member = credentials, member
@@ -117,13 +125,33 @@ class Caller:
             # Dialling a free port of our own range may connect a socket to itself.
             raise ConnectionRefusedError("connected to itself")
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._sock = sock = tls.dialled(raw, self._credentials, deadline, self._member)
-        write(sock, protocol.MSG_CONNECT, 0, 0, pack({"handshake": "hello", "object": self._object_id}))
+        secret = self._credentials if isinstance(self._credentials, UserSecret) else None
+        certificates = None if isinstance(self._credentials, UserSecret) else self._credentials
+        self._sock = sock = tls.dialled(raw, certificates, deadline, self._member)
+        if secret is None:
+            self._introduce(sock, {"handshake": "hello", "object": self._object_id}, deadline)
+        else:
+            self._prove(sock, secret, deadline)
+        return sock
+
+    def _introduce(self, sock: tls.Connection, words: dict[str, object], deadline: float) -> WireMessage:
+        """Say CONNECT; return the peer's welcome."""
+        sock.settimeout(remaining(deadline))
+        write(sock, protocol.MSG_CONNECT, 0, 0, pack(words))
         reply = read(sock, deadline)
         if reply.kind != protocol.MSG_CONNECTOK:
             answer = _reply(reply)
             raise EOFError(POOL_FULL) if answer == POOL_FULL else Bad("rejected", _words(answer))
-        return sock
+        return reply
+
+    def _prove(self, sock: tls.Connection, secret: UserSecret, deadline: float) -> None:
+        """Introduce this side; raises Untrusted where the other does not know the user's secret."""
+        nonce = new_nonce()
+        exchange = Exchange(sock.getsockname(), sock.getpeername(), self._object_id, nonce)
+        reply = self._introduce(sock, {"handshake": {"nonce": nonce}, "object": self._object_id}, deadline)
+        if not exchange.by_server(secret, _reply(reply)):
+            raise Untrusted("it does not know this user's secret, so another user listens there, or an older GCom")
+        self._introduce(sock, dict(exchange.own_proof(secret)), deadline)
 
     def _drop(self) -> None:
         sock, self._sock = self._sock, None

@@ -21,8 +21,10 @@ from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.connections import ConnectionAdmission, Connections
 from gcom.runtime.pyro.credentials import Credentials
 from gcom.runtime.pyro.places import HOW_SECURE, Place, listenable, public_address
+from gcom.runtime.pyro.secret import NONCE_BYTES, Exchange, UserSecret
 from gcom.runtime.pyro.wire import CALL_BYTES_MAX, MSGPACK, POOL_FULL, Bad, WireMessage, pack, plain, read, shut, write
 from gcom.values import limits, names
+from gcom.values.identity import NOBODY, Identity
 from gcom.values.names import Address
 
 HANDSHAKE_S = 3.0  # a stranger has this long to introduce itself
@@ -108,13 +110,14 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         refusals: _Refusals,
         connections: Connections,
         handshake_s: float,
-        credentials: Credentials | None,
+        credentials: Credentials | UserSecret | None,
         openly: frozenset[str],
     ) -> None:
         self._refusals = refusals
         self._connections = connections
         self._handshake_s = handshake_s
-        self._credentials = credentials
+        self._credentials = credentials if isinstance(credentials, Credentials) else None
+        self._secret = credentials if isinstance(credentials, UserSecret) else None
         self._openly = openly
         super().__init__(host, port, interface=_NoInterface)
 
@@ -128,9 +131,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         deadline = monotonic() + self._handshake_s
         try:
             self._secure(conn, deadline)
-            with tls.serving(conn.sock):
-                if self._introduce(conn.sock, deadline):
-                    return True
+            if self._introduce(conn, deadline):
+                return True
         except Bad as bad:
             self._refusals.add(bad.reason)
         except TimeoutError:
@@ -153,12 +155,16 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             write(conn.sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(f"this address speaks TLS alone: {HOW_SECURE}"))
             raise Bad("no TLS") from spoken
 
-    def _introduce(self, sock: tls.Connection, deadline: float) -> bool:
+    def _introduce(self, conn: Any, deadline: float) -> bool:
         """Tell whether the peer is welcome; a refusal is counted before the peer is told."""
+        sock: tls.Connection = conn.sock
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         hello = read(sock, deadline)
         try:
-            answer = self._welcome(hello)
+            _check_form(hello)
+            conn.gcom_peer = self._peer(sock, hello, deadline)
+            with tls.serving(conn.gcom_peer):
+                answer = self._welcome(hello)
         except Bad as bad:
             self._refusals.add(bad.reason)
             write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *_rejection(str(bad), hello.serializer))
@@ -167,18 +173,34 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         sock.settimeout(None)
         return True
 
+    def _peer(self, sock: tls.Connection, hello: WireMessage, deadline: float) -> Identity | None:
+        """Return who the peer is: its certificate's names, or None for a process of this user."""
+        if isinstance(sock, tls.SecureSocket):
+            return sock.peer
+        return None if self._secret is None else self._prove(sock, self._secret, hello, deadline)
+
+    def _prove(self, sock: tls.Connection, secret: UserSecret, hello: WireMessage, deadline: float) -> Identity | None:
+        """Return None once the peer has proved that it knows the user's secret, or nobody's names; raises Bad."""
+        match plain(hello.body):
+            case {"handshake": {"nonce": bytes() as nonce}, "object": str() as name} if len(nonce) == NONCE_BYTES:
+                exchange = Exchange(sock.getpeername(), sock.getsockname(), name, nonce)
+            case {"object": str() as name} if name in self.objectsById and name not in self._openly:
+                raise Bad("no secret", "this object is for processes of its own user alone, which prove that they are")
+            case _:
+                return NOBODY
+        write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, pack(exchange.challenge(secret)))
+        if not exchange.by_caller(secret, plain(read(sock, deadline).body)):
+            raise Bad("wrong secret", "you are another user of this machine, or have another home folder")
+        return None
+
     def _welcome(self, hello: WireMessage) -> bytes:
-        if hello.kind != protocol.MSG_CONNECT:
-            raise Bad("no introduction")
-        if hello.serializer != MSGPACK:
-            raise Bad("serializer", 'only msgpack is spoken here: set Pyro5.config.SERIALIZER = "msgpack"')
         match plain(hello.body):
             case {"object": str() as name} if name in (objects := self._objects()):
                 return pack({"handshake": "hello", "meta": _exposed(objects[name])})
         raise Bad("unknown object", "no such object here")
 
     def _objects(self) -> dict[str, Any]:
-        """Return the objects that the peer may call, by id: all, or those for whoever has no certificate of ours."""
+        """Return the objects that the peer may call, by id: all, or the open ones for whoever has proved nothing."""
         who = tls.peer()
         if who is None or who.uris:
             return self.objectsById  # type: ignore[no-any-return]
@@ -197,7 +219,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         """Serve one request of a connection. Raises a Pyro5 error to end it, for Pyro5's worker to close."""
         try:
             request = read(conn.sock)
-            with self._connections.serving(conn), tls.serving(conn.sock):
+            with self._connections.serving(conn), tls.serving(conn.gcom_peer):
                 self._serve(conn.sock, request)
         except Bad as bad:
             self._refusals.add(bad.reason)
@@ -267,7 +289,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
 class Server:
     """The server of `objects`, by id, at host:port until closed. Port 0 takes any free one.
 
-    With credentials it speaks TLS alone, at any host; without, on loopback alone. Raises BadValue for an address that
+    With credentials it speaks TLS alone, at any host; without, on loopback alone, with a user's secret to processes of
+    that user. Raises BadValue for an address that
     may not be served, Unavailable for one that is taken.
     """
 
@@ -279,15 +302,15 @@ class Server:
         connections: int = limits.CONNECTIONS_MAX,
         idle_s: float = limits.CONNECTION_IDLE_MS / 1000,
         handshake_s: float = HANDSHAKE_S,
-        credentials: Credentials | None = None,
+        credentials: Credentials | UserSecret | None = None,
         openly: frozenset[str] = frozenset(),
     ) -> None:
-        """Serve the objects in `openly` to peers without a certificate, too, and nothing else to them."""
+        """Serve the objects in `openly` to peers that prove nothing, too, and nothing else to them."""
         settings(connections)
         self._refusals = _Refusals()
         self._connections = Connections(connections, idle_s)
         self._daemon = _bind(
-            listenable(host, secure=credentials is not None),
+            listenable(host, secure=isinstance(credentials, Credentials)),
             port,
             lambda ip, port: _Daemon(ip, port, self._refusals, self._connections, handshake_s, credentials, openly),
         )
@@ -302,7 +325,7 @@ class Server:
         cls,
         place: Place,
         objects: dict[str, object],
-        credentials: Credentials | None = None,
+        credentials: Credentials | UserSecret | None = None,
         toward: Address | None = None,
         openly: frozenset[str] = frozenset(),
     ) -> Server:
@@ -391,6 +414,13 @@ def _end_pool(transport: Any) -> None:
         worker.process(None)
     transport._selector.close()
     transport.sock = transport.housekeeper = None
+
+
+def _check_form(hello: WireMessage) -> None:
+    if hello.kind != protocol.MSG_CONNECT:
+        raise Bad("no introduction")
+    if hello.serializer != MSGPACK:
+        raise Bad("serializer", 'only msgpack is spoken here: set Pyro5.config.SERIALIZER = "msgpack"')
 
 
 def _exposed(it: object) -> dict[str, list[str]]:

@@ -216,9 +216,9 @@ class PlainSpoken(Exception):
 
 
 @contextmanager
-def serving(sock: Connection) -> Iterator[None]:
+def serving(who: Identity | None) -> Iterator[None]:
     """Have `peer` tell whose request is being served, while it is."""
-    token = _PEER.set(sock.peer if isinstance(sock, SecureSocket) else None)
+    token = _PEER.set(who)
     try:
         yield
     finally:
@@ -226,7 +226,7 @@ def serving(sock: Connection) -> Iterator[None]:
 
 
 def peer() -> Identity | None:
-    """Return the identity of the peer whose request this thread serves; None where connections are not secure."""
+    """Return the identity of the peer whose request this thread serves; None for a process of this very user."""
     return _PEER.get()
 
 

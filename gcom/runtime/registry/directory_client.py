@@ -26,7 +26,7 @@ from gcom.core.messages.registry import (
     Request,
 )
 from gcom.runtime import pyro
-from gcom.runtime.security.process import credentials_for
+from gcom.runtime.security.process import Security, credentials_for
 from gcom.values import names
 from gcom.values.definition import Definition
 from gcom.values.names import Address
@@ -47,7 +47,7 @@ class DirectoryClient:
         address: Address,
         timeout_s: float = 2.5,
         put: Callable[[pyro.Caller, bytes, float], bytes] = pyro.Caller.call,
-        credentials: pyro.Credentials | None = None,
+        credentials: Security | None = None,
     ) -> None:
         """Have calls made by `put`, in place of `Caller.call`, and with credentials, else as this user may.
 

@@ -16,6 +16,7 @@ from gcom.core.messages.events import SequencerAnswered
 from gcom.core.messages.sequencer import SequencerRequest
 from gcom.errors import GComError
 from gcom.runtime import pyro
+from gcom.runtime.security.process import Security
 from gcom.values import limits
 from gcom.values.names import Address
 
@@ -29,7 +30,7 @@ class SequencerClient:
         self,
         address: Address,
         put: Callable[[pyro.Caller, bytes, float], bytes] = pyro.Caller.call,
-        credentials: pyro.Credentials | None = None,
+        credentials: Security | None = None,
     ) -> None:
         """Have calls made by `put`, in place of `Caller.call`."""
         self._put = put

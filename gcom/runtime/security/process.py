@@ -23,6 +23,9 @@ LISTEN_VARIABLE, ADVERTISE_VARIABLE = "GCOM_LISTEN", "GCOM_ADVERTISE"
 TLS_VARIABLES = ("GCOM_TLS_CERT", "GCOM_TLS_KEY", "GCOM_TLS_CA")
 
 
+Security = pyro.Credentials | pyro.UserSecret
+
+
 @dataclass(frozen=True, slots=True)
 class Listening:
     """What a node is told of how it is reached: where it listens, its address for others, and its certificates."""
@@ -61,17 +64,15 @@ def files_from_environment() -> CertificateFiles | None:
     return CertificateFiles(*(value or "" for value in given))
 
 
-def credentials_for(
-    registry: Address, name: str | None = None, files: CertificateFiles | None = None
-) -> pyro.Credentials | None:
-    """Return the credentials of a process that uses a registry, or None where it is local.
+def credentials_for(registry: Address, name: str | None = None, files: CertificateFiles | None = None) -> Security:
+    """Return the credentials of a process that uses a registry, or its user's secret where it is local.
 
     Raises BadValue where it has to have some and has none, or none that names the member.
     """
     files = files or files_from_environment()
     host = names.split_address(registry)[0]
     if files is None and pyro.is_loopback(host):
-        return None
+        return pyro.UserSecret()
     if files is None:
         folder = identity_files.folder_of(name)
         if folder is None:
@@ -90,10 +91,10 @@ def credentials_for(
     return found
 
 
-def node_place(secure: bool, registry: Address, listen: str | None, advertise: str | None) -> pyro.Place:
+def node_place(security: Security, registry: Address, listen: str | None, advertise: str | None) -> pyro.Place:
     """Return where a node listens: as told, by GCOM_LISTEN too, or where its registry can reach it; raises BadValue."""
     listen = listen or os.environ.get(LISTEN_VARIABLE) or None
     advertise = advertise or os.environ.get(ADVERTISE_VARIABLE) or None
     if listen is None:
-        listen = "127.0.0.1" if not secure else pyro.own_host(registry)
+        listen = "127.0.0.1" if isinstance(security, pyro.UserSecret) else pyro.own_host(registry)
     return pyro.place(listen, advertise)
