@@ -20,7 +20,7 @@ from gcom.errors import BadValue, GComError, Unavailable
 from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.connections import ConnectionAdmission, Connections
 from gcom.runtime.pyro.credentials import Credentials
-from gcom.runtime.pyro.places import HOW_SECURE, Place, listenable, public_address
+from gcom.runtime.pyro.places import HOW_SECURE, Place, is_loopback, listenable, public_address
 from gcom.runtime.pyro.secret import NONCE_BYTES, Exchange, UserSecret
 from gcom.runtime.pyro.wire import CALL_BYTES_MAX, MSGPACK, POOL_FULL, Bad, WireMessage, pack, plain, read, shut, write
 from gcom.values import limits, names
@@ -132,6 +132,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         try:
             self._secure(conn, deadline)
             if self._introduce(conn, deadline):
+                if conn.gcom_peer is not NOBODY:
+                    self._connections.introduced(conn)
                 return True
         except Bad as bad:
             self._refusals.add(bad.reason)
@@ -176,7 +178,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
     def _peer(self, sock: tls.Connection, hello: WireMessage, deadline: float) -> Identity | None:
         """Return who the peer is: its certificate's names, or None for a process of this user."""
         if isinstance(sock, tls.SecureSocket):
-            return sock.peer
+            return sock.peer if sock.peer.uris else NOBODY
         return None if self._secret is None else self._prove(sock, self._secret, hello, deadline)
 
     def _prove(self, sock: tls.Connection, secret: UserSecret, hello: WireMessage, deadline: float) -> Identity | None:
@@ -270,7 +272,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         raise Bad("malformed call", "not a call: object, method, positional and named arguments")
 
     def _admit(self, conn: Any) -> bool:
-        admission = self._connections.admit(conn)
+        admission = self._connections.admit(conn, _other_host(conn.sock))
         if admission is ConnectionAdmission.REFUSED:
             self._deny(conn.sock)
         elif admission is ConnectionAdmission.REPLACES:
@@ -414,6 +416,15 @@ def _end_pool(transport: Any) -> None:
         worker.process(None)
     transport._selector.close()
     transport.sock = transport.housekeeper = None
+
+
+def _other_host(sock: socket.socket) -> str:
+    """Return the address of another machine that dialled; empty for this one, whose processes all have one."""
+    try:
+        host = str(sock.getpeername()[0])
+    except OSError:
+        return ""
+    return "" if is_loopback(host) else host
 
 
 def _check_form(hello: WireMessage) -> None:
