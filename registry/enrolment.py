@@ -13,10 +13,29 @@ from gcom.certificates.authority import KEY, Authority, make_authority, now_utc
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.errors import BadValue
 from gcom.runtime import pyro
-from gcom.values import identity
+from gcom.runtime.security.enrolment import SERIAL_BYTES
+from gcom.values import identity, limits
+from gcom.values.identity import Identity
 from gcom.values.names import Address
 
+REVOKED_MAX = limits.FRAME_BYTES_MAX // SERIAL_BYTES // 2  # whoever revokes more within 30 days needs a new authority
 _OWN, _ADDRESS = "registry", "address"
+
+
+class Upkeep:
+    """What a registry does each second for its own certificate: it renews it, and learns which others are revoked."""
+
+    def __init__(self, authority: Authority, credentials: pyro.Credentials) -> None:
+        self._authority, self._credentials = authority, credentials
+
+    def __call__(self) -> None:
+        try:
+            self._credentials.revoked = self._authority.records.revoked(int(time.time()))
+            if self._credentials.needs_renewal():
+                own_files(self._authority)
+                self._credentials.reload()
+        except BadValue as error:
+            logger.warning("{}", error)
 
 
 class Enrolment:
@@ -34,7 +53,21 @@ class Enrolment:
                 return {"authority": self._authority.pem.decode(), "version": __version__, "time": time.time()}
             case {"ask": "enrol", "secret": bytes() as secret, "request": bytes() as request}:
                 return self._enrol(secret, request)
+            case {"ask": "renew", "request": bytes() as request}:
+                return self._renew(request, pyro.peer() or identity.NOBODY)
+            case {"ask": "revoked"}:
+                serials = self._authority.records.revoked(int(time.time()))
+                return {"revoked": b"".join(it.to_bytes(SERIAL_BYTES, "big") for it in sorted(serials)[:REVOKED_MAX])}
         return {"refused": f"this registry, of version {__version__}, does not know that question"}
+
+    def _renew(self, request: bytes, who: Identity) -> dict[str, object]:
+        """Give a holder another certificate of the same names."""
+        if who == identity.NOBODY:
+            return {"refused": "whoever asks for a renewal must show the certificate that is to be renewed"}
+        try:
+            return {"certificate": self._authority.issue(keys.requested_key(request), who, now_utc())}
+        except BadValue as error:
+            return {"refused": str(error)}
 
     def _enrol(self, secret: bytes, request: bytes) -> dict[str, object]:
         try:

@@ -9,7 +9,7 @@ from gcom.certificates.identity_files import CertificateFiles
 from gcom.errors import BadValue
 from gcom.runtime import pyro
 from registry import enrolment
-from registry.enrolment import Enrolment
+from registry.enrolment import Enrolment, Upkeep
 from registry.server import RegistryServer
 
 Files = tuple[str | None, str | None, str | None]
@@ -28,7 +28,8 @@ def secure_server(
     if fresh:
         tell(f"made an authority, which signs all certificates, in {str(authority_folder)!r}: keep its key secret")
     credentials = pyro.Credentials(enrolment.own_files(authority))
-    server = RegistryServer(place, data=data, credentials=credentials, enrol=Enrolment(authority).receive)
+    enrol, upkeep = Enrolment(authority).receive, Upkeep(authority, credentials)
+    server = RegistryServer(place, data=data, credentials=credentials, enrol=enrol, upkeep=upkeep)
     enrolment.note_address(authority, server.address)
     tell(f"TLS 1.3, with certificates of the authority {authority.fingerprint[:16]}… alone")
     tell(f"invite each member: gcom-registry invite NAME{_in(data, authority_folder)}")

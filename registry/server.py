@@ -32,6 +32,7 @@ from registry.rights import Rights
 from registry.storage import Creators, Disk, DurableCreators
 
 TICK_S = limits.TICK_MS / 1000
+UPKEEP_S = 1.0
 
 
 def mint_instance() -> str:
@@ -57,8 +58,12 @@ class RegistryServer:
         data: Path | None = None,
         credentials: pyro.Credentials | pyro.UserSecret | None = None,
         enrol: Callable[[bytes], bytes] | None = None,
+        upkeep: Callable[[], None] | None = None,
     ) -> None:
-        """With credentials it speaks TLS alone, at any host; `enrol` answers those who have no certificate yet."""
+        """With credentials it speaks TLS alone, at any host.
+
+        `enrol` answers those who have no certificate yet, and `upkeep` is called each second.
+        """
         place = host if isinstance(host, pyro.Place) else pyro.Place(host, (port,))
         self._lock = threading.Lock()
         self._closed = False
@@ -74,6 +79,8 @@ class RegistryServer:
         is_open: dict[str, object] = {NAME_SERVER: name_server} if isinstance(credentials, pyro.UserSecret) else {}
         if enrol is not None:
             is_open = {pyro.ENROLMENT: pyro.Endpoint(enrol)}
+        elif isinstance(credentials, pyro.Credentials):
+            endpoints[pyro.ENROLMENT] = pyro.Endpoint(_without_authority)
         self._disk: Disk | None = None
         self._closing = threading.Event()
         serves = {NAME_SERVER: name_server, **endpoints, **is_open}
@@ -86,6 +93,7 @@ class RegistryServer:
             self.close()
             raise
         self._ticker = threading.Thread(target=self._tick, name="gcom registry clock", daemon=True)
+        self._keeper = threading.Thread(target=self._keep_up, args=(upkeep,), name="gcom registry upkeep", daemon=True)
         self.address: Address = self._server.address
         list_system(name_server, (NAME_SERVER, *endpoints), self.address)
 
@@ -112,6 +120,7 @@ class RegistryServer:
     def start(self) -> None:
         self._server.start()
         self._ticker.start()
+        self._keeper.start()
 
     def close(self) -> None:
         """Stop at once; may be called again."""
@@ -121,6 +130,12 @@ class RegistryServer:
             self._closed = True
             if self._disk:
                 self._disk.close()
+
+    def _keep_up(self, upkeep: Callable[[], None] | None) -> None:
+        while upkeep is not None:
+            upkeep()
+            if self._closing.wait(UPKEEP_S):
+                return
 
     def _tick(self) -> None:
         """Let the directory's clock go on, and forget groups of which the kernel says that all are dead."""
@@ -187,6 +202,10 @@ class RegistryServer:
         if isinstance(request, Create) and created:
             self._rights.note_creation(request, answer, who)
         return answer
+
+
+def _without_authority(data: bytes) -> bytes:  # noqa: ARG001 - whatever is asked
+    return pyro.pack({"refused": "this registry has no authority: its certificates are another's"})
 
 
 def _now_ms() -> int:

@@ -73,6 +73,12 @@ class Records:
         with self._changing() as base:
             base.execute("UPDATE issued SET revoked = ? WHERE serial = ? AND revoked IS NULL", (now, f"{serial:x}"))
 
+    def revoked(self, now: int) -> frozenset[int]:
+        """Return the serial numbers that were revoked, of certificates that would be valid still."""
+        with self._changing() as base:
+            query = "SELECT serial FROM issued WHERE revoked IS NOT NULL AND ends >= ?"
+            return frozenset(int(serial, 16) for (serial,) in base.execute(query, (now,)))
+
     def invite(self, secret: bytes, invited: Invited) -> None:
         with self._changing() as base:
             row = (_digest(secret), " ".join(invited.uris), invited.ends)

@@ -37,6 +37,7 @@ from gcom.runtime.membership import Membership, Uses
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.registry.sequencer_client import SequencerClient
 from gcom.runtime.security.process import Listening, credentials_for, node_place, registry_address
+from gcom.runtime.security.upkeep import CertificateUpkeep
 from gcom.runtime.session import Session
 from gcom.runtime.session_table import SessionTable
 from gcom.values import limits, names
@@ -92,7 +93,10 @@ class Host:
 
     def _works(self) -> list[Callable[[], None]]:
         flushing = [self._flush_logs] if self.logs.folder else []
-        return [self._tick, self._serve_registry, self._sequencer.serve, *flushing]
+        keeping = []
+        if isinstance(self.credentials, pyro.Credentials):
+            keeping = [CertificateUpkeep(self.directory.address, self.credentials, self._closing).run]
+        return [self._tick, self._serve_registry, self._sequencer.serve, *flushing, *keeping]
 
     @property
     def closed(self) -> bool:

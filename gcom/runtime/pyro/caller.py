@@ -109,9 +109,12 @@ class Caller:
 
     def _kept(self) -> tls.Connection | None:
         """Return the connection of the last call, unless the peer has ended it since."""
-        if self._sock is not None and _is_over(self._sock):
+        if self._sock is not None and (_is_over(self._sock) or self._is_revoked(self._sock)):
             self._drop()
         return self._sock
+
+    def _is_revoked(self, sock: tls.Connection) -> bool:
+        return not isinstance(self._credentials, UserSecret) and tls.is_revoked(sock, self._credentials)
 
     def _dial(self, deadline: float) -> tls.Connection:
         deadline = min(deadline, monotonic() + CONNECT_S)

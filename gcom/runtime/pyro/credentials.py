@@ -7,13 +7,17 @@ dialled is not compared with the certificate; its identity is (docs/protocols/se
 from __future__ import annotations
 
 import ssl
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gcom.certificates import private_files
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.errors import BadValue
 from gcom.values.identity import Identity
+
+if TYPE_CHECKING:
+    from gcom.certificates.keys import Certificate
 
 
 class Dialer(Protocol):
@@ -62,11 +66,16 @@ class Credentials:
 
     def reload(self) -> None:
         """Read the files again, for the connections from now on; those that are open go on as they are."""
-        identity = _checked(self.files)
+        found = _checked(self.files)
         contexts = [_context(self.files, protocol) for protocol in _PROTOCOLS]
         contexts[2].verify_mode = ssl.CERT_OPTIONAL
-        self.identity = identity
+        self.identity = found.identity
+        self._renewal_at = found.begins + 2 * (found.ends - found.begins) / 3
         self.client, self.server, self.open_server = contexts
+
+    def needs_renewal(self) -> bool:
+        """Tell whether two thirds of the certificate's life are over."""
+        return datetime.now(UTC) >= self._renewal_at
 
     def __repr__(self) -> str:
         return f"<credentials of {self.identity}>"
@@ -75,8 +84,8 @@ class Credentials:
 _PROTOCOLS = (ssl.PROTOCOL_TLS_CLIENT, ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_SERVER)
 
 
-def _checked(files: CertificateFiles) -> Identity:
-    """Return the identity that the files give; raises BadValue, saying which of them is wrong."""
+def _checked(files: CertificateFiles) -> Certificate:
+    """Return what the certificate says; raises BadValue, saying which of them is wrong."""
     # Here, since it takes a tenth of a second, and no process on loopback needs it.
     from gcom.certificates import keys
     from gcom.certificates.authority import now_utc
@@ -99,7 +108,7 @@ def _checked(files: CertificateFiles) -> Identity:
             f"certificate {files.cert!r} is valid from {found.begins:%Y-%m-%d %H:%M} UTC on: this machine's clock is "
             "slow, or the authority's is fast; set them"
         )
-    return found.identity
+    return found
 
 
 def _bare_context(protocol: int) -> ssl.SSLContext:

@@ -152,6 +152,10 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             return
         try:
             conn.sock = tls.accepted(conn.sock, self._credentials, deadline, openly=bool(self._openly))
+            if tls.is_revoked(conn.sock, self._credentials):
+                conn.sock.settimeout(1.0)
+                write(conn.sock, protocol.MSG_CONNECTFAIL, 0, 0, pack("your certificate is revoked: ask the operator"))
+                raise Bad("revoked")
         except tls.PlainSpoken as spoken:
             conn.sock.settimeout(1.0)
             write(conn.sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(f"this address speaks TLS alone: {HOW_SECURE}"))
@@ -221,6 +225,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         """Serve one request of a connection. Raises a Pyro5 error to end it, for Pyro5's worker to close."""
         try:
             request = read(conn.sock)
+            if tls.is_revoked(conn.sock, self._credentials):
+                raise Bad("revoked")
             with self._connections.serving(conn), tls.serving(conn.gcom_peer):
                 self._serve(conn.sock, request)
         except Bad as bad:

@@ -56,11 +56,7 @@ class SecureSocket:
         self._handshake(deadline)
         self.certificate: dict[str, Any] = self._tls.getpeercert() or {}
         self.peer = _identity(self.certificate)
-
-    @property
-    def serial(self) -> int:
-        """The serial number of the peer's certificate; 0 if it showed none."""
-        return int(self.certificate.get("serialNumber", "0"), 16)
+        self.serial = int(str(self.certificate.get("serialNumber", "0")), 16)  # 0 if the peer showed no certificate
 
     def settimeout(self, timeout_s: float | None) -> None:
         self._timeout = timeout_s
@@ -188,7 +184,7 @@ def dialled(
     if credentials is None:
         return sock
     secure = SecureSocket(sock, credentials.client, deadline, server=False)
-    if secure.serial in credentials.revoked:
+    if is_revoked(secure, credentials):
         raise Untrusted(f"its certificate ({secure.peer}) is revoked")
     if credentials.verifies and not (secure.peer.registries if member is None else member in secure.peer.members):
         wanted = "a registry" if member is None else f"{identity.MEMBER}/{member}"
@@ -199,16 +195,18 @@ def dialled(
 def accepted(sock: socket.socket, credentials: Credentials, deadline: float, *, openly: bool) -> SecureSocket:
     """Return a connection that was accepted, after its TLS handshake; `openly` without a certificate, too.
 
-    Raises PlainSpoken, ssl.SSLError, EOFError, OSError.
+    Raises PlainSpoken, ssl.SSLError, EOFError, OSError. Whether its certificate was revoked is `is_revoked`'s.
     """
     sock.settimeout(max(0.001, deadline - monotonic()))
     if sock.recv(1, socket.MSG_PEEK) == _PLAIN_GCOM:
         raise PlainSpoken
     context = credentials.open_server if openly else credentials.server
-    secure = SecureSocket(sock, context, deadline, server=True)
-    if secure.serial in credentials.revoked:
-        raise ssl.SSLError("the peer's certificate is revoked")
-    return secure
+    return SecureSocket(sock, context, deadline, server=True)
+
+
+def is_revoked(sock: Connection, credentials: Dialer | None) -> bool:
+    """Tell whether the peer's certificate was revoked, perhaps since the connection was made."""
+    return credentials is not None and isinstance(sock, SecureSocket) and sock.serial in credentials.revoked
 
 
 class PlainSpoken(Exception):
@@ -232,7 +230,7 @@ def peer() -> Identity | None:
 
 def refusal(error: ssl.SSLError) -> str:
     """Return what a server counts a failed handshake as."""
-    if isinstance(error, ssl.SSLCertVerificationError) or "revoked" in str(error):
+    if isinstance(error, ssl.SSLCertVerificationError):
         return "certificate"
     return "no certificate" if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else "handshake"
 
