@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from pathlib import Path
 
@@ -14,11 +15,12 @@ from gcom.certificates.identity_files import CertificateFiles
 from gcom.errors import BadValue
 from gcom.runtime import pyro
 from gcom.runtime.security.enrolment import SERIAL_BYTES
-from gcom.values import identity, limits
+from gcom.values import identity, limits, names
 from gcom.values.identity import Identity
 from gcom.values.names import Address
 
 REVOKED_MAX = limits.FRAME_BYTES_MAX // SERIAL_BYTES // 2  # whoever revokes more within 30 days needs a new authority
+REACH_S = 2.0
 _OWN, _ADDRESS = "registry", "address"
 
 
@@ -50,7 +52,13 @@ class Enrolment:
     def _answer(self, asked: object) -> dict[str, object]:
         match asked:
             case {"ask": "authority"}:
-                return {"authority": self._authority.pem.decode(), "version": __version__, "time": time.time()}
+                return {
+                    "authority": self._authority.pem.decode(),
+                    "protocol": limits.PROTOCOL_VERSION,
+                    "time": time.time(),
+                }
+            case {"ask": "reach", "address": str() as address} if (pyro.peer() or identity.NOBODY).members:
+                return {"reached": _reached(address)}
             case {"ask": "enrol", "secret": bytes() as secret, "request": bytes() as request}:
                 return self._enrol(secret, request)
             case {"ask": "renew", "request": bytes() as request}:
@@ -76,6 +84,15 @@ class Enrolment:
             logger.warning("an enrolment was refused: {}", error)
             return {"refused": str(error)}
         return {"certificate": certificate}
+
+
+def _reached(address: Address) -> str:
+    """Dial a member's own address, for its `gcom doctor`; return what went wrong, empty if nothing did."""
+    try:
+        with socket.create_connection(names.split_address(address), REACH_S):
+            return ""
+    except (OSError, BadValue) as error:
+        return str(error) or "no answer"
 
 
 def own_authority(folder: Path) -> tuple[Authority, bool]:

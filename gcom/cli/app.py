@@ -139,6 +139,32 @@ def accept(
 
 
 @app.command()
+def doctor(
+    name: Annotated[str | None, typer.Option(help="As this member. [default: the identity stored last]")] = None,
+    registry: options.Registry = None,
+    as_json: options.Json = False,
+) -> int:
+    """Say what is wrong with the way to the registry and to other members; exit status 1 if something is.
+
+    \b
+    Examples:
+      gcom doctor
+      gcom --advertise 203.0.113.9 doctor --name bob --registry 10.0.0.5:7411
+    """
+    from gcom.cli.commands.doctor import examine
+
+    output, good = Output(), True
+    for found in examine(registry, name):
+        good = good and found.good
+        if as_json:
+            output.row({"code": found.code, "good": found.good, "text": found.text})
+        else:
+            output.text(f"{'ok   ' if found.good else 'WRONG'}  {found.text}")
+    output.flush()
+    return 0 if good else EXIT_FAILED
+
+
+@app.command()
 def groups(registry: options.Registry = None, as_json: options.Json = False) -> None:
     """List the groups that the registry knows.
 

@@ -12,7 +12,19 @@ from gcom.errors import PeerError, Unavailable, Untrusted
 from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.credentials import Dialer
 from gcom.runtime.pyro.secret import Exchange, UserSecret, new_nonce
-from gcom.runtime.pyro.wire import MSGPACK, POOL_FULL, Bad, WireMessage, pack, plain, read, remaining, shut, write
+from gcom.runtime.pyro.wire import (
+    MSGPACK,
+    NOT_TRUSTED,
+    POOL_FULL,
+    Bad,
+    WireMessage,
+    pack,
+    plain,
+    read,
+    remaining,
+    shut,
+    write,
+)
 from gcom.values import names
 from gcom.values.names import Address
 
@@ -74,7 +86,7 @@ class Caller:
         except ConnectionRefusedError as error:
             raise ConnectionRefused(f"nobody listens at {self.address}") from error
         except Untrusted as error:
-            raise Untrusted(f"{self.address} is not trusted: {error}") from error
+            raise Untrusted(f"{self.address}: {error}") from error
         except TimeoutError as error:
             raise TimedOut(f"{self.address} did not answer within {timeout_s:.3g} s") from error
         except (EOFError, OSError) as error:
@@ -143,8 +155,7 @@ class Caller:
         write(sock, protocol.MSG_CONNECT, 0, 0, pack(words))
         reply = read(sock, deadline)
         if reply.kind != protocol.MSG_CONNECTOK:
-            answer = _reply(reply)
-            raise EOFError(POOL_FULL) if answer == POOL_FULL else Bad("rejected", _words(answer))
+            raise _refusal(_reply(reply))
         return reply
 
     def _prove(self, sock: tls.Connection, secret: UserSecret, deadline: float) -> None:
@@ -178,6 +189,14 @@ def _reply(reply: WireMessage) -> Any:
     if reply.serializer != MSGPACK:
         raise Bad("serializer", "its answer is not msgpack")
     return plain(reply.body)
+
+
+def _refusal(answer: Any) -> Exception:
+    """Return what an introduction ends with that was refused."""
+    words = _words(answer)
+    if answer == POOL_FULL:
+        return EOFError(POOL_FULL)
+    return Untrusted(words.removeprefix(NOT_TRUSTED)) if words.startswith(NOT_TRUSTED) else Bad("rejected", words)
 
 
 def _words(answer: Any) -> str:

@@ -22,7 +22,19 @@ from gcom.runtime.pyro.connections import ConnectionAdmission, Connections
 from gcom.runtime.pyro.credentials import Credentials
 from gcom.runtime.pyro.places import HOW_SECURE, Place, is_loopback, listenable, public_address
 from gcom.runtime.pyro.secret import NONCE_BYTES, Exchange, UserSecret
-from gcom.runtime.pyro.wire import CALL_BYTES_MAX, MSGPACK, POOL_FULL, Bad, WireMessage, pack, plain, read, shut, write
+from gcom.runtime.pyro.wire import (
+    CALL_BYTES_MAX,
+    MSGPACK,
+    NOT_TRUSTED,
+    POOL_FULL,
+    Bad,
+    WireMessage,
+    pack,
+    plain,
+    read,
+    shut,
+    write,
+)
 from gcom.values import limits, names
 from gcom.values.identity import NOBODY, Identity
 from gcom.values.names import Address
@@ -154,11 +166,13 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             conn.sock = tls.accepted(conn.sock, self._credentials, deadline, openly=bool(self._openly))
             if tls.is_revoked(conn.sock, self._credentials):
                 conn.sock.settimeout(1.0)
-                write(conn.sock, protocol.MSG_CONNECTFAIL, 0, 0, pack("your certificate is revoked: ask the operator"))
+                words = f"{NOT_TRUSTED}your certificate is revoked: ask the operator"
+                write(conn.sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(words))
                 raise Bad("revoked")
         except tls.PlainSpoken as spoken:
             conn.sock.settimeout(1.0)
-            write(conn.sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(f"this address speaks TLS alone: {HOW_SECURE}"))
+            words = f"{NOT_TRUSTED}this address speaks TLS alone: {HOW_SECURE}"
+            write(conn.sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(words))
             raise Bad("no TLS") from spoken
 
     def _introduce(self, conn: Any, deadline: float) -> bool:
@@ -191,12 +205,13 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             case {"handshake": {"nonce": bytes() as nonce}, "object": str() as name} if len(nonce) == NONCE_BYTES:
                 exchange = Exchange(sock.getpeername(), sock.getsockname(), name, nonce)
             case {"object": str() as name} if name in self.objectsById and name not in self._openly:
-                raise Bad("no secret", "this object is for processes of its own user alone, which prove that they are")
+                text = f"{NOT_TRUSTED}this object is for processes of its own user alone, which prove that they are"
+                raise Bad("no secret", text)
             case _:
                 return NOBODY
         write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, pack(exchange.challenge(secret)))
         if not exchange.by_caller(secret, plain(read(sock, deadline).body)):
-            raise Bad("wrong secret", "you are another user of this machine, or have another home folder")
+            raise Bad("wrong secret", f"{NOT_TRUSTED}you are another user of this machine, or have another home folder")
         return None
 
     def _welcome(self, hello: WireMessage) -> bytes:

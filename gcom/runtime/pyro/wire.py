@@ -23,6 +23,8 @@ ANNOTATION_BYTES_MAX = 1024  # read and dropped: GCom uses none, a stock proxy's
 MSGPACK = serializers.MsgpackSerializer.serializer_id
 POOL_FULL = "no free worker: too many connections"  # a full server's answer instead of a welcome
 
+NOT_TRUSTED = "not trusted: "  # how a refusal begins that is about who the caller is
+
 _HEADER = struct.Struct("!4sHBBHHII16sHH")
 _MAGIC = 0x4DC5
 _NO_CORRELATION = bytes(16)
