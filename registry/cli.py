@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -17,9 +18,9 @@ from platformdirs import user_data_dir
 from gcom import __version__
 from gcom.errors import BadValue, Unavailable
 from gcom.runtime import pyro
-from registry.server import RegistryServer
+from registry import options
+from registry.server import DRAIN_S, RegistryServer
 
-PORT_DEFAULT = "7411"
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 app = typer.Typer(
@@ -44,41 +45,25 @@ def _show_version(wanted: bool) -> None:
 @app.callback(invoke_without_command=True)
 def serve(
     context: typer.Context,
-    listen: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST[:PORT[-PORT]]",
-            help="Listen there, for other machines, by TLS; the first start makes an authority and a certificate.",
-            show_default=False,
-        ),
-    ] = None,
-    advertise: Annotated[
-        str | None,
-        typer.Option(metavar="HOST[:PORT]", help="The address for others, where it is another.", show_default=False),
-    ] = None,
-    cert: Annotated[str | None, typer.Option(metavar="FILE", help="A certificate of your own authority.")] = None,
-    key: Annotated[str | None, typer.Option(metavar="FILE", help="Its private key.")] = None,
-    ca: Annotated[str | None, typer.Option(metavar="FILE", help="That authority's certificate.")] = None,
-    host: Annotated[str, typer.Option(help="Loopback address to listen on.")] = "127.0.0.1",
-    port: Annotated[str, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")] = PORT_DEFAULT,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Keep names and votes there; `none` keeps nothing. Default: a folder of the user's for each port; "
-            "with --port 0 none.",
-            show_default=False,
-        ),
-    ] = None,
+    listen: options.Listen = None,
+    advertise: options.Advertise = None,
+    cert: options.Cert = None,
+    key: options.Key = None,
+    ca: options.Authority = None,
+    host: options.Host = "127.0.0.1",
+    port: options.Port = options.PORT_DEFAULT,
+    data: options.Data = None,
+    metrics: options.Metrics = None,
     show_version: Annotated[  # noqa: ARG001 - its callback does it
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Run a registry: the directory in which groups are found, and a Pyro5 name server.
 
-    It prints one line when it is ready, and stops on Ctrl-C or SIGTERM. Groups go on while it is away. The folder of
-    --data must outlive it, and be used by no other: a registry that forgets how it voted may let two halves go on. When
-    it starts again it gives no name away for some seconds, so that groups that have one can register.
+    It prints one line when it is ready, and stops on Ctrl-C or SIGTERM, once what is in progress is answered. Groups go
+    on while it is away. The folder of --data must outlive it, and be used by no other: a registry that forgets how it
+    voted may let two halves go on. When it starts again it gives no name away for some seconds, so that groups that
+    have one can register.
 
     \b
     Examples:
@@ -87,6 +72,7 @@ def serve(
       gcom-registry --data names    keep what it knows in the folder names
       gcom-registry --listen 10.0.0.5
                                     serve other machines; then gcom-registry invite NAME
+      gcom-registry --metrics 9100  figures for Prometheus at http://127.0.0.1:9100/metrics
       GCOM_REGISTRY=127.0.0.1:7500 gcom groups
                                     ask the one that runs on port 7500
     """
@@ -96,7 +82,7 @@ def serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda caught, _frame: stop.put(caught))
     _log_to_stderr()
-    sys.exit(_serve(Wanted(host, port, data, listen, advertise, (cert, key, ca)), stop))
+    sys.exit(_serve(Wanted(host, port, data, listen, advertise, (cert, key, ca), metrics), stop))
 
 
 @app.command()
@@ -135,6 +121,7 @@ class Wanted:
     listen: str | None
     advertise: str | None
     files: tuple[str | None, str | None, str | None]
+    metrics: str | None = None
 
 
 def authority_folder(data: str | None) -> Path:
@@ -162,6 +149,26 @@ def _serve(wanted: Wanted, stop: SimpleQueue[int]) -> int:
         _complain(str(error), EXIT_USAGE)
     except Unavailable as error:
         _complain(f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
+    with _metrics(server, wanted.metrics):
+        return _run(server, stop)
+
+
+def _metrics(server: RegistryServer, where: str | None) -> AbstractContextManager[object]:
+    """Serve the registry's figures, if it is wanted, from before it is ready until it has ended."""
+    if where is None:
+        return nullcontext()
+    from registry.metrics import serve_metrics  # nobody else needs its library
+
+    try:
+        serving = serve_metrics(where, server.look)
+    except (BadValue, Unavailable) as error:
+        server.close()
+        _complain(str(error), EXIT_USAGE if isinstance(error, BadValue) else EXIT_FAILED)
+    _warn(f"metrics at {serving.url}")
+    return serving
+
+
+def _run(server: RegistryServer, stop: SimpleQueue[int]) -> int:
     server.start()
     _say(f"gcom-registry {__version__} {server.address} ready")
     if server.grace_s:
@@ -169,7 +176,7 @@ def _serve(wanted: Wanted, stop: SimpleQueue[int]) -> int:
     caught = stop.get()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
-    server.close()
+    server.close(DRAIN_S)
     return EXIT_INTERRUPTED if caught == signal.SIGINT else 0
 
 

@@ -249,6 +249,7 @@ def join(
     wait: options.Wait = 1,
     linger: options.Linger = None,
     log_dir: options.LogDir = None,
+    metrics: options.Metrics = None,
     registry: options.Registry = None,
     as_json: options.Json = False,
 ) -> int:
@@ -262,6 +263,7 @@ def join(
     Examples:
       gcom join news --name alice --create
       gcom join news --name bob --create --wait 3 --linger 5 --json <FILE >OUT
+      gcom join news --name carol --metrics 9101
     """
     from gcom.cli.commands import member
 
@@ -272,7 +274,7 @@ def join(
         given = {"netsplit": netsplit, "tie-breaker": tie_breaker}
         options.refuse_without_create(ordering=ordering, multicast=multicast, static=static, safe=safe, **given)
     _log_to_stderr()
-    session = member.MemberOptions(group, name, registry, log_dir, as_json, options.checked_linger(linger))
+    session = member.MemberOptions(group, name, registry, log_dir, as_json, options.checked_linger(linger), metrics)
     return member.join(session, wanted, wait)
 
 
@@ -302,6 +304,7 @@ def tail(
     name: options.Name,
     linger: options.Linger = None,
     log_dir: options.LogDir = None,
+    metrics: options.Metrics = None,
     registry: options.Registry = None,
     as_json: options.Json = False,
 ) -> int:
@@ -317,7 +320,8 @@ def tail(
     from gcom.cli.commands import member
 
     _log_to_stderr()
-    return member.tail(member.MemberOptions(group, name, registry, log_dir, as_json, options.checked_linger(linger)))
+    linger_s = options.checked_linger(linger)
+    return member.tail(member.MemberOptions(group, name, registry, log_dir, as_json, linger_s, metrics))
 
 
 @app.command()

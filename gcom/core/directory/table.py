@@ -409,6 +409,13 @@ class Directory:
         """The groups that no member that hears a quorum registers."""
         return [self._entry(row) for row in self._rows.values() if row.view and not row.alive(self._running_ms)]
 
+    def census(self) -> tuple[dict[str, int], int]:
+        """Return the number of groups in each state, and of the members of all views."""
+        found = dict.fromkeys(("empty", "alive", "detached", "doubted"), 0)
+        for row in self._rows.values():
+            found[row.state(self._running_ms)] += 1
+        return found, sum(len(row.view.members) for row in self._rows.values() if row.view)
+
     def _entry(self, row: Row) -> GroupInfo:
         members, addresses = (row.view.members, row.view.addresses) if row.view else ((), ())
         alive, forked = row.alive(self._running_ms), row.forked(self._running_ms)
