@@ -56,9 +56,11 @@ def serve(
         str | None,
         typer.Option(metavar="HOST[:PORT]", help="The address for others, where it is another.", show_default=False),
     ] = None,
-    cert: Annotated[str | None, typer.Option(metavar="FILE", help="A certificate of your own authority.")] = None,
-    key: Annotated[str | None, typer.Option(metavar="FILE", help="Its private key.")] = None,
-    ca: Annotated[str | None, typer.Option(metavar="FILE", help="That authority's certificate.")] = None,
+    cert: Annotated[
+        str | None, typer.Option(envvar="GCOM_TLS_CERT", metavar="FILE", help="A certificate of your own.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(envvar="GCOM_TLS_KEY", metavar="FILE", help="Its private key.")] = None,
+    ca: Annotated[str | None, typer.Option(envvar="GCOM_TLS_CA", metavar="FILE", help="Its authority's.")] = None,
     host: Annotated[str, typer.Option(help="Loopback address to listen on.")] = "127.0.0.1",
     port: Annotated[str, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")] = PORT_DEFAULT,
     data: Annotated[
