@@ -70,6 +70,9 @@ class Enrolment:
 
     def _renew(self, request: bytes, who: Identity) -> dict[str, object]:
         """Give a holder another certificate of the same names."""
+        # What the server refuses is a second old; a certificate that was revoked since must not get a successor.
+        if pyro.peer_serial() in self._authority.records.revoked(int(time.time())):
+            return {"refused": "the certificate that is to be renewed is revoked: ask the operator"}
         if who == identity.NOBODY:
             return {"refused": "whoever asks for a renewal must show the certificate that is to be renewed"}
         try:

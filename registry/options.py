@@ -20,9 +20,9 @@ Advertise = Annotated[
     str | None,
     typer.Option(metavar="HOST[:PORT]", help="The address for others, where it is another.", show_default=False),
 ]
-Cert = Annotated[str | None, typer.Option(metavar="FILE", help="A certificate of your own authority.")]
-Key = Annotated[str | None, typer.Option(metavar="FILE", help="Its private key.")]
-Authority = Annotated[str | None, typer.Option("--ca", metavar="FILE", help="That authority's certificate.")]
+Cert = Annotated[str | None, typer.Option(envvar="GCOM_TLS_CERT", metavar="FILE", help="A certificate of your own.")]
+Key = Annotated[str | None, typer.Option(envvar="GCOM_TLS_KEY", metavar="FILE", help="Its private key.")]
+Authority = Annotated[str | None, typer.Option("--ca", envvar="GCOM_TLS_CA", metavar="FILE", help="Its authority's.")]
 Host = Annotated[str, typer.Option(help="Loopback address to listen on.")]
 Port = Annotated[str, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")]
 Data = Annotated[

@@ -102,8 +102,12 @@ class Authority:
         return certificate
 
     def revoke(self, what: str, now: datetime) -> list[Issued]:
-        """Revoke a serial number in hexadecimal, or all certificates of a member's name; raises BadValue for none."""
+        """Revoke a serial number in hexadecimal, or all certificates of a member's name; raises BadValue for none.
+
+        Invitations of that name which were not used are void, too.
+        """
         member = f"gcom://{identity.MEMBER}/{what}"
+        self.records.cancel(member)
         live = [it for it in self.records.issued() if it.revoked is None and it.ends >= _seconds(now)]
         found = [it for it in live if f"{it.serial:x}" == what.lower() or member in it.uris]
         if not found:

@@ -11,7 +11,7 @@ from gcom.values import names
 from gcom.values.names import Address
 
 KEY, CERTIFICATE, AUTHORITY, REGISTRY = "key.pem", "certificate.pem", "authority.pem", "registry"
-_DEFAULT = "default"
+_DEFAULT = ".default"  # no name begins so
 
 
 @dataclass(frozen=True, slots=True)

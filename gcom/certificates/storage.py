@@ -84,6 +84,13 @@ class Records:
             row = (_digest(secret), " ".join(invited.uris), invited.ends)
             base.execute("INSERT INTO invitations VALUES (?, ?, ?, NULL, NULL)", row)
 
+    def cancel(self, uri: str) -> None:
+        """Forget the invitations of an identity that were not used."""
+        with self._changing() as base:
+            rows = base.execute("SELECT secret, uris FROM invitations WHERE key IS NULL").fetchall()
+            doomed = [(secret,) for secret, uris in rows if uri in uris.split()]
+            base.executemany("DELETE FROM invitations WHERE secret = ?", doomed)
+
     def invitation(self, secret: bytes) -> Invited | None:
         """Return the invitation with that secret, used or not."""
         with self._changing() as base:

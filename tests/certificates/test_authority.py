@@ -111,6 +111,15 @@ def test_revoking_a_name_revokes_all_its_certificates(authority: Authority) -> N
         authority.revoke("alice", NOW)
 
 
+def test_revoking_a_name_voids_its_open_invitations(authority: Authority) -> None:
+    alice, bob = (authority.invite(identity.member(name), NOW, HOUR) for name in ("alice", "bob"))
+    issued(authority)
+    authority.revoke("alice", NOW)
+    with pytest.raises(BadValue, match="knows no such invitation"):
+        authority.enrol(alice, keys.request(keys.new_key()), NOW)
+    assert authority.enrol(bob, keys.request(keys.new_key()), NOW)
+
+
 def test_the_records_hold_no_secret(authority: Authority) -> None:
     secret = authority.invite(ALICE, NOW, HOUR)
     assert all(secret not in path.read_bytes() for path in authority.folder.iterdir())

@@ -50,7 +50,7 @@ ALL = frozenset([A, B, C, D])
         (WitnessPrepare("i1", 2, (5, 0)), ALL),
         (WitnessPrepare("i9", 3, (5, 0)), None),
     ],
-    ids=str,
+    ids=lambda it: type(it).__name__,
 )
 def test_the_directory(request_: Request, expected: frozenset[str] | None) -> None:
     assert askers(request_, ROWS) == expected
@@ -64,7 +64,7 @@ def test_the_directory(request_: Request, expected: frozenset[str] | None) -> No
         (Open("other", "i1", 3, 0, {}), None),
         (Close("news", "i1"), ALL),
     ],
-    ids=str,
+    ids=lambda it: type(it).__name__,
 )
 def test_the_sequencer(request_: SequencerRequest, expected: frozenset[str] | None) -> None:
     assert sequencer_askers(request_, ROWS) == expected

@@ -113,3 +113,23 @@ def test_a_cable_out_and_in_again(hosts: list[TestHost]) -> None:
                 bob.until(lambda: bob.rows("returned") or [row for row in bob.rows("quorum") if row["has"]], "return")
                 alice.write(b"after\n")
                 until_received(bob, "after")
+
+
+def test_a_revoked_member_is_put_out_on_the_other_host(hosts: list[TestHost]) -> None:
+    first, second = hosts
+    with registry(first, first.address):
+        for host, name in ((first, "alice"), (first, "carol"), (second, "mallory")):
+            accept(host, invite(first, name))
+        with member(first, "alice", "--create") as alice:
+            until_members(alice, 1)
+            with member(first, "carol") as carol, member(second, "mallory"):
+                until_members(alice, 3)
+                sound = second.run("gcom.cli", "doctor")
+                assert (sound.returncode, sound.stdout.count("ok")) == (0, 6), sound.stdout
+                done = first.run("gcom.cli", "certs", "revoke", "mallory")
+                assert done.returncode == 0, done.stderr
+                alice.until(lambda: any(len(row["members"]) == 2 for row in alice.rows("view")), "a view without it")
+                carol.write(b"without mallory\n")
+                until_received(alice, "without mallory")
+                told = second.run("gcom.cli", "doctor")
+                assert (told.returncode, "your certificate is revoked" in told.stdout) == (1, True), told.stdout

@@ -20,7 +20,7 @@ from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import identity
 from gcom.values.identity import Identity
-from registry.enrolment import Upkeep
+from registry.enrolment import Enrolment, Upkeep, own_files
 from registry.secure import secure_server
 from registry.server import RegistryServer
 
@@ -134,6 +134,22 @@ def test_nobody_renews_the_certificate_of_another(authority: Authority, registry
     asked = pyro.pack({"ask": "renew", "request": keys.request(keys.new_key())})
     with closing(pyro.Caller(registry.address, pyro.ENROLMENT, pyro.Newcomer(authority.pem.decode()))) as caller:
         assert "must show the certificate" in pyro.unpack(caller.call(asked, LIMIT_S))["refused"]
+
+
+def test_a_certificate_that_was_revoked_just_now_is_not_renewed(authority: Authority, tmp_path: Path) -> None:
+    """Before the registry has read its list anew: the renewal looks at the records themselves."""
+    server = RegistryServer(credentials=_own(authority), enrol=Enrolment(authority).receive)  # and no upkeep at all
+    server.start()
+    credentials = pyro.Credentials(issued(authority, "mallory", tmp_path))
+    asked = pyro.pack({"ask": "renew", "request": keys.request(keys.new_key())})
+    with closing(server), closing(pyro.Caller(server.address, pyro.ENROLMENT, credentials)) as caller:
+        assert "certificate" in pyro.unpack(caller.call(asked, LIMIT_S))
+        authority.revoke("mallory", now_utc())
+        assert "is revoked" in pyro.unpack(caller.call(asked, LIMIT_S))["refused"]
+
+
+def _own(authority: Authority) -> pyro.Credentials:
+    return pyro.Credentials(own_files(authority))
 
 
 def test_a_registry_renews_its_own(authority: Authority) -> None:

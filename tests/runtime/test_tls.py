@@ -17,7 +17,11 @@ import pytest
 import gcom
 from gcom.certificates.authority import now_utc
 from gcom.core.codec import frames as codec
+from gcom.core.codec.sequencer import encode_request as encode_sequencer
 from gcom.core.messages.frames import Frame, Status
+from gcom.core.messages.registry import Claim, Note, Refusal, Register, Unregister
+from gcom.core.messages.sequencer import Close, Open, Want
+from gcom.core.messages.witness import WitnessPrepare
 from gcom.errors import BadValue, NotPermitted, PeerError, Untrusted
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
@@ -289,6 +293,49 @@ def test_a_creator_is_known_after_a_restart(ask: Ask, authority: TestAuthority, 
                 with pytest.raises(NotPermitted, match="alice"):
                     ask(server, "bob").remove("news")
                 ask(server, "alice").remove("news")
+
+
+def test_nobody_asks_the_registry_for_others(ask: Ask, authority: TestAuthority, registry: RegistryServer) -> None:
+    """Registration, claim, unregistration, note and vote, each as it should be, but by another."""
+    with (
+        gcom.connect("alice", registry.address, certificates=authority.member("alice")) as alice,
+        alice.join("news", create=gcom.Definition("news")) as news,
+    ):
+        mallory, who, instance = ask(registry, "mallory"), news.process, news.instance
+        view = news.view
+        mine = names.process("mallory", "1")
+        for request in (
+            Register(news.definition, instance, view, who),
+            Claim("news", instance, 1, who, alice.address, (who,)),
+            Unregister("news", instance, 1),
+            Unregister("unknown", instance, 1),
+            Note("news", instance, 1, ((mine, "127.0.0.1:1"),)),
+            WitnessPrepare(instance, 1, (1, 0)),
+        ):
+            answer = mallory.ask(request)
+            assert isinstance(answer, Refusal), request
+            assert (answer.code, "member/mallory may not ask this" in answer.text) == ("NotPermitted", True), answer
+        assert [entry.members for entry in mallory.groups()] == [(who,)]
+
+
+def test_nobody_asks_the_sequencer_for_others(
+    authority: TestAuthority, registry: RegistryServer, expect_log: ExpectLog
+) -> None:
+    expect_log("NotPermitted")
+    with (
+        gcom.connect("alice", registry.address, certificates=authority.member("alice")) as alice,
+        alice.join("votes", create=gcom.Definition("votes", "TOTAL")) as votes,
+        closing(pyro.Caller(registry.address, pyro.SEQUENCER, authority.credentials(BOB))) as caller,
+    ):
+        for request in (
+            Want("votes", votes.instance, 1, votes.process, 9, 0, 0),
+            Open("votes", votes.instance, 2, 0, {}),
+            Close("votes", votes.instance),
+        ):
+            with pytest.raises(PeerError, match="member/bob may not ask this"):
+                caller.call(encode_sequencer(request), LIMIT_S)
+        votes.send("counted")
+        assert next(iter(votes)).text == "counted"
 
 
 def test_strangers_speak_for_no_group(ask: Ask, authority: TestAuthority, registry: RegistryServer) -> None:

@@ -162,6 +162,8 @@ def _reachable(address: Address, mine: pyro.Credentials) -> Finding:
                         f"others cannot reach us at {server.address} ({why}): say the right one with --advertise, or "
                         "have the firewall let it through (--listen HOST:FIRST-LAST)",
                     )
+    except Untrusted as error:
+        raise Ill("trust", str(error)) from error
     except GComError as error:
         raise Ill("advertised", str(error)) from error
     return Finding("reachable", True, "whether others reach us, this registry does not tell")

@@ -33,7 +33,7 @@ from gcom.runtime.pyro.credentials import Credentials, Dialer, Newcomer  # noqa:
 from gcom.runtime.pyro.places import Place, is_loopback, loopback, own_host, place  # noqa: E402
 from gcom.runtime.pyro.secret import UserSecret  # noqa: E402
 from gcom.runtime.pyro.server import Endpoint, Server, settings  # noqa: E402
-from gcom.runtime.pyro.tls import peer  # noqa: E402
+from gcom.runtime.pyro.tls import peer, peer_serial  # noqa: E402
 from gcom.runtime.pyro.wire import CALL_BYTES_MAX, pack, unpack  # noqa: E402
 
 NODE = "gcom.node"  # the object that every node serves
@@ -63,6 +63,7 @@ __all__ = [
     "own_host",
     "pack",
     "peer",
+    "peer_serial",
     "place",
     "settings",
     "unpack",

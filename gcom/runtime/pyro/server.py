@@ -183,7 +183,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         try:
             _check_form(hello)
             conn.gcom_peer = self._peer(sock, hello, deadline)
-            with tls.serving(conn.gcom_peer):
+            with tls.serving(conn.gcom_peer, sock):
                 answer = self._welcome(hello)
         except Bad as bad:
             self._refusals.add(bad.reason)
@@ -242,7 +242,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             request = read(conn.sock)
             if tls.is_revoked(conn.sock, self._credentials):
                 raise Bad("revoked")
-            with self._connections.serving(conn), tls.serving(conn.gcom_peer):
+            with self._connections.serving(conn), tls.serving(conn.gcom_peer, conn.sock):
                 self._serve(conn.sock, request)
         except Bad as bad:
             self._refusals.add(bad.reason)

@@ -26,6 +26,7 @@ from gcom.values.identity import Identity
 _READ_BYTES = 128 * 1024
 _PLAIN_GCOM = b"P"  # of PYRO; a TLS handshake begins with 22
 _PEER: ContextVar[Identity | None] = ContextVar("peer", default=None)
+_SERIAL: ContextVar[int] = ContextVar("serial", default=0)
 
 _OF_PEER = {  # OpenSSL's code of what is wrong with a peer's certificate
     9: "its certificate is not valid yet: this machine's clock is slow, or its authority's is fast",
@@ -214,18 +215,25 @@ class PlainSpoken(Exception):
 
 
 @contextmanager
-def serving(who: Identity | None) -> Iterator[None]:
-    """Have `peer` tell whose request is being served, while it is."""
+def serving(who: Identity | None, sock: Connection) -> Iterator[None]:
+    """Have `peer` and `peer_serial` tell whose request is being served, while it is."""
     token = _PEER.set(who)
+    serial = _SERIAL.set(sock.serial if isinstance(sock, SecureSocket) else 0)
     try:
         yield
     finally:
         _PEER.reset(token)
+        _SERIAL.reset(serial)
 
 
 def peer() -> Identity | None:
     """Return the identity of the peer whose request this thread serves; None for a process of this very user."""
     return _PEER.get()
+
+
+def peer_serial() -> int:
+    """Return the serial number of the certificate of the peer whose request this thread serves; 0 if there is none."""
+    return _SERIAL.get()
 
 
 def refusal(error: ssl.SSLError) -> str:
