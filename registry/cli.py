@@ -65,6 +65,8 @@ def top(
       gcom-registry                 listen on 127.0.0.1:7411
       gcom-registry --port 0        listen on any free port, and print which
       gcom-registry run --help      all that can be set
+      gcom-registry --listen 10.0.0.5
+                                    serve other machines; then gcom-registry invite NAME
       GCOM_REGISTRY=127.0.0.1:7500 gcom groups
                                     ask the one that runs on port 7500
     """
@@ -72,9 +74,15 @@ def top(
 
 @app.command()
 def run(
+    listen: options.Listen = None,
+    advertise: options.Advertise = None,
+    cert: options.Cert = None,
+    key: options.CertKey = None,
+    ca: options.Authority = None,
     host: options.Host = None,
     port: options.Port = None,
     data: options.Data = None,
+    metrics: options.Metrics = None,
     log_format: options.LogFormat = None,
     log_level: options.LogLevel = None,
     config: options.Config = None,
@@ -90,12 +98,15 @@ def run(
     Examples:
       gcom-registry run                      listen on 127.0.0.1:7411
       gcom-registry run --data names         keep what it knows in the folder names
-      gcom-registry run --log-format json --log-level info
-      GCOM_PORT=7500 gcom-registry run --config /etc/gcom/registry.toml
+      gcom-registry run --listen 10.0.0.5    serve other machines; then gcom-registry invite NAME
+      gcom-registry run --metrics 9100       figures for Prometheus at http://127.0.0.1:9100/metrics
+      GCOM_PORT=7500 gcom-registry run --config /etc/gcom/registry.toml --log-format json
     """
     from registry import service
 
-    found = _load(config, host=host, port=port, data=data, log_format=log_format, log_level=log_level)
+    place = {"listen": listen, "advertise": advertise, "tls_cert": cert, "tls_key": key, "tls_ca": ca, "host": host}
+    rest = {"port": port, "data": data, "metrics": metrics, "log_format": log_format, "log_level": log_level}
+    found = _load(config, place | rest)
     try:
         status = service.run(found, _say)
     except BadValue as error:
@@ -107,9 +118,15 @@ def run(
 
 @app.command("config")
 def show_config(
+    listen: options.Listen = None,
+    advertise: options.Advertise = None,
+    cert: options.Cert = None,
+    key: options.CertKey = None,
+    ca: options.Authority = None,
     host: options.Host = None,
     port: options.Port = None,
     data: options.Data = None,
+    metrics: options.Metrics = None,
     log_format: options.LogFormat = None,
     log_level: options.LogLevel = None,
     config: options.Config = None,
@@ -126,11 +143,39 @@ def show_config(
     from registry.commands import config as command
 
     speak_as(PROGRAM)
-    found = _load(config, host=host, port=port, data=data, log_format=log_format, log_level=log_level)
-    command.show(found, settings.settings_file(config, os.environ)[0], as_json)
+    place = {"listen": listen, "advertise": advertise, "tls_cert": cert, "tls_key": key, "tls_ca": ca, "host": host}
+    rest = {"port": port, "data": data, "metrics": metrics, "log_format": log_format, "log_level": log_level}
+    command.show(_load(config, place | rest), settings.settings_file(config, os.environ)[0], as_json)
 
 
-def _load(config: str | None, **flags: str | None) -> RegistrySettings:
+@app.command()
+def invite(
+    name: Annotated[str, typer.Argument(help="The guest's name: as this member it may speak.", show_default=False)],
+    admin: Annotated[bool, typer.Option("--admin", help="May remove and fork groups of others, too.")] = False,
+    expires: Annotated[str, typer.Option(metavar="TIME", help="How long it is good: 30m, 1h, 2d.")] = "1h",
+    data: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="The --data of the registry, if it has one.")
+    ] = None,
+    config: options.Config = None,
+) -> None:
+    """Print an invitation for another machine, on which `gcom accept INVITATION` takes it up. It works once.
+
+    \b
+    Examples:
+      gcom-registry invite bob
+      gcom-registry invite carol --admin --expires 1d
+    """
+    from registry.invitations import invitation
+
+    try:
+        made, ends = invitation(_load(config, {"data": data}).authority, name, admin, expires)
+    except BadValue as error:
+        _complain_of(error)
+    _say(made)
+    _warn(f"it works once, until {ends:%Y-%m-%d %H:%M} UTC; on {name}'s machine: gcom accept INVITATION")
+
+
+def _load(config: str | None, flags: dict[str, str | None]) -> RegistrySettings:
     try:
         return settings.load(flags, os.environ, config)
     except BadValue as error:
@@ -145,10 +190,14 @@ def _say(line: str) -> None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
 
 
+def _warn(text: str) -> None:
+    print(f"{PROGRAM}: {text}", file=sys.stderr, flush=True)
+
+
 def _complain_of(error: BadValue) -> NoReturn:
     _complain(str(error), EXIT_CONFIG if isinstance(error, BadConfiguration) else EXIT_USAGE)
 
 
 def _complain(text: str, status: int) -> NoReturn:
-    print(f"gcom-registry: {text}", file=sys.stderr)
+    print(f"{PROGRAM}: {text}", file=sys.stderr)
     sys.exit(status)

@@ -1,4 +1,4 @@
-"""The flags of `gcom-registry run`, which other commands take as well. Each is a setting (registry/settings.py)."""
+"""The options of `gcom-registry run`, each of them a setting (registry/settings.py), and some of other commands."""
 
 from __future__ import annotations
 
@@ -13,6 +13,19 @@ Config = Annotated[
         help="TOML file of settings. [default: $GCOM_CONFIG, else registry.toml in the user's folder for gcom]",
     ),
 ]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST[:PORT[-PORT]]",
+        help="Listen there, for other machines, by TLS; the first start makes an authority and a certificate.",
+    ),
+]
+Advertise = Annotated[
+    str | None, typer.Option(metavar="HOST[:PORT]", help="The address for others, where it is another.")
+]
+Cert = Annotated[str | None, typer.Option(metavar="FILE", help="A certificate of your own. [default: $GCOM_TLS_CERT]")]
+CertKey = Annotated[str | None, typer.Option("--key", metavar="FILE", help="Its private key. [default: $GCOM_TLS_KEY]")]
+Authority = Annotated[str | None, typer.Option("--ca", metavar="FILE", help="Its authority's. [default: $GCOM_TLS_CA]")]
 Host = Annotated[str | None, typer.Option(help="Loopback address to listen on. [default: 127.0.0.1]")]
 Port = Annotated[
     str | None, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one. [default: 7411]")
@@ -25,10 +38,18 @@ Data = Annotated[
         "with --port 0 none.",
     ),
 ]
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        metavar="[HOST:]PORT",
+        help="Serve /metrics, /healthz and /readyz there, by HTTP, on 127.0.0.1 unless a host is named.",
+    ),
+]
 LogFormat = Annotated[
     str | None, typer.Option(metavar="FORM", help="Log on standard error as text or json lines. [default: text]")
 ]
 LogLevel = Annotated[
-    str | None, typer.Option(metavar="LEVEL", help="Log from there: debug, info, warning, error. [default: warning]")
+    str | None,
+    typer.Option(metavar="LEVEL", help="Log from debug, info, notice, warning or error on. [default: notice]"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]

@@ -10,6 +10,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
@@ -17,15 +18,15 @@ from typing import TYPE_CHECKING
 from loguru import logger
 
 from gcom import __version__
-from gcom.errors import BadValue
-from registry.server import RegistryServer
-from registry.settings import RegistrySettings
+from gcom.errors import BadValue, Unavailable
+from registry.server import DRAIN_S, RegistryServer
+from registry.settings import NOTICE, RegistrySettings
 
 if TYPE_CHECKING:
     import loguru
 
 EXIT_INTERRUPTED = 130
-DRAIN_S = 5.0  # a request takes milliseconds; a peer that does not read its answer is not waited for longer
+NOTICE_LEVEL = 28  # below WARNING, which asks for somebody's attention
 
 
 def run(settings: RegistrySettings, say: Callable[[str], None]) -> int:
@@ -34,40 +35,68 @@ def run(settings: RegistrySettings, say: Callable[[str], None]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda caught, _frame: stop.put(caught))
     log_to_stderr(settings)
-    _warn_of_forgetting(settings)
+    if settings.data is None and settings.place.ports[0]:
+        logger.warning("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
     try:
-        server = RegistryServer(settings.host, settings.port, settings.data)
+        server = _server(settings)
+        metrics = _metrics(server, settings.metrics)
     except BadValue as error:
         raise settings.wrong(error) from error
+    with metrics:
+        return _serve(server, say, stop)
+
+
+def _server(settings: RegistrySettings) -> RegistryServer:
+    files = (settings.tls_cert, settings.tls_key, settings.tls_ca)
+    if settings.listen is None and not any(files):
+        if settings.advertise is not None:
+            raise BadValue("--advertise is for --listen: on loopback the address is what it is")
+        return RegistryServer(settings.place, data=settings.data)
+    from registry.secure import secure_server
+
+    return secure_server(settings.place, settings.data, settings.authority, files, _tell)
+
+
+def _metrics(server: RegistryServer, where: str | None) -> AbstractContextManager[object]:
+    """Serve the registry's figures, if it is wanted, from before it is ready until it has ended."""
+    if where is None:
+        return nullcontext()
+    from registry.metrics import serve_metrics  # nobody else needs its library
+
+    try:
+        serving = serve_metrics(where, server.look)
+    except (BadValue, Unavailable):
+        server.close()
+        raise
+    _tell(f"metrics at {serving.url}")
+    return serving
+
+
+def _serve(server: RegistryServer, say: Callable[[str], None], stop: SimpleQueue[int]) -> int:
     server.start()
-    _tell_ready(server, settings, say)
-    caught = stop.get()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
-    logger.info("stopping: {}", signal.Signals(caught).name)
-    server.drain(DRAIN_S)
-    server.close()
-    return EXIT_INTERRUPTED if caught == signal.SIGINT else 0
-
-
-def _warn_of_forgetting(settings: RegistrySettings) -> None:
-    if settings.data is None and settings.port:
-        logger.warning("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
-
-
-def _tell_ready(server: RegistryServer, settings: RegistrySettings, say: Callable[[str], None]) -> None:
     say(f"gcom-registry {__version__} {server.address} ready")
-    kept = f"what it knows is kept in {str(settings.data)!r}" if settings.data else "it keeps nothing"
-    logger.info("ready at {}; only processes of this machine can reach it; {}", server.address, kept)
+    logger.info("ready at {}", server.address)
     if server.grace_s:
         logger.warning(
             "starting: it waits {:.0f} s for groups that are there, before it gives a name away", server.grace_s
         )
+    caught = stop.get()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
+    logger.info("stopping: {}", signal.Signals(caught).name)
+    server.close(DRAIN_S)
+    return EXIT_INTERRUPTED if caught == signal.SIGINT else 0
+
+
+def _tell(text: str) -> None:
+    """Log what an operator is to see, though nothing is amiss."""
+    logger.log(NOTICE, "{}", text)
 
 
 def log_to_stderr(settings: RegistrySettings) -> None:
     """Log as the settings say; a peer's text is never part of a record (gcom/runtime/pyro/server.py)."""
     logger.remove()
+    logger.level(NOTICE, no=NOTICE_LEVEL)
     if sys.stderr is None:
         return
     level = settings.log_level.upper()
@@ -75,8 +104,7 @@ def log_to_stderr(settings: RegistrySettings) -> None:
         logger.add(_write_json, level=level, diagnose=False)
     else:
         logger.add(sys.stderr, level=level, format="gcom-registry: {message}", diagnose=False)
-    for package in ("gcom", "registry"):
-        logger.enable(package)
+    logger.enable("gcom")
 
 
 def _write_json(message: loguru.Message) -> None:

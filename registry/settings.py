@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -17,16 +17,17 @@ from typing import Any, Literal
 from platformdirs import user_config_dir, user_data_dir
 
 from gcom.errors import BadValue
+from gcom.runtime import pyro
 
 FILE = "registry.toml"
 PREFIX = "GCOM_"
 NONE = "none"
+NOTICE = "NOTICE"  # the name of the log's level for what an operator is to see, though nothing is amiss
 FILE_BYTES_MAX = 64 * 1024
 Origin = Literal["flag", "environment", "file", "default"]
 
 # Variables of the other commands, which may stand in the same environment.
 OTHERS = frozenset(("GCOM_REGISTRY", "GCOM_FAULTS", "GCOM_CHAOS", "GCOM_CONFIG"))
-OTHER_PREFIXES = ("GCOM_TLS_",)
 # Kubernetes puts such ones into every container of a namespace that has a service called gcom.
 _INJECTED = re.compile(r"\w+_SERVICE_(HOST|PORT\w*)|\w+_PORT_\d+_(TCP|UDP)\w*")
 
@@ -68,30 +69,51 @@ def _word(what: str, *allowed: str) -> Callable[[str], str]:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A setting that there is. `read` returns the value that a text means, or raises BadValue."""
+    """A setting that there is. `read` returns the value that a text means, or raises BadValue. `flag`: but for `--`."""
 
     default: str
     read: Callable[[str], Any] = str
+    flag: str = ""
+
+
+def _or_none(text: str) -> str | None:
+    return text or None
 
 
 KEYS: dict[str, Key] = {
+    "listen": Key("", _or_none),
+    "advertise": Key("", _or_none),
+    "tls_cert": Key("", _or_none, "cert"),
+    "tls_key": Key("", _or_none, "key"),
+    "tls_ca": Key("", _or_none, "ca"),
     "host": Key("127.0.0.1"),
     "port": Key("7411", _port),
-    "data": Key(""),
+    "data": Key("", _or_none),
+    "metrics": Key("", _or_none),
     "log_format": Key("text", _word("log format", "text", "json")),
-    "log_level": Key("warning", _word("log level", "debug", "info", "warning", "error")),
+    "log_level": Key("notice", _word("log level", "debug", "info", NOTICE.lower(), "warning", "error")),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class RegistrySettings:
-    """All settings. `data`: the folder of what is kept, None for nothing. `chosen`: each as text, and its origin."""
+    """All settings. `chosen`: each as text, and its origin.
 
-    host: str
-    port: int
-    data: Path | None
+    `place`: where it listens, by `listen` or by `host` and `port`. `data`: the folder of what is kept, None for
+    nothing. `authority`: the folder of the authority that signs its certificates, if it needs one.
+    """
+
+    listen: str | None
+    advertise: str | None
+    tls_cert: str | None
+    tls_key: str | None
+    tls_ca: str | None
+    metrics: str | None
     log_format: str
     log_level: str
+    place: pyro.Place
+    data: Path | None
+    authority: Path
     chosen: Mapping[str, Setting]
 
     def wrong(self, reason: object) -> BadValue:
@@ -113,9 +135,15 @@ def load(flags: Mapping[str, str | None], environment: Mapping[str, str], file: 
     given = {key: value for key, value in flags.items() if value is not None}
     chosen |= {key: Setting(value, "flag", _flag(key)) for key, value in given.items()}
     values = {key: _read(key, setting) for key, setting in chosen.items()}
-    data = _folder(values["data"], values["port"])
-    shown = {**chosen, "data": Setting(str(data or NONE), chosen["data"].origin, chosen["data"].where)}
-    return RegistrySettings(**{**values, "data": data}, chosen=shown)
+    host, port, kept = values.pop("host"), values.pop("port"), values.pop("data")
+    try:
+        place = pyro.place(values["listen"] or host, values["advertise"], port)
+    except BadValue as error:
+        wrong = "advertise" if chosen["listen"].origin == "default" else "listen"
+        raise chosen[wrong].wrong(wrong, error) from error
+    data = _folder(kept, place.ports[0])
+    shown = {**chosen, "data": replace(chosen["data"], value=str(data or NONE))}
+    return RegistrySettings(**values, place=place, data=data, authority=_authority(kept), chosen=shown)
 
 
 def settings_file(file: str | None, environment: Mapping[str, str]) -> tuple[Path, bool]:
@@ -143,12 +171,7 @@ def _of_environment(environment: Mapping[str, str]) -> dict[str, Setting]:
 
 
 def _is_ours(name: str, value: str) -> bool:
-    return (
-        name.startswith(PREFIX)
-        and name not in OTHERS
-        and not name.startswith(OTHER_PREFIXES)
-        and not _is_injected(name, value)
-    )
+    return name.startswith(PREFIX) and name not in OTHERS and not _is_injected(name, value)
 
 
 def _is_injected(name: str, value: str) -> bool:
@@ -183,11 +206,20 @@ def _parsed(path: Path, asked: bool) -> dict[str, Any]:
         raise BadConfiguration(f"settings file {str(path)!r} is not TOML: {error}") from error
 
 
-def _folder(data: str, port: int) -> Path | None:
+def _folder(data: str | None, port: int) -> Path | None:
     """Return the folder of what must outlive the registry: kept at a port that is always the same, unless refused."""
-    if data == NONE or (not data and not port):
+    if data == NONE or (data is None and not port):
         return None
-    return Path(data) if data else Path(user_data_dir("gcom", appauthor=False)) / f"registry-{port}"
+    return Path(data) if data else _of_user() / f"registry-{port}"
+
+
+def _authority(data: str | None) -> Path:
+    """Return the folder of the authority: the user's own, or that of a registry with a folder of its own."""
+    return Path(data) / "authority" if data and data != NONE else _of_user() / "authority"
+
+
+def _of_user() -> Path:
+    return Path(user_data_dir("gcom", appauthor=False))
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:
@@ -201,4 +233,4 @@ def _variable(key: str) -> str:
 
 
 def _flag(key: str) -> str:
-    return f"--{key.replace('_', '-')}"
+    return f"--{KEYS[key].flag or key.replace('_', '-')}"

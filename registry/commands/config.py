@@ -13,9 +13,11 @@ def show(settings: RegistrySettings, file: Path, as_json: bool) -> None:
     output = Output()
     if as_json:
         for key, it in settings.chosen.items():
-            output.row({"type": "setting", "key": key, "value": it.value, "origin": it.origin, "where": it.where})
+            output.row(
+                {"type": "setting", "key": key, "value": it.value or None, "origin": it.origin, "where": it.where}
+            )
     else:
-        rows = [(key, it.value, it.where or it.origin) for key, it in settings.chosen.items()]
+        rows = [(key, it.value or "-", it.where or it.origin) for key, it in settings.chosen.items()]
         table(output, [("KEY", "VALUE", "FROM"), *rows])
     output.flush()
     if not file.exists():

@@ -34,7 +34,7 @@ def test_a_flag_beats_the_environment_and_that_the_file(tmp_path: Path, flag: bo
     found = load({"port": "1" if flag else None}, {"GCOM_PORT": "2"} if variable else {}, path)
     places = [(flag, 1, "--port"), (variable, 2, "GCOM_PORT"), (line, 3, path), (True, 7411, "")]
     value, where = next((value, where) for there, value, where in places if there)
-    assert (found.port, found.chosen["port"].where) == (value, where)
+    assert (found.place.ports, found.chosen["port"].where) == ((value,), where)
 
 
 def test_the_file_of_the_user_is_read_where_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +51,7 @@ def test_the_file_of_the_user_is_read_where_none_is_named(tmp_path: Path, monkey
     ("text", "said"),
     [
         ("prot = 1", "'prot' is no setting: did you mean port?"),
-        ("zzz = 1", "'zzz' is no setting; there are host, port, "),
+        ("zzz = 1", "'zzz' is no setting; there are listen, advertise, "),
         ("[port]\na = 1", "port must be a text or a whole number"),
         ("port = true", "port must be a text or a whole number"),
         ("port = 65536", "port: port '65536' is not 0 to 65535"),
@@ -96,7 +96,7 @@ def test_variables_that_kubernetes_injects_are_no_settings() -> None:
         "GCOM_REGISTRY_SERVICE_HOST": "10.0.0.1",
         "GCOM_REGISTRY_PORT": "tcp://10.0.0.1:7411",
     }
-    assert load({}, injected).port == 7411
+    assert load({}, injected).place.ports == (7411,)
 
 
 def test_variables_of_the_other_commands_are_known() -> None:
@@ -107,7 +107,7 @@ def test_variables_of_the_other_commands_are_known() -> None:
         for name in re.findall(r"\bGCOM_[A-Z][A-Z_]*[A-Z]\b", source.text)
     }
     mine = {f"GCOM_{key.upper()}" for key in KEYS}
-    assert {name for name in used - mine - settings.OTHERS if not name.startswith(settings.OTHER_PREFIXES)} == set()
+    assert used - mine - settings.OTHERS == set()
 
 
 def test_the_folder_of_the_data_is_shown_as_it_will_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -117,8 +117,26 @@ def test_the_folder_of_the_data_is_shown_as_it_will_be(monkeypatch: pytest.Monke
         ({"port": "7500"}, kept),
         ({"port": "0"}, None),
         ({"data": "none"}, None),
+        ({"listen": "127.0.0.1:7500-7510"}, kept),
         ({"port": "0", "data": "names"}, Path("names")),
     ]
     for flags, folder in cases:
         found = load(flags, EMPTY)
         assert (found.data, found.chosen["data"].value) == (folder, str(folder or "none"))
+
+
+def test_the_authority_is_beside_the_data_where_a_folder_was_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert load({"data": "names"}, EMPTY).authority == Path("names/authority")
+    assert {load({"data": data}, EMPTY).authority for data in (None, "none")} == {tmp_path / "gcom" / "authority"}
+
+
+def test_a_place_that_is_none_is_named_where_it_stands() -> None:
+    for environment, said in (
+        ({"GCOM_LISTEN": "::::"}, "^GCOM_LISTEN: "),
+        ({"GCOM_ADVERTISE": "a b"}, "^GCOM_ADVERTISE: "),
+    ):
+        with pytest.raises(BadConfiguration, match=said):
+            load({}, environment)

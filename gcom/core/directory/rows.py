@@ -65,6 +65,14 @@ class Row:
         """Return whether some member registers, be it detached."""
         return self.heard_ms is not None and self.view is not None and running_ms - self.heard_ms < limits.LEASE_MS
 
+    def state(self, running_ms: int) -> str:
+        """Return in a word how the group stands (`Directory.census`)."""
+        if self.view is None:
+            return "empty"
+        if self.alive(running_ms):
+            return "alive"
+        return "detached" if self.heard(running_ms) else "doubted"
+
     def forked(self, running_ms: int) -> bool:
         """Return whether an operator's order is in force."""
         return self.forked_ms is not None and running_ms - self.forked_ms < limits.FORK_MS
