@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from threading import Lock
 
 import gcom
-from chat_gui.client.membership import ChatMembership
+from chat_gui.client.membership import NOT_IN, ChatMembership
 from chat_gui.model.backlog import Backlog
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import (
@@ -83,13 +83,11 @@ class ChatClient:
         """Leave a group."""
         self._put(translate("wish", "leave the group {}").format(group), group, lambda: self._leave(group))
 
-    def send(self, group: str, message: ChatMessage, to: str = "") -> bool:
-        """Send to a group, or to one member of it; False: this chat is not in it."""
+    def send(self, group: str, message: ChatMessage, to: str = "") -> str:
+        """Send to a group, or to one member of it; return why that cannot be, empty: it is under way."""
         with self._lock:
             found = self._groups.get(group)
-        if found:
-            found.send(message, to)
-        return found is not None
+        return found.send(message, to) if found else translate("say", NOT_IN)
 
     def ask_receipt(self, group: str, number: int) -> None:
         """Ask which members hold an own message; the answer comes as a ReceiptCame."""
@@ -125,9 +123,12 @@ class ChatClient:
             node.close(0)
             raise
         with self._lock:
-            before, self._node, self._groups = self._node, node, {}
+            before, self._node = self._node, node
+            left, self._groups = list(self._groups.values()), {}
         if before:
             before.close(LEAVE_S)
+        for membership in left:
+            membership.join(LEAVE_S)  # what it still tells is of the time before
         self._sink(Connected(registry, nick))
         self._sink(Listed(groups))
 

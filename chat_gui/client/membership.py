@@ -7,16 +7,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, Full, Queue
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 
 import gcom
 from chat_gui.client.own_messages import OwnMessages
 from chat_gui.model.backlog import Backlog
-from chat_gui.model.texts.words import translate
+from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.model.updates import Arrived, BacklogCame, HeldByAll, Left, MessageNumbered, Unsent, Update, Whispered
 from chat_gui.model.wire import ChatMessage, decode, encode
 
 BATCH_MAX = 500  # events per update: more would hold the screen for longer than a frame
+NOT_IN = QT_TRANSLATE_NOOP("say", "this chat is not in the group; the banner says why")
 UNSENT_MAX = 1_000  # own messages that wait for the group
 POLL_S = 0.25  # how soon a thread sees that it is to stop
 
@@ -43,6 +44,8 @@ class ChatMembership:
         self._sink = sink
         self._wishes: Queue[_Wish] = Queue(UNSENT_MAX)
         self._stopped = Event()
+        self._door = Lock()
+        self._shut = False  # nothing more is taken: nobody would send it
         self._own = OwnMessages(group)
         self._looked_s = 0.0
         threads = (self._receive, f"chat receives {group.name}"), (self._send_all, f"chat sends {group.name}")
@@ -53,24 +56,27 @@ class ChatMembership:
         for thread in self._threads:
             thread.start()
 
-    def send(self, message: ChatMessage, to: str = "") -> None:
-        """Send a message to all, or to one member."""
-        try:
-            self._wishes.put_nowait(_Wish(message, to))
-        except Full:
-            self._sink(
-                Unsent(
-                    self.group.name,
-                    message.id,
-                    translate("chat", "{:,} messages wait for the group already").format(UNSENT_MAX),
-                )
-            )
+    def send(self, message: ChatMessage, to: str = "") -> str:
+        """Send a message to all, or to one member; return why it is not taken, empty: it is."""
+        with self._door:
+            if self._shut or self._stopped.is_set():
+                return translate("say", NOT_IN)
+            try:
+                self._wishes.put_nowait(_Wish(message, to))
+            except Full:
+                return translate("chat", "{:,} messages wait for the group already").format(UNSENT_MAX)
+        return ""
 
     def leave(self, timeout_s: float) -> None:
         """Leave the group, and wait until its last event was told."""
         self.group.leave(timeout_s)
         self._threads[0].join(timeout_s)
         self._stopped.set()
+
+    def join(self, timeout_s: float) -> None:
+        """Wait until both threads are through, after the group was left."""
+        for thread in self._threads:
+            thread.join(timeout_s)
 
     @property
     def over(self) -> bool:
@@ -117,6 +123,8 @@ class ChatMembership:
             with suppress(Empty):
                 self._send_one(self._wishes.get(timeout=POLL_S))
             self._look()
+        with self._door:
+            self._shut = True
         while not self._wishes.empty():
             self._refuse(self._wishes.get(), translate("chat", "this group was left"))
 
@@ -150,4 +158,4 @@ class ChatMembership:
             self._looked_s = time.monotonic()
 
     def _refuse(self, wish: _Wish, why: str) -> None:
-        self._sink(Unsent(self.group.name, wish.message.id, why))
+        self._sink(Unsent(self.group.name, wish.message, why, wish.to))

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import assert_never
 
 import gcom
+from chat_gui.model.commands import typed
 from chat_gui.model.conversation import Conversation
 from chat_gui.model.members import REASONS, Members, view_text
 from chat_gui.model.rows import MessageState, RowKind
@@ -164,9 +165,10 @@ class Chat:
                 self.open(group).conversation.on_held(up_to)
             case ReceiptCame() | RegistryFound():
                 pass  # the window shows it where it was asked for
-            case Unsent(group, identity, why):
-                text = self.open(group).conversation.on_failed(identity)
-                return [Notice(translate("chat", "not sent: {}").format(why), group, error=True, returned=text)]
+            case Unsent(group, message, why, to):
+                self.open(group).conversation.on_failed(message.id)
+                text = translate("chat", "not sent: {}").format(why)
+                return [Notice(text, group, error=True, returned=typed(message, to))]
             case Whispered(group, to, message):
                 self.open(group).conversation.on_private(self.nick, message, now_ms, own=True, peer=to)
             case Left(group, reason):

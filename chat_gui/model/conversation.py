@@ -28,6 +28,7 @@ class Conversation:
         self.group = group
         self.rows: deque[ChatRow] = deque(maxlen=rows_max)
         self.outbox: dict[str, ChatRow] = {}  # by id, oldest first
+        self.unsent: dict[str, tuple[ChatMessage, str]] = {}  # by id, whole: what is not out yet; to whom, if to one
         self.topic = ""
         self.unread = 0
         self.mentioned = 0
@@ -60,6 +61,7 @@ class Conversation:
             row.text = translate("chat", "{} sent {}").format(name, row.text)
         if own:
             self.outbox.pop(message.id, None)
+            self.unsent.pop(message.id, None)
             row.delivery = MessageState.HELD if number <= self._held else MessageState.ORDERED
             if number > self._held:
                 self._own[number] = row
@@ -68,6 +70,7 @@ class Conversation:
 
     def on_private(self, name: str, message: ChatMessage, now_ms: int, own: bool, peer: str) -> ChatRow:
         """Append a private message, from `name` to `peer`."""
+        self.unsent.pop(message.id, None)
         row = self._row(RowKind.PRIVATE, now_ms, name, shown(message.text))
         row.own, row.peer, row.id, row.sent_ms, row.mention = own, peer, message.id, message.at_ms, not own
         return self._append(row)
@@ -129,10 +132,11 @@ class Conversation:
 
     # own messages
 
-    def sending(self, message: ChatMessage, name: str, now_ms: int) -> None:
-        """Put an own message into the outbox."""
+    def sending(self, message: ChatMessage, name: str, now_ms: int, to: str = "") -> None:
+        """Put an own message into the outbox; one `to` a single member is shown once it is out."""
+        self.unsent[message.id] = message, to
         kind = _KINDS.get(message.kind)
-        if kind is not None:
+        if kind is not None and not to:
             row = ChatRow(
                 0, kind, now_ms, name, shown(message.text), id=message.id, own=True, delivery=MessageState.WAITING
             )
@@ -140,13 +144,14 @@ class Conversation:
 
     def on_sent(self, identity: str, number: int) -> None:
         """Record that an own message went into the group."""
+        self.unsent.pop(identity, None)
         if row := self.outbox.get(identity):
             row.number, row.delivery = number, MessageState.SENT
 
-    def on_failed(self, identity: str) -> str:
-        """Take an own message out of the outbox that cannot be sent; return its text, so that nothing typed is lost."""
-        row = self.outbox.pop(identity, None)
-        return row.text if row else ""
+    def on_failed(self, identity: str) -> None:
+        """Take an own message out of the outbox that cannot be sent."""
+        self.outbox.pop(identity, None)
+        self.unsent.pop(identity, None)
 
     def on_held(self, up_to: int) -> None:
         """Record that all members hold the own messages up to a number, also those that are delivered here later."""

@@ -109,11 +109,12 @@ class ReceiptCame:
 
 @dataclass(frozen=True, slots=True)
 class Unsent:
-    """An own message that cannot be sent: its text goes back to where it was typed."""
+    """An own message that cannot be sent, to all or to one: its line goes back to where it was typed."""
 
     group: str
-    id: str
+    message: ChatMessage
     why: str
+    to: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterable
 from typing import Protocol
 
+import gcom
 from chat_gui.client.client import ChatClient
 from chat_gui.model.chat import Chat, GroupState
-from chat_gui.model.commands import Command, help_text
+from chat_gui.model.commands import BadCommand, Command, help_text
 from chat_gui.model.members import presence_text
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.text import clean
@@ -47,7 +48,10 @@ class CommandRunner:
         self._host = host
 
     def run(self, group: str, command: Command) -> bool:
-        """Carry out a command; return whether it is done, so that the input may be emptied. Raises TextTooLong."""
+        """Carry out a command; return whether it is done, so that the input may be emptied.
+
+        Raises BadCommand, TextTooLong.
+        """
         match command.name:
             case "":
                 return self._say(group, MessageKind.TEXT, command.rest)
@@ -87,15 +91,18 @@ class CommandRunner:
     def _say(self, group: str, kind: MessageKind, text: str, to: str = "") -> bool:
         message = ChatMessage(kind, clean(text), secrets.token_hex(6), now_ms())
         encode(message)
-        if not self._host.client.send(group, message, to):
-            self._note(group, translate("say", "not sent: this chat is not in the group; the banner says why"))
+        if why := self._host.client.send(group, message, to):
+            self._note(group, translate("chat", "not sent: {}").format(why))
             return False
-        if not to:
-            self._host.chat.groups[group].conversation.sending(message, self._host.chat.nick, now_ms())
+        self._host.chat.groups[group].conversation.sending(message, self._host.chat.nick, now_ms(), to)
         return True
 
     def rename(self, nick: str) -> None:
-        """Tell all groups the name under which this chat comes back to them, and do so."""
+        """Tell all groups the name under which this chat comes back to them, and do so. Raises BadCommand."""
+        try:
+            gcom.Definition("x", static=(nick,))
+        except gcom.BadValue as error:
+            raise BadCommand(str(error)) from error
         for group in self._host.chat.groups:
             self._say(group, MessageKind.NICK, nick)
         self._host.rename(nick)

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLabel, QSplitter, QVBoxLayout, QWidget
 
 from chat_gui.model.chat import GroupState
+from chat_gui.model.commands import typed
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import DRAFT_CHARS_MAX, SavedTab
 from chat_gui.view.banner import Banner, words
@@ -76,7 +77,9 @@ class GroupTab(QWidget):
     def saved(self) -> SavedTab:
         """Return what is to be found again at the next start."""
         talk = self.state.conversation
-        draft = self.input.toPlainText()[:DRAFT_CHARS_MAX]
+        # What waits for the group is not sent by a chat that ends: it is typed already, and stands in the input then.
+        lines = [*(typed(*each) for each in talk.unsent.values()), self.input.toPlainText()]
+        draft = "\n".join(line for line in lines if line)[:DRAFT_CHARS_MAX]
         return SavedTab(self.state.name, draft, talk.marker or 0, talk.unread, talk.mentioned)
 
     def refresh(self, registry_away: str) -> list[ChatRow]:
