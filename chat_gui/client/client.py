@@ -20,6 +20,7 @@ from chat_gui.model.updates import (
     ReceiptCame,
     RegistryAway,
     RegistryFound,
+    StorageTold,
     Update,
     WishFailed,
 )
@@ -116,7 +117,7 @@ class ChatClient:
             self._sink(WishFailed(what, str(error), group))
 
     def _connect(self, nick: str, registry: str, log_dir: str | None) -> None:
-        node = gcom.connect(nick, registry, log_dir=log_dir)
+        node = self._node_of(nick, registry, log_dir)
         try:
             groups = node.groups()
         except gcom.GComError:
@@ -131,6 +132,18 @@ class ChatClient:
             membership.join(LEAVE_S)  # what it still tells is of the time before
         self._sink(Connected(registry, nick))
         self._sink(Listed(groups))
+
+    def _node_of(self, nick: str, registry: str, log_dir: str | None) -> gcom.Node:
+        """Return a node; logs that cannot be written keep nobody from talking."""
+        try:
+            return gcom.connect(nick, registry, log_dir=log_dir)
+        except gcom.GComError as error:
+            if not log_dir or isinstance(error, gcom.RegistryUnavailable):
+                raise
+            node = gcom.connect(nick, registry)
+            text = translate("storage", "no delivery logs are written ({}); choose another folder: F12, Audit")
+            self._sink(StorageTold(text.format(error)))
+            return node
 
     def _find(self, address: str) -> None:
         with suppress(gcom.GComError), closing(gcom.Directory(address)) as directory:

@@ -11,6 +11,7 @@ from threading import Event, Lock, Thread
 
 import gcom
 from chat_gui.client.own_messages import OwnMessages
+from chat_gui.client.times import TimesOfMessages
 from chat_gui.model.backlog import Backlog
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.model.updates import Arrived, BacklogCame, HeldByAll, Left, MessageNumbered, Unsent, Update, Whispered
@@ -47,6 +48,7 @@ class ChatMembership:
         self._door = Lock()
         self._shut = False  # nothing more is taken: nobody would send it
         self._own = OwnMessages(group)
+        self._times = TimesOfMessages(group)
         self._looked_s = 0.0
         threads = (self._receive, f"chat receives {group.name}"), (self._send_all, f"chat sends {group.name}")
         self._threads = [Thread(target=run, name=name, daemon=True) for run, name in threads]
@@ -99,7 +101,8 @@ class ChatMembership:
                 elif isinstance(event, gcom.Departure) and not event.returning:
                     reason = event.reason
             if events:
-                self._sink(Arrived(self.group.name, wall_ms(), tuple(events)))
+                self._sink(Arrived(self.group.name, wall_ms(), tuple(events), self._times.of(events)))
+        self._times.close()
         self._stopped.set()
         self._sink(Left(self.group.name, reason))
 

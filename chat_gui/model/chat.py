@@ -157,8 +157,8 @@ class Chat:
                 self._on_joined(update, now_ms)
             case BacklogCame(group, topic, said):
                 self.open(group).conversation.on_backlog(topic, said, now_ms)
-            case Arrived(group, at_ms, events):
-                return self._on_arrived(self.open(group), at_ms, events)
+            case Arrived(group):
+                return self._on_arrived(self.open(group), update)
             case MessageNumbered(group, identity, number):
                 self.open(group).conversation.on_sent(identity, number)
             case HeldByAll(group, up_to):
@@ -209,9 +209,9 @@ class Chat:
 
     # events
 
-    def _on_arrived(self, state: GroupState, at_ms: int, events: tuple[gcom.Event, ...]) -> list[Notice]:
-        notices = []
-        for event in events:
+    def _on_arrived(self, state: GroupState, update: Arrived) -> list[Notice]:
+        notices, at_ms = [], update.at_ms
+        for event in update.events:
             if isinstance(event, gcom.Message):
                 row = state.conversation.on_message(
                     event.sender,
@@ -223,6 +223,7 @@ class Chat:
                     self.words,
                 )
                 row.looks_like = state.members.looks_like(row.name)
+                row.times = update.times.get((event.sender, event.number))
                 if row.mention and not state.conversation.watched:
                     notices.append(Notice(f"{row.name}: {row.text[:200]}", state.name))
             elif isinstance(event, gcom.Unicast):

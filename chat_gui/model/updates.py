@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import gcom
-from chat_gui.model.rows import ChatRow
+from chat_gui.model.rows import ChatRow, MessageTimes
 from chat_gui.model.wire import ChatMessage
 
 
@@ -75,11 +76,12 @@ class BacklogCame:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Events of a group, in order; `at_ms` is the wall clock when they were read."""
+    """Events of a group, in order; `at_ms` is the wall clock when they were read, `times` are by sender and number."""
 
     group: str
     at_ms: int
     events: tuple[gcom.Event, ...]
+    times: Mapping[tuple[str, int], MessageTimes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,7 @@ class HistoryCame:
     group: str
     rows: tuple[ChatRow, ...]
     older: bool
+    registry: str = ""
 
 
 @dataclass(frozen=True, slots=True)

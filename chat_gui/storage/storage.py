@@ -36,10 +36,13 @@ class _Request:
 
 
 class Storage:
-    """Keeps scrollback and small files. `sink` takes what comes of it, from the storage's own thread."""
+    """Keeps scrollback and small files. `sink` takes what comes of it, from the storage's own thread.
 
-    def __init__(self, history: Path, sink: Callable[[Update], None], keep_max: int) -> None:
-        self._path, self._sink, self._keep_max = history, sink, keep_max
+    What it calls a group is a talk (chat_gui/storage/scrollback.py); `home`: the registry of what an old file holds.
+    """
+
+    def __init__(self, history: Path, sink: Callable[[Update], None], keep_max: int, home: str = "") -> None:
+        self._path, self._sink, self._keep_max, self._home = history, sink, keep_max, home
         self._more = Condition()
         self._rows: deque[tuple[str, ChatRow]] = deque(maxlen=PENDING_MAX)
         self._files: dict[Path, str] = {}
@@ -177,7 +180,7 @@ class Storage:
     def _opened(self) -> Scrollback:
         if self._scrollback is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._scrollback = Scrollback(self._path)
+            self._scrollback = Scrollback(self._path, self._home)
         return self._scrollback
 
     def _damaged(self, error: Exception) -> bool:

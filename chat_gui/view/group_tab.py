@@ -43,7 +43,7 @@ class GroupTab(QWidget):
         self.input = MessageInput(self._member_names, groups, self)
         self.input.entered.connect(lambda text: self.entered.emit(self.state.name, text))
         self.members.whisper.connect(self._whisper)
-        split = QSplitter(Qt.Orientation.Horizontal, self)
+        split = self._split = QSplitter(Qt.Orientation.Horizontal, self)
         split.addWidget(self.conversation)
         split.addWidget(self.members)
         split.setStretchFactor(0, 1)
@@ -64,6 +64,16 @@ class GroupTab(QWidget):
         self.input.setPlainText(f"/msg {name} ")
         self.input.moveCursor(self.input.textCursor().MoveOperation.End)
         self.input.setFocus()
+
+    @property
+    def members_width(self) -> int:
+        """The width of the member list."""
+        return self._split.sizes()[1]
+
+    def show_width(self, members: int) -> None:
+        """Give the member list this width, and the conversation the rest; 0: as they are."""
+        if members:
+            self._split.setSizes([max(1, sum(self._split.sizes()) - members), members])
 
     @property
     def title(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QCursor, QKeySequence, QMoveEvent, QResizeEvent
@@ -25,19 +26,19 @@ from chat_gui.model.chat import Chat, GroupState, Notice
 from chat_gui.model.commands import BadCommand, parse
 from chat_gui.model.conversation import Conversation
 from chat_gui.model.rows import ChatRow
-from chat_gui.model.settings import SavedSession
+from chat_gui.model.settings import SavedSession, SavedTab
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import Connected, HistoryCame, ReceiptCame, RegistryFound, Update, WishFailed
 from chat_gui.model.wire import TextTooLong
 from chat_gui.storage.places import Places
+from chat_gui.view.asking import Asking
 from chat_gui.view.bridge import Bridge
 from chat_gui.view.command_runner import CommandRunner, now_ms
 from chat_gui.view.conversation_view import receipt_text
 from chat_gui.view.desk import Desk
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.desktop.languages import install
-from chat_gui.view.dialogs.groups import REGISTRY, ConnectDialog, CreateDialog, JoinDialog
-from chat_gui.view.dialogs.trouble import TroubleDialog
+from chat_gui.view.dialogs.groups import REGISTRY
 from chat_gui.view.dock.debug_stripe import DebugStripe
 from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
@@ -73,10 +74,10 @@ class ChatWindow(QMainWindow):
         self._wanted = groups
         self._demo = demo
         self._restored = False
-        self._asked: set[str] = set()  # what the user wished for, and has not heard of
         self._joins: dict[str, gcom.Definition | None] = {}  # that wait for their scrollback; what to create
         self._nick, self._registry = nick or self.keeper.settings.nick, registry or self.keeper.settings.registry
-        self._join_dialog: JoinDialog | None = None
+        self.keeper.turn_to(self._registry)
+        self.asking = Asking(self, self, self._nick, self._registry)
         self._build()
         self._restore()
         self.bridge.arrived.connect(self.on_updates)
@@ -100,8 +101,8 @@ class ChatWindow(QMainWindow):
         self._tabs.tabBar().tabMoved.connect(self.save_session)
         self._start = StartPage(self._nick, self._registry, self)
         self._start.connect_wanted.connect(self.connect_to)
-        self._start.create_wanted.connect(self.ask_create)
-        self._start.join_wanted.connect(self.ask_join)
+        self._start.create_wanted.connect(self.asking.create)
+        self._start.join_wanted.connect(self.asking.join)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self._start)
         self._stack.addWidget(self._tabs)
@@ -126,10 +127,10 @@ class ChatWindow(QMainWindow):
             bar.addMenu(self.tr("&Edit")),
             bar.addMenu(self.tr("&View")),
         )
-        connection.addAction(self._action(self.tr("&Connect to a registry…"), "Ctrl+R", self.ask_connect))
+        connection.addAction(self._action(self.tr("&Connect to a registry…"), "Ctrl+R", self.asking.connect_to))
         connection.addAction(self._action(self.tr("&Quit"), "Ctrl+Q", self.close))
-        group.addAction(self._action(self.tr("C&reate…"), "Ctrl+N", self.ask_create))
-        group.addAction(self._action(self.tr("&Join…"), "Ctrl+J", self.ask_join))
+        group.addAction(self._action(self.tr("C&reate…"), "Ctrl+N", self.asking.create))
+        group.addAction(self._action(self.tr("&Join…"), "Ctrl+J", self.asking.join))
         group.addAction(self._action(self.tr("&Leave"), "Ctrl+W", self._leave_current))
         view.addAction(self._action(self.tr("&Next tab"), "Ctrl+PgDown", lambda: self._turn(1)))
         view.addAction(self._action(self.tr("&Previous tab"), "Ctrl+PgUp", lambda: self._turn(-1)))
@@ -139,15 +140,15 @@ class ChatWindow(QMainWindow):
         self._stripe.off_wanted.connect(lambda: self.dock.debug.switch.setChecked(False))
         self.dock.debug.changed.connect(self._stripe.show_faults)
         self.addToolBar(self._stripe)
+        self.dock.tabs.currentChanged.connect(self.save_session)
+        self.dock.audit.restore(self.keeper.settings.log_folder, self.keeper.settings.write_logs)
+        self.client.log_dir = self.dock.audit.wanted
         self.dock.audit.logs_wanted.connect(self._on_logs_wanted)
         self.dock.audit.reconnect_wanted.connect(self._reconnect)
         self.dock.message_wanted.connect(self._reveal)
         self.dock.hide()
         self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.dock)
-        inside = self.dock.toggleViewAction()
-        inside.setText(self.tr("&Inside the group"))
-        inside.setShortcut(QKeySequence("F12"))
-        view.addAction(inside)
+        view.addAction(self.dock.action)
         view.addAction(self._action(self.tr("&Ordering duel…"), "", lambda: DuelDialog(self).show()))
         self.desk.add_actions(edit, view, bar.addMenu(self.tr("&Help")))
 
@@ -170,6 +171,8 @@ class ChatWindow(QMainWindow):
     def on_updates(self, updates: list[Update]) -> None:
         """Bring the model up to date, then what is shown."""
         for update in updates:
+            if isinstance(update, HistoryCame) and not self.keeper.is_current(update):
+                continue
             for notice in self.chat.apply(update, now_ms()):
                 self._tell(notice)
             if isinstance(update, Connected):
@@ -181,28 +184,19 @@ class ChatWindow(QMainWindow):
             elif isinstance(update, RegistryFound):
                 self._start.on_found(update.address)
             elif isinstance(update, WishFailed):
-                self._on_failed(update)
+                self.asking.on_failed(update, None if self.tabs else self._start)
         self.dock.on_updates(updates)
         self.refresh()
 
     def _on_connected(self) -> None:
         self.keeper.change(nick=self.chat.nick, registry=self.chat.registry)
+        if self.keeper.turn_to(self.chat.registry):
+            self._open_anew()
         wanted, self._wanted = self._wanted, ()
         if self._demo:  # the companions may come later
             self.join(DEFINITION.group, DEFINITION)
         for name in wanted:
             self.join(name)
-
-    def _on_failed(self, failed: WishFailed) -> None:
-        """Say what failed where it was wished for: on the start page, else in a dialog, once per wish."""
-        what = self.tr("Could not {}").format(failed.what)
-        todo = self.tr("Check the address, and that gcom-registry runs there; the chat tries again by itself.")
-        todo = todo if failed.what == translate("wish", "connect") else ""
-        if not self.tabs:
-            self._start.show_trouble(f"{what}: {failed.why}\n{todo}".strip())
-        elif failed.what in self._asked:
-            TroubleDialog(what, failed.why, todo, self).open()
-        self._asked.discard(failed.what)
 
     def _on_history(self, update: HistoryCame) -> None:
         self.keeper.on_history(update)
@@ -239,32 +233,47 @@ class ChatWindow(QMainWindow):
     def _restore(self) -> None:
         """Open the tabs of the last time; they are joined once there is a connection."""
         session = self.keeper.session
+        self._open_tabs(session, self._wanted)
+        self._wanted = tuple(self.chat.groups)
+        if session.geometry:
+            self.restoreGeometry(QByteArray.fromBase64(session.geometry.encode()))
+        self.dock.restore(session)
+        for trouble in self.keeper.troubles:
+            self._tell(Notice(trouble, error=True))
+        self._restored = True
+
+    def _open_tabs(self, session: SavedSession, more: tuple[str, ...] = ()) -> None:
         for saved in session.tabs:
             talk = self._open(saved.group).conversation
             talk.marker, talk.unread, talk.mentioned = saved.marker or None, saved.unread, saved.mentioned
-        for group in self._wanted:
+        for group in more:
             self._open(group)
-        self._wanted = tuple(self.chat.groups)
         self.refresh()
         for saved in session.tabs:
             self.tabs[saved.group].input.give_back(saved.draft)
         if session.current in self.tabs:
             self._tabs.setCurrentWidget(self.tabs[session.current])
-        if session.geometry:
-            self.restoreGeometry(QByteArray.fromBase64(session.geometry.encode()))
-        for trouble in self.keeper.troubles:
-            self._tell(Notice(trouble, error=True))
-        self._restored = True
 
-    def save_session(self) -> None:
-        """Keep what is open."""
-        if not self._restored:
-            return
+    def _open_anew(self) -> None:
+        """Open all tabs for another registry, whose groups of the same names are others; what is typed stays."""
+        session = self._session()
+        for tab in list(self.tabs.values()):
+            self._drop(tab)
+        self.tabs.clear()
+        self._open_tabs(replace(session, tabs=tuple(SavedTab(tab.group, tab.draft) for tab in session.tabs)))
+
+    def _session(self) -> SavedSession:
         current = self._current()
         geometry = bytes(self.saveGeometry().toBase64().data()).decode()
         tabs = [tab for at in range(self._tabs.count()) if isinstance(tab := self._tabs.widget(at), GroupTab)]
-        saved = tuple(tab.saved() for tab in tabs)
-        self.keeper.save_session(SavedSession(saved, current.state.name if current else "", geometry))
+        width = current.members_width if current else self.keeper.session.members_width
+        saved = SavedSession(tuple(tab.saved() for tab in tabs), current.state.name if current else "", geometry)
+        return self.dock.saved(replace(saved, members_width=width))
+
+    def save_session(self) -> None:
+        """Keep what is open."""
+        if self._restored:
+            self.keeper.save_session(self._session())
 
     def _tell(self, notice: Notice) -> None:
         self.statusBar().showMessage(notice.text, STATUS_MS)
@@ -289,8 +298,7 @@ class ChatWindow(QMainWindow):
             at = self._tabs.indexOf(tab)
             if self._tabs.tabText(at) != tab.title:
                 self._tabs.setTabText(at, tab.title)
-        if self._join_dialog:
-            self._join_dialog.show_groups(self.chat.listed)
+        self.asking.refresh()
         self._show_connection()
         self.save_session()
 
@@ -301,6 +309,7 @@ class ChatWindow(QMainWindow):
         tab.banner.pressed.connect(lambda: self._on_banner(name))
         tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(name, row.number))
         tab.input.textChanged.connect(self.save_session)
+        tab.show_width(self.keeper.session.members_width)
         tab.conversation.older_wanted.connect(lambda key: self.keeper.load_older(name, key))
         self._tabs.setCurrentIndex(self._tabs.addTab(tab, name))
         self._stack.setCurrentWidget(self._tabs)
@@ -324,7 +333,7 @@ class ChatWindow(QMainWindow):
     def _on_poll(self) -> None:
         if self._nick and self._registry and not self.chat.registry:
             self.client.connect(self._nick, self._registry)
-        elif self._join_dialog or self.chat.registry_away:
+        elif self.asking.wants_list or self.chat.registry_away:
             self.client.list_groups()
 
     # what is typed
@@ -342,9 +351,10 @@ class ChatWindow(QMainWindow):
             tab.conversation.to_end()
         self.refresh()
 
-    @Slot(str)
-    def _on_logs_wanted(self, folder: str) -> None:
-        self.client.log_dir = folder or None
+    @Slot(str, bool)
+    def _on_logs_wanted(self, folder: str, write: bool) -> None:
+        self.client.log_dir = self.dock.audit.wanted
+        self.keeper.change(log_folder=folder, write_logs=write)
 
     @Slot()
     def _reconnect(self) -> None:
@@ -378,18 +388,12 @@ class ChatWindow(QMainWindow):
 
     # wishes
 
-    def ask_connect(self) -> None:
-        """Ask for nick and registry, and connect."""
-        dialog = ConnectDialog(self.chat.nick or self._nick, self.chat.registry or self._registry, self)
-        if dialog.exec():
-            self.connect_to(dialog.nick.text().strip(), dialog.registry.text().strip())
-
     @Slot(str, str)
     def connect_to(self, nick: str, registry: str) -> None:
         """Take a name at a registry, and come to all groups that are open."""
         self._nick, self._registry = nick, registry
         self._wanted = tuple(self.chat.groups)
-        self._asked.add(translate("wish", "connect"))
+        self.asking.wished(translate("wish", "connect"))
         self.client.connect(nick, registry)
 
     @Slot(list)
@@ -400,28 +404,6 @@ class ChatWindow(QMainWindow):
         self.activateWindow()
         for group in groups:
             self.join(group)
-
-    def ask_create(self) -> None:
-        """Ask for the properties of a group, make it and join it."""
-        if not self.chat.registry:
-            self.ask_connect()
-            return
-        dialog = CreateDialog(self)
-        if dialog.exec():
-            definition = dialog.definition()
-            self._asked.add(translate("wish", "create the group {}").format(definition.group))
-            self.join(definition.group, definition)
-
-    def ask_join(self) -> None:
-        """Ask which group to join."""
-        if not self.chat.registry:
-            self.ask_connect()
-            return
-        self.client.list_groups()
-        self._join_dialog = JoinDialog(self.chat.listed, self)
-        if self._join_dialog.exec():
-            self.join(self._join_dialog.chosen())
-        self._join_dialog = None
 
     def _on_banner(self, group: str) -> None:
         if self.client.group(group):
@@ -440,15 +422,18 @@ class ChatWindow(QMainWindow):
 
     def close_group(self, group: str) -> None:
         """Leave a group, and close its tab."""
-        tab = self.tabs.pop(group)
+        self._drop(self.tabs.pop(group))
+        self.client.leave(group)
+        self._show_connection()
+        self.save_session()
+
+    def _drop(self, tab: GroupTab) -> None:
+        group = tab.state.name
         self.chat.close(group)
         self._joins.pop(group, None)
         self.keeper.forget(group)
-        self.client.leave(group)
         self._tabs.removeTab(self._tabs.indexOf(tab))
         tab.deleteLater()
-        self._show_connection()
-        self.save_session()
 
     def _current(self) -> GroupTab | None:
         widget: QWidget | None = self._tabs.currentWidget()

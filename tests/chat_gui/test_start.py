@@ -141,10 +141,10 @@ def test_a_registry_that_dies_while_a_dialog_is_open(opened: Opener, monkeypatch
         monkeypatch.setattr("chat_gui.view.window.JoinDialog.exec", lambda dialog: wait_for_end(window, dialog))
 
         def wait_for_end(window: ChatWindow, dialog: object) -> int:
-            assert window._join_dialog is dialog
+            assert window.asking._list is dialog
             embedded.close()
             wait_until(lambda: window.chat.registry_away, "word that the registry is away")
             return 0
 
-        window.ask_join()
+        window.asking.join()
     assert window.chat.registry_away

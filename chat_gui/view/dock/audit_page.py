@@ -31,7 +31,7 @@ class AuditPage(InsightPage):
     """Judges a folder of delivery logs; `incident_wanted` names a group and a message of an incident."""
 
     incident_wanted = Signal(str, str, int)
-    logs_wanted = Signal(str)  # the folder, or empty: write none from the next connect on
+    logs_wanted = Signal(str, bool)  # the folder, and whether logs are written there from the next connect on
     reconnect_wanted = Signal()
     judged = Signal(bool)
     _said = Signal(str)
@@ -52,6 +52,7 @@ class AuditPage(InsightPage):
         place = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.AppLocalDataLocation)
         self.folder = QLineEdit(str(Path(place) / "delivery-logs"), self)
         self.folder.setAccessibleName(self.tr("Folder of delivery logs"))
+        self.folder.editingFinished.connect(self._on_folder)
         choose = QPushButton(self.tr("&Choose…"), self)
         choose.clicked.connect(self._on_choose)
         self.write = QCheckBox(self.tr("&Write delivery logs there"), self)
@@ -99,6 +100,16 @@ class AuditPage(InsightPage):
             layout.addLayout(row)
         layout.addWidget(self.table, 1)
 
+    @property
+    def wanted(self) -> str | None:
+        """The folder in which delivery logs are wanted; None: they are not."""
+        return self.folder.text() if self.write.isChecked() else None
+
+    def restore(self, folder: str, write: bool) -> None:
+        """Have what was chosen the last time."""
+        self.folder.setText(folder or self.folder.text())
+        self.write.setChecked(write)
+
     # wishes
 
     @Slot()
@@ -107,9 +118,13 @@ class AuditPage(InsightPage):
             self.folder.setText(path)
             self._on_write(self.write.isChecked())
 
+    @Slot()
+    def _on_folder(self) -> None:
+        self.logs_wanted.emit(self.folder.text(), self.write.isChecked())
+
     @Slot(bool)
     def _on_write(self, on: bool) -> None:
-        self.logs_wanted.emit(self.folder.text() if on else "")
+        self.logs_wanted.emit(self.folder.text(), on)
         if on:
             self.about.setText(self.tr("Logs begin with the next connect; Connect again does it now."))
 
