@@ -14,12 +14,23 @@ from chat_gui.client.own_messages import OwnMessages
 from chat_gui.client.times import TimesOfMessages
 from chat_gui.model.backlog import Backlog
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
-from chat_gui.model.updates import Arrived, BacklogCame, HeldByAll, Left, MessageNumbered, Unsent, Update, Whispered
+from chat_gui.model.updates import (
+    Arrived,
+    BacklogCame,
+    HeldBackNow,
+    HeldByAll,
+    Left,
+    MessageNumbered,
+    Unsent,
+    Update,
+    Whispered,
+)
 from chat_gui.model.wire import ChatMessage, decode, encode
 
 BATCH_MAX = 500  # events per update: more would hold the screen for longer than a frame
 NOT_IN = QT_TRANSLATE_NOOP("say", "this chat is not in the group; the banner says why")
 UNSENT_MAX = 1_000  # own messages that wait for the group
+HELD_S = 0.5  # what waits for less is no trouble that one could see
 POLL_S = 0.25  # how soon a thread sees that it is to stop
 
 
@@ -50,6 +61,7 @@ class ChatMembership:
         self._own = OwnMessages(group)
         self._times = TimesOfMessages(group)
         self._looked_s = 0.0
+        self._held = 0
         threads = (self._receive, f"chat receives {group.name}"), (self._send_all, f"chat sends {group.name}")
         self._threads = [Thread(target=run, name=name, daemon=True) for run, name in threads]
 
@@ -159,6 +171,17 @@ class ChatMembership:
             if last := self._own.held():
                 self._sink(HeldByAll(self.group.name, last))
             self._looked_s = time.monotonic()
+            self._look_for_held()
+
+    def _look_for_held(self) -> None:
+        """Tell how many messages have waited here for HELD_S, where that is another number now."""
+        held: tuple[gcom.HeldBack, ...] = ()
+        with suppress(gcom.GComError):  # the group was left
+            held = self.group.snapshot().held_back
+        count = sum(each.last - each.first + 1 for each in held if each.since_s >= HELD_S)
+        if count != self._held:
+            self._held = count
+            self._sink(HeldBackNow(self.group.name, count))
 
     def _refuse(self, wish: _Wish, why: str) -> None:
         self._sink(Unsent(self.group.name, wish.message, why, wish.to))

@@ -16,6 +16,7 @@ from chat_gui.model.updates import (
     Arrived,
     BacklogCame,
     Connected,
+    HeldBackNow,
     HeldByAll,
     HistoryCame,
     JoinBegan,
@@ -51,6 +52,8 @@ DEPARTED = {
 
 
 VIEWS_A_LINE_MAX = 10
+# What comes of a group for as long as it has a tab.
+_OF_A_TAB = Arrived, BacklogCame, MessageNumbered, HeldByAll, HeldBackNow, Unsent, Whispered
 
 
 class GroupStanding(StrEnum):
@@ -75,7 +78,9 @@ class GroupState:
     process: str = ""
     doubt: tuple[int, int] | None = None
     since_ms: int = 0  # the standing's
+    back_ms: int = 0  # when it was in order again, after it was not
     why: str = ""
+    held: int = 0  # messages that are here, and wait for others
     views: list[gcom.ViewChange] = field(default_factory=list)  # that the last line tells
 
     @property
@@ -106,6 +111,7 @@ class Chat:
         self.nick = ""
         self.registry = ""
         self.registry_away = ""  # in words; empty: it answers
+        self.registry_back_ms = 0  # when it answered again
         self.listed: tuple[gcom.GroupInfo, ...] = ()
         self.groups: dict[str, GroupState] = {}
         self.words: frozenset[str] = frozenset()
@@ -141,14 +147,18 @@ class Chat:
 
     def apply(self, update: Update, now_ms: int) -> list[Notice]:
         """Take one update; return what the window says of it."""
+        if isinstance(update, _OF_A_TAB) and update.group not in self.groups:
+            return []  # the tab was closed meanwhile, and does not come back for that
         match update:
             case Connected(registry, nick):
-                self.registry, self.nick, self.registry_away = registry, nick, ""
+                self._on_answer(now_ms)
+                self.registry, self.nick = registry, nick
                 self.set_words(self._more_words)
             case RegistryAway(text):
                 self.registry_away = text
             case Listed(groups):
-                self.listed, self.registry_away = groups, ""
+                self._on_answer(now_ms)
+                self.listed = groups
             case WishFailed(what, why, group):
                 return self._on_failed(what, why, group, now_ms)
             case JoinBegan(group):
@@ -163,6 +173,8 @@ class Chat:
                 self.open(group).conversation.on_sent(identity, number)
             case HeldByAll(group, up_to):
                 self.open(group).conversation.on_held(up_to)
+            case HeldBackNow(group, count):
+                self.open(group).held = count
             case ReceiptCame() | RegistryFound():
                 pass  # the window shows it where it was asked for
             case Unsent(group, message, why, to):
@@ -182,9 +194,17 @@ class Chat:
                 assert_never(update)
         return []
 
+    def _on_answer(self, now_ms: int) -> None:
+        """Record that the registry answers."""
+        if self.registry_away:
+            self.registry_away, self.registry_back_ms = "", now_ms
+
     # groups
 
     def _become(self, state: GroupState, standing: GroupStanding, now_ms: int, why: str = "") -> None:
+        trouble = state.standing in (GroupStanding.DETACHED, GroupStanding.RETURNING)
+        if trouble and standing is GroupStanding.IN:
+            state.back_ms = now_ms
         state.standing, state.since_ms, state.why = standing, now_ms, why
 
     def _on_failed(self, what: str, why: str, group: str, now_ms: int) -> list[Notice]:
@@ -311,5 +331,6 @@ class Chat:
         if event.unconfirmed:
             state.conversation.on_doubt(*event.unconfirmed, MessageState.DOUBT)
         if event.returning:
+            state.doubt = event.unconfirmed
             self._become(state, GroupStanding.RETURNING, now_ms, why)
             state.conversation.notice(translate("chat", "out of the group: {}; coming back").format(why), now_ms)

@@ -17,6 +17,7 @@ COMMANDS = {
     "topic": ("[TEXT]", QT_TRANSLATE_NOOP("commands", "show the topic, or set it")),
     "msg": ("MEMBER TEXT", QT_TRANSLATE_NOOP("commands", "say something to one member alone")),
     "who": ("", QT_TRANSLATE_NOOP("commands", "list the members, and when each was last heard")),
+    "order": ("", QT_TRANSLATE_NOOP("commands", "tell what the group's ordering promises, and what it costs")),
     "debug": (
         "[on|off]",
         QT_TRANSLATE_NOOP("commands", "break the network on purpose, or stop (F12, Debug mode)"),

@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from datetime import datetime, tzinfo
 
+from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
 from chat_gui.model.text import mentions, shown
 from chat_gui.model.texts.words import translate
@@ -198,9 +199,8 @@ class Conversation:
         self.watched, self.marker = False, None
 
     def find(self, text: str) -> list[int]:
-        """Return the keys of the rows that contain a text, in any case, oldest first."""
-        wanted = text.casefold()
-        return [row.key for row in self.rows if wanted in row.text.casefold() or wanted == row.name.casefold()]
+        """Return the keys of the rows for which a query holds, oldest first."""
+        return Query.parse(text).find(self.rows)
 
     # rows
 

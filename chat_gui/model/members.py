@@ -109,6 +109,12 @@ class Members:
         here = [self._line(process, process == own) for process in members]
         return here + list(reversed(self._gone.values()))
 
+    @property
+    def silent_leader(self) -> str:
+        """The leader's name while it is suspected: the others elect the next one; else empty."""
+        leader = self.view.leader if self.view else ""
+        return leader.partition("#")[0] if leader in self._suspected else ""
+
     def looks_like(self, name: str) -> str:
         """Return the older member for whom a name may be taken; empty: none."""
         return self._looks.get(name, "")

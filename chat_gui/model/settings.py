@@ -45,6 +45,7 @@ class Settings:
     do_not_disturb: bool = False
     tray: bool = False
     words: tuple[str, ...] = ()
+    seconds: bool = False  # times with seconds
     log_folder: str = ""
     write_logs: bool = False
 

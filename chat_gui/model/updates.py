@@ -102,6 +102,14 @@ class HeldByAll:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldBackNow:
+    """So many messages are here, and have waited for others for a while."""
+
+    group: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReceiptCame:
     """Which members hold an own message."""
 
@@ -165,6 +173,7 @@ Update = (
     | Arrived
     | MessageNumbered
     | HeldByAll
+    | HeldBackNow
     | ReceiptCame
     | Unsent
     | Whispered

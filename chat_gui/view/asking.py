@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Protocol
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QProcess
 from PySide6.QtWidgets import QWidget
 
 import gcom
@@ -80,6 +81,13 @@ class Asking(QObject):
         if self._list.exec():
             self._host.join(self._list.chosen())
         self._list = None
+
+    def demo(self) -> None:
+        """Start the demonstration, as a chat of its own that goes on when this one ends."""
+        started, _ = QProcess.startDetached(sys.executable, ["-m", "chat_gui", "--demo"])
+        if not started:
+            text = self.tr("Start it from a terminal: gcom-chat --demo")
+            TroubleDialog(self.tr("The demo did not start"), text, "", self._window).open()
 
     def on_failed(self, failed: WishFailed, start: StartPage | None) -> None:
         """Say what failed where it was wished for: on the start page, if that shows, else in a dialog, once a wish."""

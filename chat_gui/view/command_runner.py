@@ -15,6 +15,7 @@ from chat_gui.model.members import presence_text
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.text import clean
 from chat_gui.model.texts.copies import log_line
+from chat_gui.model.texts.orderings import ORDERINGS
 from chat_gui.model.texts.words import translate
 from chat_gui.model.wire import ChatMessage, MessageKind, encode
 
@@ -83,6 +84,8 @@ class CommandRunner:
                 return translate("topic", "the topic is: {}").format(topic) if topic else translate("topic", "no topic")
             case "who":
                 return who_text(state)
+            case "order":
+                return order_text(state)
             case "help":
                 return help_text()
             case _:
@@ -124,6 +127,14 @@ def who_text(state: GroupState) -> str:
         words = (presence_text(member.presence), leads, member.why)
         lines.append(f"{member.name}: {', '.join(word for word in words if word)}")
     return "\n".join(lines) or translate("who", "nobody is known yet")
+
+
+def order_text(state: GroupState) -> str:
+    """Return what the ordering of a group promises."""
+    if state.definition is None:
+        return translate("order", "not known before this chat is in the group")
+    name, multicast = state.definition.ordering.value, state.definition.multicast.value
+    return f"{name}, {multicast}: {translate('orderings', ORDERINGS[name])}"
 
 
 def export(rows: Iterable[ChatRow], path: str) -> str:

@@ -42,7 +42,7 @@ from chat_gui.view.dialogs.groups import REGISTRY
 from chat_gui.view.dock.debug_stripe import DebugStripe
 from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
-from chat_gui.view.group_tab import GroupTab
+from chat_gui.view.group_tab import ClosingTabBar, GroupTab
 from chat_gui.view.start_page import StartPage
 from chat_gui.view.tour import Tour
 
@@ -81,6 +81,8 @@ class ChatWindow(QMainWindow):
         self._build()
         self._restore()
         self.bridge.arrived.connect(self.on_updates)
+        self.keeper.changed.connect(self._on_settings)
+        self._on_settings()
         self._poll = QTimer(self, interval=LIST_MS)
         self._poll.timeout.connect(self._on_poll)
         self._poll.start()
@@ -96,6 +98,9 @@ class ChatWindow(QMainWindow):
         self.resize(980, 640)
         self._tabs = QTabWidget(self, movable=True, tabsClosable=True, documentMode=True)
         self._tabs.setAccessibleName(self.tr("Groups"))
+        self._tabs.setTabBar(ClosingTabBar(self._tabs))
+        self._tabs.setMovable(True)
+        self._tabs.setTabsClosable(True)
         self._tabs.tabCloseRequested.connect(self._on_close_wanted)
         self._tabs.currentChanged.connect(self._on_turned)
         self._tabs.tabBar().tabMoved.connect(self.save_session)
@@ -103,6 +108,7 @@ class ChatWindow(QMainWindow):
         self._start.connect_wanted.connect(self.connect_to)
         self._start.create_wanted.connect(self.asking.create)
         self._start.join_wanted.connect(self.asking.join)
+        self._start.demo_wanted.connect(self.asking.demo)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self._start)
         self._stack.addWidget(self._tabs)
@@ -141,8 +147,6 @@ class ChatWindow(QMainWindow):
         self.dock.debug.changed.connect(self._stripe.show_faults)
         self.addToolBar(self._stripe)
         self.dock.tabs.currentChanged.connect(self.save_session)
-        self.dock.audit.restore(self.keeper.settings.log_folder, self.keeper.settings.write_logs)
-        self.client.log_dir = self.dock.audit.wanted
         self.dock.audit.logs_wanted.connect(self._on_logs_wanted)
         self.dock.audit.reconnect_wanted.connect(self._reconnect)
         self.dock.message_wanted.connect(self._reveal)
@@ -294,10 +298,12 @@ class ChatWindow(QMainWindow):
             if front:
                 state.conversation.watched = True
                 state.conversation.seen()
-            self.keeper.add(name, tab.refresh(self.chat.registry_away))
+            self.keeper.add(name, tab.refresh(self.chat, now_ms()))
             at = self._tabs.indexOf(tab)
             if self._tabs.tabText(at) != tab.title:
                 self._tabs.setTabText(at, tab.title)
+                self._tabs.setTabToolTip(at, tab.about)
+                self._tabs.tabBar().setTabTextColor(at, tab.colour)
         self.asking.refresh()
         self._show_connection()
         self.save_session()
@@ -309,6 +315,7 @@ class ChatWindow(QMainWindow):
         tab.banner.pressed.connect(lambda: self._on_banner(name))
         tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(name, row.number))
         tab.input.textChanged.connect(self.save_session)
+        tab.conversation.delegate.show_seconds(self.keeper.settings.seconds)
         tab.show_width(self.keeper.session.members_width)
         tab.conversation.older_wanted.connect(lambda key: self.keeper.load_older(name, key))
         self._tabs.setCurrentIndex(self._tabs.addTab(tab, name))
@@ -330,11 +337,22 @@ class ChatWindow(QMainWindow):
         return [group.definition.group for group in self.chat.listed]
 
     @Slot()
+    def _on_settings(self) -> None:
+        """Take over what the desk does not know of."""
+        settings = self.keeper.settings
+        self.dock.audit.restore(settings.log_folder, settings.write_logs)
+        self.client.log_dir = self.dock.audit.wanted
+        for tab in self.tabs.values():
+            tab.conversation.delegate.show_seconds(settings.seconds)
+            tab.conversation.scheduleDelayedItemsLayout()
+
+    @Slot()
     def _on_poll(self) -> None:
         if self._nick and self._registry and not self.chat.registry:
             self.client.connect(self._nick, self._registry)
         elif self.asking.wants_list or self.chat.registry_away:
             self.client.list_groups()
+        self.refresh()  # a word that all is well again goes after a while
 
     # what is typed
 
@@ -353,7 +371,6 @@ class ChatWindow(QMainWindow):
 
     @Slot(str, bool)
     def _on_logs_wanted(self, folder: str, write: bool) -> None:
-        self.client.log_dir = self.dock.audit.wanted
         self.keeper.change(log_folder=folder, write_logs=write)
 
     @Slot()

@@ -20,7 +20,8 @@ from PySide6.QtWidgets import (
 )
 
 import gcom
-from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
+from chat_gui.model.texts.orderings import ORDERINGS
+from chat_gui.model.texts.words import translate
 
 REGISTRY = "127.0.0.1:7411"
 
@@ -89,26 +90,6 @@ def connection_problem(nick: str, registry: str) -> str:
     if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
         return translate("connect", "The registry is HOST:PORT, as in {}; a port is 1 to 65535.").format(REGISTRY)
     return ""
-
-
-# Per ordering: what it gives, and what that costs.
-ORDERINGS = {
-    "NONORDERED": QT_TRANSLATE_NOOP(
-        "orderings", "Messages are shown as they arrive: fastest, and an answer may stand before its question."
-    ),
-    "FIFO": QT_TRANSLATE_NOOP(
-        "orderings", "Each member's messages in the order of sending; those of two members may interleave as they like."
-    ),
-    "CAUSAL": QT_TRANSLATE_NOOP(
-        "orderings", "An answer never stands before what it answers. A message may wait for one that it follows."
-    ),
-    "TOTAL": QT_TRANSLATE_NOOP(
-        "orderings", "All members see one and the same order. A message waits for its number from the sequencer."
-    ),
-    "CAUSALTOTAL": QT_TRANSLATE_NOOP(
-        "orderings", "One order for all, and no answer before its question. Waits for both."
-    ),
-}
 
 
 class CreateDialog(FormDialog):

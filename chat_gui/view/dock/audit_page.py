@@ -27,6 +27,12 @@ from chat_gui.view import colours
 from chat_gui.view.dock.page import FactTable, InsightPage, quiet_label
 
 
+def log_place() -> str:
+    """Return the folder of delivery logs where none was chosen."""
+    place = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.AppLocalDataLocation)
+    return str(Path(place) / "delivery-logs")
+
+
 class AuditPage(InsightPage):
     """Judges a folder of delivery logs; `incident_wanted` names a group and a message of an incident."""
 
@@ -49,8 +55,7 @@ class AuditPage(InsightPage):
         self._ended.connect(self._on_ended, Qt.ConnectionType.QueuedConnection)
 
     def _build(self) -> None:
-        place = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.AppLocalDataLocation)
-        self.folder = QLineEdit(str(Path(place) / "delivery-logs"), self)
+        self.folder = QLineEdit(log_place(), self)
         self.folder.setAccessibleName(self.tr("Folder of delivery logs"))
         self.folder.editingFinished.connect(self._on_folder)
         choose = QPushButton(self.tr("&Choose…"), self)
@@ -107,8 +112,12 @@ class AuditPage(InsightPage):
 
     def restore(self, folder: str, write: bool) -> None:
         """Have what was chosen the last time."""
-        self.folder.setText(folder or self.folder.text())
+        for widget in (self.folder, self.write):
+            widget.blockSignals(True)
+        self.folder.setText(folder or log_place())
         self.write.setChecked(write)
+        for widget in (self.folder, self.write):
+            widget.blockSignals(False)
 
     # wishes
 

@@ -40,7 +40,6 @@ from chat_gui.view.dock.link_editor import LinkEditor
 from chat_gui.view.dock.page import FactTable, InsightPage, quiet_label
 
 REPLAY_MS = 50
-FREEZE_MS = 3_000
 SEED_MAX = 999_999
 
 
@@ -227,10 +226,10 @@ class DebugPage(InsightPage):
         else:
             self._have(for_all(self.faults, settings))
 
-    @Slot()
-    def _on_freeze(self) -> None:
+    @Slot(int)
+    def _on_freeze(self, freeze_ms: int) -> None:
         """Freeze the members of the chosen rows; the wish is not kept, so that the next change freezes nobody."""
-        frozen = {source: FREEZE_MS for source, _ in self.chosen() if source != REGISTRY}
+        frozen = {source: freeze_ms for source, _ in self.chosen() if source != REGISTRY}
         if frozen and self.on:
             self.control.put(replace(self.faults, freeze=frozen))
             if self.recording is not None:
