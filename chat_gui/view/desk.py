@@ -70,12 +70,12 @@ class Desk(QObject):
         edit.addAction(self._action(self.tr("&Preferences…"), "Ctrl+,", self.ask_preferences))
         view.addAction(self._action(self.tr("&Go to a group…"), "Ctrl+K", self.ask_group))
         view.addAction(self._action(self.tr("Next &unread tab"), "Alt+Shift+Down", self.go_to_unread))
-        view.addAction(self._action(self.tr("Go to the first un&read message"), "Shift+PgUp", self.go_to_marker))
+        view.addAction(self._action(self.tr("Go to the &first unread message"), "Shift+PgUp", self.go_to_marker))
         view.addAction(self._action(self.tr("All is &seen, go to the newest"), "Esc", self.settle))
         view.addSeparator()
         for text, keys, step in (
-            (self.tr("Zoom &in"), ("Ctrl++", "Ctrl+="), 1),
-            (self.tr("Zoom &out"), ("Ctrl+-",), -1),
+            (self.tr("&Zoom in"), ("Ctrl++", "Ctrl+="), 1),
+            (self.tr("Zoom ou&t"), ("Ctrl+-",), -1),
             (self.tr("Zoom &back to 100 %"), ("Ctrl+0",), 0),
         ):
             action = self._action(text, keys[0], partial(self.zoom, step))

@@ -39,7 +39,7 @@ class StartPage(QWidget):
         self.hint = _label("", self)
         self.trouble = _label("", self)
         self.trouble.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.connect_button = QPushButton(self.tr("&Connect"), self)
+        self.connect_button = QPushButton(self.tr("C&onnect"), self)
         self._create = QPushButton(self.tr("C&reate a group…"), self)
         self._join = QPushButton(self.tr("&Join a group…"), self)
         self.demo = QPushButton(self.tr("De&mo with three companions"), self)

@@ -101,7 +101,7 @@ class PreferencesDialog(QDialog):
         quiet = ("", self.notify), ("", self.quiet), ("", self.tray)
         self._add(self.tr("N&otifications"), *quiet, (self.tr("&Words that count as a mention"), self.words))
         logs = (self.tr("&Folder of delivery logs"), self.log_folder), ("", self.write_logs)
-        self._add(self.tr("O&rdering and debug"), *logs, ("", self.orderings))
+        self._add(self.tr("Or&dering and debug"), *logs, ("", self.orderings))
 
     def _add(self, title: str, *rows: tuple[str, QWidget]) -> None:
         page = QWidget(self.pages)

@@ -67,7 +67,7 @@ class DebugPage(InsightPage):
     # how it is built
 
     def _build(self) -> None:
-        self.switch = _toggle(self.tr("Turn debug mode &on"), self)
+        self.switch = _toggle(self.tr("&Turn debug mode on"), self)
         self.switch.toggled.connect(self._on_switched)
         self.seed = QSpinBox(self, minimum=0, maximum=SEED_MAX, value=1)
         self.seed.setPrefix(self.tr("seed "))
@@ -77,7 +77,7 @@ class DebugPage(InsightPage):
         self.record.toggled.connect(self._on_record)
         self._play = QPushButton(self.tr("Re&play…"), self)
         self._play.clicked.connect(self._on_play)
-        self._heal = QPushButton(self.tr("&Heal all"), self)
+        self._heal = QPushButton(self.tr("Hea&l all"), self)
         self._heal.clicked.connect(lambda: self._have(gcom.Faults(seed=self.faults.seed)))
         self.about = quiet_label(self)
         self.matrix = FactTable([], self.tr("Links, from the row's member to the column's"), self)
@@ -149,7 +149,7 @@ class DebugPage(InsightPage):
 
     @Slot(bool)
     def _on_switched(self, on: bool) -> None:
-        self.switch.setText(self.tr("Turn debug mode &off") if on else self.tr("Turn debug mode &on"))
+        self.switch.setText(self.tr("&Turn debug mode off") if on else self.tr("&Turn debug mode on"))
         self.control.put(self.faults if on else gcom.Faults())
         self.changed.emit(on, str(self.faults))
         self._show_state("")
@@ -161,7 +161,7 @@ class DebugPage(InsightPage):
             self.switch.blockSignals(True)
             self.switch.setChecked(False)
             self.switch.blockSignals(False)
-            self.switch.setText(self.tr("Turn debug mode &on"))
+            self.switch.setText(self.tr("&Turn debug mode on"))
             self.changed.emit(False, "")
         self._show_state(why)
 
