@@ -198,6 +198,10 @@ class Conversation:
         """Record that the reader turned away: the next row is the first that is not seen."""
         self.watched, self.marker = False, None
 
+    def before(self, key: int, count: int) -> list[ChatRow]:
+        """Return the last rows before a key that are in memory, oldest first."""
+        return [row for row in self.rows if row.key < key][-count:]
+
     def find(self, text: str) -> list[int]:
         """Return the keys of the rows for which a query holds, oldest first."""
         return Query.parse(text).find(self.rows)

@@ -24,8 +24,6 @@ from chat_gui.client.client import ChatClient
 from chat_gui.demo.script import DEFINITION
 from chat_gui.model.chat import Chat, GroupState, Notice
 from chat_gui.model.commands import BadCommand, parse
-from chat_gui.model.conversation import Conversation
-from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import SavedSession, SavedTab
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import Connected, HistoryCame, ReceiptCame, RegistryFound, Update, WishFailed
@@ -38,6 +36,7 @@ from chat_gui.view.conversation_view import receipt_text
 from chat_gui.view.desk import Desk
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.desktop.languages import install
+from chat_gui.view.desktop.retranslation import Retranslation
 from chat_gui.view.dialogs.groups import REGISTRY
 from chat_gui.view.dock.debug_stripe import DebugStripe
 from chat_gui.view.dock.dock import InsightDock
@@ -66,8 +65,8 @@ class ChatWindow(QMainWindow):
         self.chat = Chat()
         self.bridge = Bridge(self)
         self.keeper = Keeper(places, self.bridge.post, self)
-        if places:
-            install(self.keeper.settings.language)
+        self._language = install(self.keeper.settings.language) if places else ""
+        self._chosen = self.keeper.settings.language
         self.client = ChatClient(self.bridge.post)
         self.tabs: dict[str, GroupTab] = {}
         self._commands = CommandRunner(self)
@@ -310,7 +309,7 @@ class ChatWindow(QMainWindow):
 
     def _add_tab(self, name: str) -> None:
         state = self.chat.groups[name]
-        tab = self.tabs[name] = GroupTab(state, _older_of(state.conversation), self._group_names, self)
+        tab = self.tabs[name] = GroupTab(state, state.conversation.before, self._group_names, self)
         tab.entered.connect(self._on_entered)
         tab.banner.pressed.connect(lambda: self._on_banner(name))
         tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(name, row.number))
@@ -342,6 +341,10 @@ class ChatWindow(QMainWindow):
         settings = self.keeper.settings
         self.dock.audit.restore(settings.log_folder, settings.write_logs)
         self.client.log_dir = self.dock.audit.wanted
+        if settings.language != self._chosen:
+            self._chosen, before = settings.language, self._language or "en"
+            self._language = install(settings.language)
+            Retranslation(before, self._language).run()
         for tab in self.tabs.values():
             tab.conversation.delegate.show_seconds(settings.seconds)
             tab.conversation.scheduleDelayedItemsLayout()
@@ -489,10 +492,3 @@ class ChatWindow(QMainWindow):
         self.client.close()
         self.keeper.close()
         event.accept()
-
-
-def _older_of(conversation: Conversation) -> Callable[[int, int], list[ChatRow]]:
-    def older(key: int, count: int) -> list[ChatRow]:
-        return [row for row in conversation.rows if row.key < key][-count:]
-
-    return older

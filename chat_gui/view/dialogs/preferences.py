@@ -91,7 +91,7 @@ class PreferencesDialog(QDialog):
         self._add(self.tr("&Identity"), (self.tr("&Nick"), self.nick))
         look = (self.tr("&Colours"), self.theme), ("", self.own_font), (self.tr("&Font"), self.font_name)
         size = (self.tr("&Size"), self.font_points), (self.tr("&Zoom"), self.zoom)
-        self._add(self.tr("&Appearance"), *look, *size, (self.tr("&Language (at the next start)"), self.language))
+        self._add(self.tr("&Appearance"), *look, *size, (self.tr("&Language"), self.language))
         self._add(
             self.tr("&Messages"),
             (self.tr("&Rows kept per group"), self.history),

@@ -105,9 +105,11 @@ class InsightDock(QDockWidget):
         """Show this group from now on."""
         if group != self._group:
             self._group = group
-            name = self.tr("Inside {}").format(group) if group else self.tr("Inside the group")
-            self.setWindowTitle(name)
+            self._show_title()
             self._show()
+
+    def _show_title(self) -> None:
+        self.setWindowTitle(self.tr("Inside {}").format(self._group) if self._group else self.tr("Inside the group"))
 
     def _insight(self, group: str) -> GroupInsight:
         return self.insights.setdefault(group, GroupInsight())
@@ -149,6 +151,9 @@ class InsightDock(QDockWidget):
         """Show the pages anew in another palette."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
+            self._show()
+        elif event.type() is QEvent.Type.LanguageChange:
+            self._show_title()
             self._show()
 
 
