@@ -182,10 +182,6 @@
         <translation>&amp;Hilfe</translation>
     </message>
     <message>
-        <source>Tour</source>
-        <translation>Rundgang</translation>
-    </message>
-    <message>
         <source>registry away</source>
         <translation>Registry nicht erreichbar</translation>
     </message>
@@ -2240,6 +2236,13 @@
     <message>
         <source>no topic</source>
         <translation>kein Thema</translation>
+    </message>
+</context>
+<context>
+    <name>tour</name>
+    <message>
+        <source>Tour</source>
+        <translation>Rundgang</translation>
     </message>
 </context>
 <context>

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QStackedWidget,
     QTabWidget,
-    QToolBar,
     QToolTip,
     QVBoxLayout,
     QWidget,
@@ -29,7 +28,6 @@ from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import Connected, HistoryCame, ReceiptCame, RegistryFound, Update, WishFailed
 from chat_gui.model.wire import TextTooLong
 from chat_gui.storage.places import Places
-from chat_gui.view.asking import Asking
 from chat_gui.view.bridge import Bridge
 from chat_gui.view.command_runner import CommandRunner, now_ms
 from chat_gui.view.conversation_view import receipt_text
@@ -37,16 +35,18 @@ from chat_gui.view.desk import Desk
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.desktop.languages import install
 from chat_gui.view.desktop.retranslation import Retranslation
+from chat_gui.view.dialogs.asking import Asking
 from chat_gui.view.dialogs.groups import REGISTRY
 from chat_gui.view.dock.debug_stripe import DebugStripe
 from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
 from chat_gui.view.group_tab import ClosingTabBar, GroupTab
 from chat_gui.view.start_page import StartPage
-from chat_gui.view.tour import Tour
+from chat_gui.view.tour import tour_bar
 
 LIST_MS = 3_000  # how often the registry is asked while a list of groups is open, or the registry was away
 STATUS_MS = 8_000
+SAVE_MS = 200
 
 
 class ChatWindow(QMainWindow):
@@ -77,6 +77,8 @@ class ChatWindow(QMainWindow):
         self._nick, self._registry = nick or self.keeper.settings.nick, registry or self.keeper.settings.registry
         self.keeper.turn_to(self._registry)
         self.asking = Asking(self, self, self._nick, self._registry)
+        self._saving = QTimer(self, interval=SAVE_MS, singleShot=True)
+        self._saving.timeout.connect(self._save_now)
         self._build()
         self._restore()
         self.bridge.arrived.connect(self.on_updates)
@@ -163,10 +165,7 @@ class ChatWindow(QMainWindow):
 
     def show_tour(self) -> None:
         """Show the guided tour."""
-        tour = Tour(self)
-        bar = QToolBar(self.tr("Tour"), self, movable=False)
-        bar.addWidget(tour)
-        self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, bar)
+        self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, tour_bar(self))
 
     # updates
 
@@ -187,7 +186,7 @@ class ChatWindow(QMainWindow):
             elif isinstance(update, RegistryFound):
                 self._start.on_found(update.address)
             elif isinstance(update, WishFailed):
-                self.asking.on_failed(update, None if self.tabs else self._start)
+                self.asking.on_failed(update, None if self.tabs else self._start.show_trouble)
         self.dock.on_updates(updates)
         self.refresh()
 
@@ -274,9 +273,13 @@ class ChatWindow(QMainWindow):
         return self.dock.saved(replace(saved, members_width=width))
 
     def save_session(self) -> None:
-        """Keep what is open."""
-        if self._restored:
-            self.keeper.save_session(self._session())
+        """Keep what is open, in a moment: a long draft would take its time at every key."""
+        if self._restored and not self._saving.isActive():
+            self._saving.start()
+
+    @Slot()
+    def _save_now(self) -> None:
+        self.keeper.save_session(self._session())
 
     def _tell(self, notice: Notice) -> None:
         self.statusBar().showMessage(notice.text, STATUS_MS)
@@ -485,7 +488,8 @@ class ChatWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave all groups, and end."""
-        self.save_session()
+        self._saving.stop()
+        self._save_now()
         self._poll.stop()
         self.dock.close_all()
         self.bridge.close()

@@ -127,7 +127,8 @@ def _on_disk(folder: Path, registry: str) -> bool:
     history = Scrollback(folder / "h.db")
     rows = history.before(talk_of(registry, "news"), 1 << 60, 100)
     history.close()
-    return any(row.text == "before the kill" for row in rows)
+    session = folder / "o.toml"
+    return any(row.text == "before the kill" for row in rows) and "not sent yet" in session.read_text("utf-8")
 
 
 # A window that types a draft, and prints what it shows.

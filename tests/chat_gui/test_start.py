@@ -138,7 +138,7 @@ def test_a_registry_that_dies_while_a_dialog_is_open(opened: Opener, monkeypatch
     with gcom.embedded() as embedded:
         window = opened("alice", embedded.address, "news")
         wait_until(lambda: window.chat.registry)
-        monkeypatch.setattr("chat_gui.view.asking.JoinDialog.exec", lambda dialog: wait_for_end(window, dialog))
+        monkeypatch.setattr("chat_gui.view.dialogs.asking.JoinDialog.exec", lambda dialog: wait_for_end(window, dialog))
 
         def wait_for_end(window: ChatWindow, dialog: object) -> int:
             assert window.asking._list is dialog

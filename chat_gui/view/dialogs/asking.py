@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Protocol
 
 from PySide6.QtCore import QObject, QProcess
@@ -15,7 +16,6 @@ from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import WishFailed
 from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
 from chat_gui.view.dialogs.trouble import TroubleDialog
-from chat_gui.view.start_page import StartPage
 
 
 class AskingHost(Protocol):
@@ -89,13 +89,13 @@ class Asking(QObject):
             text = self.tr("Start it from a terminal: gcom-chat --demo")
             TroubleDialog(self.tr("The demo did not start"), text, "", self._window).open()
 
-    def on_failed(self, failed: WishFailed, start: StartPage | None) -> None:
-        """Say what failed where it was wished for: on the start page, if that shows, else in a dialog, once a wish."""
+    def on_failed(self, failed: WishFailed, start: Callable[[str], None] | None) -> None:
+        """Say what failed where it was wished for: on the start page, if it shows, else in a dialog, once per wish."""
         what = self.tr("Could not {}").format(failed.what)
         todo = self.tr("Check the address, and that gcom-registry runs there; the chat tries again by itself.")
         todo = todo if failed.what == translate("wish", "connect") else ""
         if start is not None:
-            start.show_trouble(f"{what}: {failed.why}\n{todo}".strip())
+            start(f"{what}: {failed.why}\n{todo}".strip())
         elif failed.what in self._open:
             TroubleDialog(what, failed.why, todo, self._window).open()
         self._open.discard(failed.what)
