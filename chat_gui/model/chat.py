@@ -101,6 +101,7 @@ class Notice:
     text: str
     group: str = ""
     error: bool = False
+    lasting: bool = False  # it stands in the conversation in front, too, where it does not go after a while
     returned: str = ""  # text that could not be sent, for the input of the group's tab
 
 
@@ -189,7 +190,7 @@ class Chat:
                 if group in self.groups and not older:
                     self.groups[group].conversation.restore(rows)
             case StorageTold(text):
-                return [Notice(text, error=True)]
+                return [Notice(text, error=True, lasting=True)]
             case _:
                 assert_never(update)
         return []

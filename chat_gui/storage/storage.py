@@ -50,6 +50,7 @@ class Storage:
         self._closed = False
         # the thread's own
         self._scrollback: Scrollback | None = None
+        self._unwritten: dict[Path, str] = {}  # files that could not be written: again at each look
         self._since_trim: dict[str, int] = {}
         self._mute: set[str] = set()  # groups whose earlier rows could not be read: their numbers are not known
         self._said: set[str] = set()
@@ -100,6 +101,7 @@ class Storage:
                 closed, files, requests = self._closed, self._files, self._requests
                 rows, self._rows = self._rows, deque(maxlen=PENDING_MAX)
                 self._files, self._requests = {}, []
+            files, self._unwritten = {**self._unwritten, **files}, {}
             for path, text in files.items():
                 self._write(path, text)
             self._add(rows)
@@ -115,6 +117,7 @@ class Storage:
         try:
             write_text(path, text)
         except OSError as error:
+            self._unwritten[path] = text
             self._say(
                 "files",
                 translate(

@@ -1237,6 +1237,10 @@
 <context>
     <name>Tour</name>
     <message>
+        <source>Tour</source>
+        <translation>Rundgang</translation>
+    </message>
+    <message>
         <source>Back</source>
         <translation>Zurück</translation>
     </message>
@@ -2236,13 +2240,6 @@
     <message>
         <source>no topic</source>
         <translation>kein Thema</translation>
-    </message>
-</context>
-<context>
-    <name>tour</name>
-    <message>
-        <source>Tour</source>
-        <translation>Rundgang</translation>
     </message>
 </context>
 <context>

@@ -13,6 +13,7 @@ class Tour(QFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setWindowTitle(self.tr("Tour"))
         self._steps = self._texts()
         self._at = 0
         self._text = QLabel(self)
@@ -73,6 +74,6 @@ class Tour(QFrame):
 def tour_bar(window: QWidget) -> QToolBar:
     """Return a bar with the tour in it, which goes with it."""
     tour = Tour(window)
-    bar = QToolBar(tour.tr("Tour"), window, movable=False)
+    bar = QToolBar(tour.windowTitle(), window, movable=False)
     bar.addWidget(tour)
     return bar

@@ -241,7 +241,7 @@ class ChatWindow(QMainWindow):
             self.restoreGeometry(QByteArray.fromBase64(session.geometry.encode()))
         self.dock.restore(session)
         for trouble in self.keeper.troubles:
-            self._tell(Notice(trouble, error=True))
+            self._tell(Notice(trouble, error=True, lasting=True))
         self._restored = True
 
     def _open_tabs(self, session: SavedSession, more: tuple[str, ...] = ()) -> None:
@@ -284,7 +284,7 @@ class ChatWindow(QMainWindow):
     def _tell(self, notice: Notice) -> None:
         self.statusBar().showMessage(notice.text, STATUS_MS)
         self.desk.notify(notice, now_ms())
-        tab = self.tabs.get(notice.group)
+        tab = self._current() if notice.lasting else self.tabs.get(notice.group)
         if tab and notice.returned:
             tab.input.give_back(notice.returned)
         if tab and notice.error:

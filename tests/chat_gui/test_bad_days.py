@@ -16,7 +16,7 @@ import gcom
 from chat_gui.model.chat import GroupStanding
 from chat_gui.model.rows import RowKind
 from chat_gui.model.text import SIGN
-from chat_gui.model.updates import Unsent
+from chat_gui.model.updates import StorageTold, Unsent
 from chat_gui.model.wire import ChatMessage, MessageKind
 from chat_gui.storage.places import Places
 from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog
@@ -214,3 +214,13 @@ def test_a_nick_that_cannot_be_is_told_to_nobody(opened: Opener, registry: str) 
         wait_until(lambda: any(row.number for row in rows(window, "news")))
         assert next(event for event in iter(news.receive, None) if isinstance(event, gcom.Message)).number == 1
         assert next(row.number for row in rows(window, "news") if row.own) == 1
+
+
+def test_a_trouble_with_the_disk_stands_in_the_conversation(opened: Opener) -> None:
+    """A word in the status bar goes after some seconds, and nobody may have looked."""
+    window = opened("", "", "news", "work")
+    window.desk.go_to("work")
+    window.on_updates([StorageTold("the disk is full")])
+    assert texts(window, "work")[-1] == "the disk is full"
+    assert window.statusBar().currentMessage() == "the disk is full"
+    assert "the disk is full" not in texts(window, "news")

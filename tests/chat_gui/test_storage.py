@@ -232,3 +232,18 @@ def test_the_last_text_of_a_file_is_what_stays(tmp_path: Path, begun: Callable[[
         storage.write(tmp_path / "session.toml", text)
     storage.close()
     assert (tmp_path / "session.toml").read_text() == "three"
+
+
+def test_a_file_that_could_not_be_written_waits_for_room(
+    tmp_path: Path, begun: Callable[[], Storage], told: Updates
+) -> None:
+    place = tmp_path / "state"
+    place.write_text("a file where the folder should be")
+    storage = begun()
+    storage.write(place / "session.toml", "old")
+    assert isinstance(told.get(timeout=LIMIT_S), StorageTold)
+    storage.write(place / "session.toml", "new")
+    place.unlink()
+    assert loaded(storage, told) == []  # the next look, for whatever reason
+    storage.close()
+    assert (place / "session.toml").read_text() == "new"
