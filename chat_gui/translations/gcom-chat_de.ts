@@ -301,8 +301,8 @@
         <translation>einfach: eine Kopie an jeden; ein Verlust wird gemeldet, nicht behoben</translation>
     </message>
     <message>
-        <source>empty: anybody may join; else all names, with spaces between</source>
-        <translation>leer: jeder darf beitreten; sonst alle Namen, durch Leerzeichen getrennt</translation>
+        <source>empty: dynamic; else static, of these names</source>
+        <translation>leer: dynamisch; sonst statisch, aus diesen Namen</translation>
     </message>
     <message>
         <source>show a message only once a majority holds it</source>

@@ -108,7 +108,7 @@ class CreateDialog(FormDialog):
         self.multicast.addItem(self.tr("reliable: what one has, all have"), "RELIABLE")
         self.multicast.addItem(self.tr("basic: one copy to each; a loss is told, not mended"), "BASIC")
         self.static = QLineEdit(self)
-        self.static.setPlaceholderText(self.tr("empty: anybody may join; else all names, with spaces between"))
+        self.static.setPlaceholderText(self.tr("empty: dynamic; else static, of these names"))
         self.safe = QCheckBox(self.tr("show a message only once a majority holds it"), self)
         self.netsplit = QComboBox(self)
         self.netsplit.addItem(self.tr("primary: the side with a majority goes on"), "PRIMARY")

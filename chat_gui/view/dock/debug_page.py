@@ -40,7 +40,7 @@ from chat_gui.view.dock.link_editor import LinkEditor
 from chat_gui.view.dock.page import FactTable, InsightPage, quiet_label
 
 REPLAY_MS = 50
-SEED_MAX = 999_999
+FIRST_SEED, SEED_MAX = 1, 999_999
 
 
 class DebugPage(InsightPage):
@@ -52,7 +52,7 @@ class DebugPage(InsightPage):
     def __init__(self, find: Callable[[], gcom.Node | None], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.title = self.tr("Debug mode")
-        self.faults = gcom.Faults()
+        self.faults = gcom.Faults(seed=FIRST_SEED)
         self.recording: FaultRecording | None = None
         self._replayed: tuple[FaultRecording, int, int] | None = None  # of what, since when, up to where
         self._began_ms = 0
@@ -69,7 +69,7 @@ class DebugPage(InsightPage):
     def _build(self) -> None:
         self.switch = _toggle(self.tr("&Turn debug mode on"), self)
         self.switch.toggled.connect(self._on_switched)
-        self.seed = QSpinBox(self, minimum=0, maximum=SEED_MAX, value=1)
+        self.seed = QSpinBox(self, minimum=0, maximum=SEED_MAX, value=FIRST_SEED)
         self.seed.setPrefix(self.tr("seed "))
         self.seed.setAccessibleName(self.tr("Seed of all chance"))
         self.seed.valueChanged.connect(lambda seed: self._have(replace(self.faults, seed=seed)))
@@ -78,7 +78,7 @@ class DebugPage(InsightPage):
         self._play = QPushButton(self.tr("Re&play…"), self)
         self._play.clicked.connect(self._on_play)
         self._heal = QPushButton(self.tr("Hea&l all"), self)
-        self._heal.clicked.connect(lambda: self._have(gcom.Faults(seed=self.faults.seed)))
+        self._heal.clicked.connect(self.heal)
         self.about = quiet_label(self)
         self.matrix = FactTable([], self.tr("Links, from the row's member to the column's"), self)
         self.matrix.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectItems)
@@ -86,9 +86,9 @@ class DebugPage(InsightPage):
         self.matrix.setShowGrid(True)
         self.matrix.setAlternatingRowColors(False)
         self.matrix.verticalHeader().show()
-        self.matrix.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.matrix.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.matrix.horizontalHeader().setMinimumSectionSize(96)
         self.matrix.horizontalHeader().setStretchLastSection(False)
-        self.matrix.horizontalHeader().setDefaultSectionSize(112)
         self.matrix.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignCenter)
         self.matrix.viewport().setBackgroundRole(QPalette.ColorRole.Window)
         self.matrix.itemSelectionChanged.connect(self._on_selected)
@@ -133,7 +133,14 @@ class DebugPage(InsightPage):
             return self.tr("debug mode is off: /debug on turns it on")
         members = [each for each in self._names if each != REGISTRY]
         self._have(obey(self.faults, name, rest, members))
+        self._on_selected()
         return self.tr("faults now: {}").format(self.faults)
+
+    @Slot()
+    def heal(self) -> None:
+        """Have no faults, but the same seed."""
+        self._have(gcom.Faults(seed=self.faults.seed))
+        self._on_selected()
 
     def _have(self, faults: gcom.Faults) -> None:
         """Have these faults, as far as debug mode is on."""
@@ -282,6 +289,7 @@ class DebugPage(InsightPage):
         now_ms = _now_ms() - since_ms
         if (faults := recording.due(done_ms, now_ms)) is not None:
             self._have(faults)
+            self._on_selected()
         self._replayed = (recording, since_ms, now_ms)
         if now_ms > recording.length_ms or not self.on:
             self._replay_timer.stop()
