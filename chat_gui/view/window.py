@@ -432,7 +432,7 @@ class ChatWindow(QMainWindow):
         if self.client.group(group):
             self.client.list_groups()
         else:
-            self.join(group)
+            self.asking.again(group)
 
     def _leave_current(self) -> None:
         if tab := self._current():

@@ -226,7 +226,7 @@ def test_the_sliders_show_what_a_command_did_and_the_seed_that_is_used(page: Deb
 
 def test_a_freeze_lasts_as_long_as_the_field_says(page: DebugPage) -> None:
     put: list[gcom.Faults] = []
-    page.control.put = put.append  # type: ignore[method-assign]
+    page.control.put = put.append  # type: ignore[assignment, method-assign]
     page.switch.setChecked(True)
     page.matrix.setCurrentCell(1, 2)
     page.editor.freeze_s.setValue(1.5)

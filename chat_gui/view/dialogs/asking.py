@@ -37,6 +37,7 @@ class Asking(QObject):
         self._host, self._window = host, window
         self._nick, self._registry = nick, registry
         self._open: set[str] = set()  # what the user wished for, and has not heard of
+        self._definitions: dict[str, gcom.Definition] = {}  # of groups to create
         self._list: JoinDialog | None = None
 
     @property
@@ -68,6 +69,7 @@ class Asking(QObject):
         dialog = CreateDialog(self._window)
         if dialog.exec():
             definition = dialog.definition()
+            self._definitions[definition.group] = definition
             self.wished(translate("wish", "create the group {}").format(definition.group))
             self._host.join(definition.group, definition)
 
@@ -81,6 +83,10 @@ class Asking(QObject):
         if self._list.exec():
             self._host.join(self._list.chosen())
         self._list = None
+
+    def again(self, group: str) -> None:
+        """Wish once more for a group that could not be joined; one that was to be created still is."""
+        self._host.join(group, self._definitions.get(group))
 
     def demo(self) -> None:
         """Start the demonstration, as a chat of its own that goes on when this one ends."""
