@@ -40,6 +40,7 @@ REASONS = {
     "exit": QT_TRANSLATE_NOOP("reasons", "left without waiting"),
     "expelled": QT_TRANSLATE_NOOP("reasons", "was put out: nothing was heard of it"),
     "crash": QT_TRANSLATE_NOOP("reasons", "crashed"),
+    "dead": QT_TRANSLATE_NOOP("reasons", "crashed"),
     "merge": QT_TRANSLATE_NOOP("reasons", "went over to another instance"),
     "state": QT_TRANSLATE_NOOP("reasons", "left: its state could not be kept"),
     "unread": QT_TRANSLATE_NOOP("reasons", "left: its window read nothing"),

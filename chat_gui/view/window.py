@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
 
 import gcom
 from chat_gui.client.client import ChatClient
-from chat_gui.demo.script import DEFINITION
 from chat_gui.model.chat import Chat, GroupState, Notice
 from chat_gui.model.commands import BadCommand, parse
 from chat_gui.model.settings import SavedSession, SavedTab
@@ -58,7 +57,6 @@ class ChatWindow(QMainWindow):
         registry: str = "",
         groups: tuple[str, ...] = (),
         places: Places | None = None,
-        demo: bool = False,
     ) -> None:
         """`places`: where settings, session and scrollback are kept; None: nowhere."""
         super().__init__()
@@ -71,7 +69,6 @@ class ChatWindow(QMainWindow):
         self.tabs: dict[str, GroupTab] = {}
         self._commands = CommandRunner(self)
         self._wanted = groups
-        self._demo = demo
         self._restored = False
         self._joins: dict[str, gcom.Definition | None] = {}  # that wait for their scrollback; what to create
         self._nick, self._registry = nick or self.keeper.settings.nick, registry or self.keeper.settings.registry
@@ -195,8 +192,6 @@ class ChatWindow(QMainWindow):
         if self.keeper.turn_to(self.chat.registry):
             self._open_anew()
         wanted, self._wanted = self._wanted, ()
-        if self._demo:  # the companions may come later
-            self.join(DEFINITION.group, DEFINITION)
         for name in wanted:
             self.join(name)
 

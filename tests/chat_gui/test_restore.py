@@ -128,7 +128,8 @@ def _on_disk(folder: Path, registry: str) -> bool:
     rows = history.before(talk_of(registry, "news"), 1 << 60, 100)
     history.close()
     session = folder / "o.toml"
-    return any(row.text == "before the kill" for row in rows) and "not sent yet" in session.read_text("utf-8")
+    kept = session.read_text("utf-8") if session.exists() else ""
+    return any(row.text == "before the kill" for row in rows) and "not sent yet" in kept
 
 
 # A window that types a draft, and prints what it shows.
