@@ -14,6 +14,7 @@ Precedence = tuple[str, int, str]
 
 def founded(founded_ms: int, chance: str) -> str:
     """Return the id of an instance founded at `founded_ms` of wall time; `chance` makes equal instants differ."""
+    # 11 digits of hexadecimal: texts of equal length sort as their times do, until the year 2527.
     return f"{founded_ms:011x}{chance}"
 
 
@@ -29,6 +30,7 @@ def generation(instance: str) -> int:
 
 def _counts(instance: str) -> tuple[int, int]:
     """Return the successions since the origin, and the last of them that was begun anew; 0: none was."""
+    # An id without a hyphen is an origin: generation 0.
     _, _, rest = instance.partition("-")
     since, _, anew = rest.partition("-")[0].partition(".")
     return int(since or 0), int(anew or 0)
@@ -46,6 +48,7 @@ def successor(instance: str, founder: str, anew: bool = False) -> str:
 
 def rank(instance: str, view: int) -> int:
     """Return a number that is the greater the later a view is: in a successor the views begin again at 1."""
+    # The view in the low 40 bits: any view of a later generation is above all views of the one before.
     return (generation(instance) << 40) + min(view, (1 << 40) - 1)
 
 
@@ -64,6 +67,8 @@ def precedence(instance: str) -> Precedence:
 
     A successor stands above its predecessors; of strangers the one founded earlier does.
     """
+    # By the id alone, which both sides know and nothing changes: by size or length two sides might each find itself
+    # the higher (continuity.md).
     return origin_of(instance), -generation(instance), instance
 
 

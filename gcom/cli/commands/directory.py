@@ -94,11 +94,14 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     notice(f"group {group!r} has in view {entry.view}: {_names(entry.members) or 'nobody'}; it is {state}")
     left = [process for process in entry.members if process not in dead]
     beside = [process for process, address in entry.others if not is_dead(address)]
+    # A fork of nobody would only keep the name from being freed.
     if entry.members and not left and not beside:
         notice(
             "all of them are proven dead: there is nobody who could go on, and the registry frees the name by itself"
         )
         return 1
+    # Only a leader with a quorum keeps a group alive at the registry: a slip here once put a healthy group's members
+    # out for a minute.
     if entry.alive and not force:
         notice("a member that hears a quorum registers, so the group is not stuck, and a fork would put members out")
         notice(
@@ -112,6 +115,8 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     if not yes and not _typed(group):
         notice("nothing was changed")
         return 1
+    # With the instance that was looked at: if another one has begun meanwhile, the registry refuses
+    # (Directory._on_fork).
     directory.fork(entry)
     _tell_who_takes_it(entry, left)
     return 0
@@ -144,6 +149,7 @@ def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
 def _typed(group: str) -> bool:
     """Ask for the group's name; return whether it was typed."""
     notice(f"to go on, type the group's name ({group}):")
+    # The name and not "y": the operator must have read which group it is.
     return sys.stdin is not None and sys.stdin.readline().strip() == group
 
 
@@ -159,6 +165,7 @@ def state_of(entry: GroupInfo) -> str:
 def _proven_dead(entry: GroupInfo) -> list[Process]:
     """Return the members that this machine's kernel knows to be over; it knows nothing of other machines."""
     seats = zip(entry.members, entry.addresses, strict=True)
+    # Proof is the kernel's word about a process of this machine; of others it says nothing, and they count as living.
     return [process for process, address in seats if is_dead(address)]
 
 

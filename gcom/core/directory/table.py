@@ -71,6 +71,8 @@ class Directory:
         self._ties = witness if durable else None
         self._witness = witness or Witness((), lambda record: None)
         self._store = store or Store()
+        # Without leases: who lives is told by the members, within a second, and until the grace is over no name is
+        # given away.
         self._rows = {row.definition.group: row for row in self._store.rows()}
         self._dissolved = {it.group: it for it in self._store.dissolved()}
         self._heard_ms: int | None = None  # the driver's time at the last step
@@ -136,6 +138,7 @@ class Directory:
             return NO_WITNESS
         if row is None:
             return self._unready(wanted.group) or self._full(wanted.group) or self._found(wanted)
+        # Creating it again with the same words is no error: several members may start with "create it first".
         if row.definition != wanted:
             return other_definition(row, wanted)
         return self._entry(row)
@@ -158,12 +161,14 @@ class Directory:
         return self._entry(row)
 
     def _on_list(self, request: ListGroups) -> Answer:
+        # By name and from the last one on: a group that comes or goes between two pages moves no other one out.
         later = sorted(name for name in self._rows if name > request.after)
         page: list[GroupInfo] = []
         weight = 0
         for name in later:
             entry = self._entry(self._rows[name])
             weight += _weight(entry)
+            # At least one per page, or a list would never come to its end.
             if page and weight > PAGE_BYTES:
                 break
             page.append(entry)
@@ -311,6 +316,7 @@ class Directory:
             return stale(row, f"not instance {request.instance} in view {request.view}: it is its members' to forget")
         self._drop(request.group)
         gone = DissolvedInstance(request.group, request.instance, request.view)
+        # Taken out first, so that it comes to the end: the oldest give way at the bound.
         self._dissolved.pop(request.group, None)
         self._dissolved[request.group] = gone
         self._store.bury(gone)
@@ -323,6 +329,7 @@ class Directory:
         row = self._rows.get(request.group)
         if row is None:
             return unknown(request.group)
+        # Removing it would free the name of a group that lives, or is detached and has what it had.
         if row.view:
             beside = sorted(map(names.name_of, row.known.keys() - set(row.view.members)))[:5]
             others = f", and {', '.join(beside)} may have what it had" if beside else ""
@@ -385,6 +392,8 @@ class Directory:
 
     def _put(self, row: Row) -> GroupInfo:
         before = self._rows.get(row.definition.group)
+        # On the disk before it is answered, and only if something durable has changed: a lease is renewed every
+        # second.
         if before is None or before.durable != row.durable:
             self._store.save(row)
         self._rows[row.definition.group] = row
@@ -403,6 +412,7 @@ class Directory:
         if row.definition.netsplit is Netsplit.PARTITIONABLE:
             self._drop(group)
             return True
+        # Its end is remembered: a process of it that comes back is told that all is over, and does not go on alone.
         return isinstance(self._on_unregister(Unregister(group, instance, view)), Done)
 
     @property
