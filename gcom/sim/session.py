@@ -256,6 +256,7 @@ class SimSession:
         heard = [peer for peer in view.members if self._heard_ms.get(peer, self._since_ms) > since_ms]
         # Half is enough: with the tie-breaker half of a view is a quorum.
         if 2 * (len(heard) + 1) < len(view.members):
+            # Broken where a process without a quorum stays as if it were in the group.
             raise Violation(f"QUORUM: {self.process} goes on in view {view.number} and hears only {heard}")
 
     # its timer
