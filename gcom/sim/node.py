@@ -110,7 +110,7 @@ class SimNode:
         """Run again; several threads take up what has come meanwhile, in no certain order."""
         self.paused = False
         for session in self.sessions.values():
-            session.forgive()
+            session.forget_silence()
         held, self._held = self._held, []
         # 1. A stopped process wakes up. 2. Its timer, its callers and the answers to its calls are all due. 3. Their
         #    threads race, so every order must be right.
@@ -129,7 +129,7 @@ class SimNode:
         else:
             session.receive(frame, answer)
 
-    def unless_returning(self, reply: Reply) -> Reply:
+    def mark_returning(self, reply: Reply) -> Reply:
         """Add to the refusal for a session that is over that its process is coming back, if it is."""
         session = self.session
         # A process that founds or enters the next instance knows by this that the member will be back with its state.

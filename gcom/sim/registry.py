@@ -184,16 +184,9 @@ class Registry:
             done(decode_answer(answer) if answer else None)
 
         data = encode_request(request)
-        self._question(node, data, lambda data: self._answer(node, data), finish).begin(again=True)
-
-    def _question(
-        self,
-        node: NetworkNode,
-        data: bytes,
-        answer: Callable[[bytes], bytes | None],
-        done: Callable[[bytes | None], None],
-    ) -> _Question:
-        return _Question(self._simulation, self._network, self, node, data, answer, done)
+        _RegistryCall(
+            self._simulation, self._network, self, node, data, lambda data: self._answer(node, data), finish
+        ).begin(again=True)
 
     def _answer(self, node: NetworkNode, data: bytes) -> bytes:
         request = decode_request(data)
@@ -228,7 +221,7 @@ class Registry:
             done(sequencer_codec.decode_answer(answer) if answer else None)
 
         data = sequencer_codec.encode_request(request)
-        self._question(node, data, answer, finish).begin(again=False)
+        _RegistryCall(self._simulation, self._network, self, node, data, answer, finish).begin(again=False)
 
     @property
     def down(self) -> str:
@@ -238,7 +231,7 @@ class Registry:
         return self._down
 
 
-class _Question:
+class _RegistryCall:
     """One request on its way there, and its answer on the way back."""
 
     def __init__(

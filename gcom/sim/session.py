@@ -88,7 +88,7 @@ class SessionNode(NetworkNode, Protocol):
 
     def resume(self) -> None: ...
 
-    def unless_returning(self, reply: Reply) -> Reply: ...
+    def mark_returning(self, reply: Reply) -> Reply: ...
 
     def ask_registry(self, session: SimSession, request: Request) -> None: ...
 
@@ -170,7 +170,7 @@ class SimSession:
         reply, effects = self.machine.receive(frame, self.node.clock.now_ms)
         self._carry_out(effects)
         self._log_before_frame()
-        reply = self.node.unless_returning(reply)
+        reply = self.node.mark_returning(reply)
         data = None if self.node.crashed else codec.encode(reply)
         # A reply with an item of a view change is a place to crash at, as a call is: Promise and CutOk go in replies.
         if data and isinstance(reply, Frame) and reply.control:
@@ -198,7 +198,7 @@ class SimSession:
     def _perform(self, effect: Effect) -> None:
         # A view is what the quorum is of: who hears nobody of the new one must have its full time for it.
         if isinstance(effect, Installed):
-            self.forgive()
+            self.forget_silence()
             self.node.on_entered()
         match effect:
             case AskRegistry(request):
@@ -243,7 +243,7 @@ class SimSession:
     def _heard(self, peer: Process) -> None:
         self._heard_ms[peer] = self.node.clock.now_ms
 
-    def forgive(self) -> None:
+    def forget_silence(self) -> None:
         """Forget the silence of all peers: the process was paused, or has come to another view."""
         self._since_ms = self.node.clock.now_ms
 

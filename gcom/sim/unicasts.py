@@ -51,7 +51,7 @@ class MemberSession(Protocol):
     def handle(self, event: events.Event) -> None: ...
 
 
-class Correspondent:
+class UnicastTraffic:
     """The unicasts and calls of one session. `is_ready` tells whether it has its state: before, it answers nothing."""
 
     def __init__(self, session: MemberSession, rng: Random, is_ready: Callable[[], bool]) -> None:
