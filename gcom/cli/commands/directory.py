@@ -71,7 +71,10 @@ def _tell_state(entry: GroupInfo, dead: Sequence[Process]) -> None:
     if entry.members and state in ("detached", "in doubt"):
         notice(f"if those who are missing never come back, what is left goes on after: gcom fork {group}")
     if entry.others:
-        notice(f"not in this view, but known to the registry: {_names(process for process, _ in entry.others)}")
+        # By process: under one name there may be several, the one that was put out and the one that took its place.
+        beside = ", ".join(process for process, _ in entry.others)
+        notice(f"not in this view, but known to the registry: {beside}")
+        notice("each of these is a joiner, or was put out or missed a view, and may have what the group had")
 
 
 def create(directory: DirectoryClient, output: Output, wanted: Definition, as_json: bool) -> None:
@@ -108,14 +111,17 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     if entry.members:
         _tell_price(left, dead)
     if beside:
-        notice(f"{_names(beside)} may be in service, or have what the group had: they are given up as well")
+        notice(f"{', '.join(beside)} may be in service, or have what the group had: given up as well")
     if not yes and not _typed(group):
         notice("nothing was changed")
         return 1
     # With the instance that was looked at: if another one has begun meanwhile, the registry refuses
     # (Directory._on_fork).
     directory.fork(entry)
-    notice(f"within {limits.FORK_MS // 1000} s the first detached member to register begins what succeeds {group!r}")
+    order_s, free_s = limits.FORK_MS // 1000, limits.FREE_MS // 1000
+    notice(f"for {order_s} s: a member of view {entry.view} that runs and hears no quorum takes it up by itself,")
+    notice("as it registers, which it does every second; nothing is to be started for that. If none has in")
+    notice(f"{free_s} s, the first that asks begins {group!r}: a newcomer, or one put out that is on its way back")
     return 0
 
 

@@ -35,7 +35,14 @@ from gcom.core.messages.registry import (
     Request,
     Unregister,
 )
-from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPrepare, WitnessPromised, WitnessRequest
+from gcom.core.messages.witness import (
+    WitnessAccept,
+    WitnessDecided,
+    WitnessPassed,
+    WitnessPrepare,
+    WitnessPromised,
+    WitnessRequest,
+)
 from gcom.values import limits, lineage, names
 from gcom.values.definition import Definition, Netsplit, TieBreaker
 from gcom.values.lineage import precedence_by_size as by_size
@@ -182,7 +189,9 @@ class Directory:
             return self._put(replace(row, view=view, renewed_ms=self._running_ms))
         # Its members are dead, or have vowed. The id carries its lineage, so that none of them, if the proof was wrong,
         # takes it for a stranger founded later.
-        instance = lineage.successor(row.instance, request.process.partition("#")[2])
+        # Those who were given up may come back, and must be able to tell that nothing of theirs is in it.
+        anew = not row.known.keys() <= set(request.gone)
+        instance = lineage.successor(row.instance, request.process.partition("#")[2], anew)
         after = (row.instance, row.number)
         return self._put(Row(row.definition, instance, view, self._running_ms, after=after))
 
@@ -354,6 +363,10 @@ class Directory:
             return decided
         if row is None or row.instance != request.instance:
             return Refusal("Unavailable", f"this registry does not have instance {request.instance} of the group")
+        # 1. C is put out of view 3, and sleeps. 2. D comes; A and B leave; D dies, alone in view 7. 3. C runs again: of
+        # view 3 nobody else is left. What it sent since in view 3 the others went on without.
+        if isinstance(request, WitnessPrepare) and row.is_out(request.process, request.view):
+            return WitnessPassed(row.number)
         # It cannot say who was noted, so its promise would be worth nothing until an operator vouches for the rest.
         if row.forgot and not row.forked(self._running_ms):
             text = f"this registry forgot group {request.group!r}: gcom fork {request.group} lets what is left go on"
