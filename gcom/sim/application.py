@@ -98,6 +98,7 @@ class Application:
         self._session.handle(events.Submit(payloads))
 
     def _compose(self, mark: str) -> Payload:
+        # Numbered, so that no two payloads are equal: a message that comes in another's place shows.
         self._composed += 1
         words = self._rng.choice(_WORDS) * self._rng.choice((1, self._simulation.plan.size))
         text = f"{mark}{self._session.process} {self._composed} {words}"
@@ -108,6 +109,7 @@ class Application:
         if self._session.is_over:
             return
         if self.has_room:
+            # Bursts and silence in turn: runs of many messages, and of one, and links that are idle.
             count = self._burst()
             if count:
                 self.submit(count)

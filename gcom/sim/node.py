@@ -90,6 +90,7 @@ class SimNode:
     def crash(self) -> None:
         self.crashed = True
         self.paused = False
+        # What the paused process would have done dies with it.
         self._held.clear()
         # What a process had written and not flushed is lost with it, or not: both must leave a log that is judged
         # rightly.
@@ -171,6 +172,7 @@ class SimNode:
         """Go on as the same process, with its state, in the instance that succeeds its own."""
         former = self.session
         self._succeeded.append(former)
+        # The key is the process, and that is the same in the successor.
         del self.sessions[former.process]
         session = self.sessions[former.process] = SimSession(self, former.process, Random(self._rng.random()), former)
         # Who asked to leave before the succession leaves in the successor, and LEAVE must know that it asked.
@@ -211,6 +213,7 @@ class SimNode:
         )
 
     def _on_answer(self, session: SimSession, request: Request, answer: Answer | None) -> None:
+        # Before the session hears of it: its next request may come from within.
         self._requests.popleft()
         if self._requests:
             self._ask_next()

@@ -89,8 +89,10 @@ class Registry:
         def save(record: WitnessRecord) -> None:
             self._disk[record.instance] = record
 
+        # From the disk: its votes outlive the process, and so do its rows (`_store`); nothing else of its memory does.
         witness = Witness(self._disk.values(), save)
         self.directory = Directory(self._mint, witness, self._store, grace_ms=grace_ms)
+        # A new one knows nothing: it is soft state, which the leader opens anew (ARCHITECTURE 7).
         self.sequencer = Sequencer()
 
     def _tick(self) -> None:
@@ -167,6 +169,7 @@ class Registry:
 
     def heal(self) -> None:
         self._down = ""
+        # Before they are carried out: an answer may lead to another outage.
         queued, self._queued = self._queued, []
         for arrive in queued:
             arrive()

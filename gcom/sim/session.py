@@ -223,6 +223,8 @@ class SimSession:
                 self.lost = self.machine.returns and not final  # else its application begins anew
                 self.node.on_failed()
             case Ended(_, reason):
+                # A real process comes back from these by itself, with the state that it had; from a leave it does
+                # not.
                 self.lost = reason in RETURNS
                 self.application.posted(effect)
                 self.node.on_ended(reason)
@@ -250,6 +252,8 @@ class SimSession:
     def _must_have_quorum(self) -> None:
         """QUORUM: a member that has heard less than half of its view for too long may not go on in it."""
         view = self.machine.view
+        # Of the time since it runs, or is in its view: a process that was stopped heard nobody, and must first have
+        # its chance to hear.
         since_ms = self.node.clock.now_ms - QUORUM_LOST_MS
         if not self.is_member or self.machine.detached or view is None or self._since_ms > since_ms:
             return
@@ -272,6 +276,7 @@ class SimSession:
                 peer_ms = machine.due_ms(peer)
                 if peer_ms is not None and peer_ms < due_ms:
                     due_ms = peer_ms
+        # Only earlier: a timer that fires too soon finds nothing due, and is armed anew.
         if self._armed_ms is None or due_ms < self._armed_ms:
             self._armed_ms = due_ms
             self._timer += 1
@@ -286,6 +291,7 @@ class SimSession:
         now_ms = self.node.clock.now_ms
         deadline_ms = self.machine.deadline_ms
         if deadline_ms is not None and deadline_ms <= now_ms:
+            # The tick before the calls: it may change what the peers are told.
             self.handle(events.Tick())
             self._must_have_quorum()
         for peer in self.machine.peers:
@@ -306,6 +312,7 @@ class SimSession:
             return
         frame, effects = self.machine.take(peer, self.node.clock.now_ms)
         if frame is not None:
+            # Before the effects: carrying them out wakes peers, and this one must not be called twice at a time.
             self._in_flight.add(peer)
         if effects:
             self._carry_out(effects)
@@ -341,6 +348,7 @@ class SimSession:
         self.world.failpoints.echo(self, frame, lambda: network.echo(self.node, address, data))
 
     def _on_end(self, peer: Process, data: bytes | None, refused: bool, dead: bool) -> None:
+        # First: what the answer leads to may call the peer again.
         self._in_flight.discard(peer)
         if data is None:
             self.handle(events.CallFailed(peer, refused, dead))
@@ -380,6 +388,8 @@ class SimSession:
         """Crash the log: it ends here, or where it last had to be written."""
         if self._log:
             if whole:
+                # The kernel had it all; else only what had to be written before a frame left is there, as after a
+                # real crash.
                 self._log.flush()
             self._log.abandon()
             self._log = None

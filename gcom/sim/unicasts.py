@@ -126,6 +126,7 @@ class UnicastTraffic:
             return
         # A handler that raises is an answer, too: ERROR.
         failed = self._rng.random() < 0.2
+        # The answer names who gives it, and the question: a wrong pairing shows.
         text = f"{self._session.process} to {request.payload!s}"
         self._session.checker.letters.answer(self._session.process, request.caller, request.call, text, failed)
         self._session.handle(events.Served(request.caller, request.call, text, failed))

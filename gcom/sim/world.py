@@ -104,6 +104,7 @@ class World:
         rate, offset_ms = self.plan.drift[self.plan.names.index(name)]
         if rate != 1000:
             self.simulation.count_once(Fault.DRIFT, name)
+        # Never used twice: a life names one process of the whole run.
         count = len(self._everybody)
         # The address names a life, `port@host.life`: a second process at the same port has another one.
         place = address.partition("@")[0] if address else f"{name}-{count}:1"
