@@ -115,8 +115,8 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     if not yes and not _typed(group):
         notice("nothing was changed")
         return 1
-    # With the instance that was looked at: if another one has begun meanwhile, the registry refuses
-    # (Directory._on_fork).
+    # With the instance that was looked at: if another one has begun meanwhile,
+    # the registry refuses (Directory._on_fork).
     directory.fork(entry)
     order_s, free_s = limits.FORK_MS // 1000, limits.FREE_MS // 1000
     notice(f"for {order_s} s: a member of view {entry.view} that runs and hears no quorum takes it up by itself,")
