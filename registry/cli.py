@@ -152,6 +152,7 @@ def _folder(data: str | None, port: int) -> Path | None:
         if port:
             _warn("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
         return None
+    # A port that nobody knew before has no history: there is nothing to find in a folder.
     if data is None and not port:
         return None
     return Path(data) if data else Path(user_data_dir("gcom", appauthor=False)) / f"registry-{port}"
@@ -162,12 +163,14 @@ def _serve(wanted: Wanted, stop: SimpleQueue[int]) -> int:
         server = _server(wanted)
     except BadValue as error:
         _complain(str(error), EXIT_USAGE)
+    # The port is taken: by far the most common cause is a registry that runs already.
     except Unavailable as error:
         _complain(f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
     server.start()
     _say(f"gcom-registry {__version__} {server.address} ready")
     if server.grace_s:
         _warn(f"starting: it waits {server.grace_s:.0f} s for groups that are there, before it gives a name away")
+    # The main thread only waits: handlers run in it, and nothing else does that a signal could break into.
     caught = stop.get()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once

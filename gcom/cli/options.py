@@ -92,6 +92,7 @@ def definition(
 ) -> Definition:
     """Return the definition that the options give; raises BadValue."""
     given = {"ordering": ordering, "multicast": multicast, "netsplit": netsplit, "tie_breaker": tie_breaker}
+    # What was not given is left out, so that the defaults stand in Definition alone.
     words = {what: word for what, word in given.items() if word is not None}
     names = [name.strip() for name in static.split(",")] if static is not None else []
     return Definition.parse(group, static=names, safe=safe, **words)

@@ -56,6 +56,7 @@ def run_seed(seed: int, log_dir: Path | None = None) -> SeedResult:
     except Violation as found:
         violation = str(found)
         world.close_logs()
+    # No verdict about the seed: the logs could not be written, say.
     except GComError:
         raise
     except Exception:  # outermost: of one seed's run, which others follow
@@ -97,10 +98,13 @@ def run_seeds(
         for seed, folder in folders.items():
             yield run_seed(seed, folder)
         return
+    # Spawned: a fork would copy this process's threads' locks, and not the threads.
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=prepare)
     try:
         seeds = iter(folders.items())
         with starting():
+            # A few seeds ahead and not all: results are printed in the order of seeds, and Ctrl-C need not wait for
+            # thousands.
             running = deque(pool.submit(run_seed, *given) for given in islice(seeds, jobs * AHEAD))
         while running:
             yield running.popleft().result()

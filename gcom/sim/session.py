@@ -117,8 +117,10 @@ class SimSession:
         self.lost = False  # it was in the group, or on its way back, and did not want to be out
         self._log: DeliveryLog | None = None
         if former:
+            # With what the former one knows of the group: its last view, its state, whom to ask.
             self.machine = former.machine.again(process)
             self.application.go_on_from(former.application)
+            # One process writes one log; another incarnation has a folder of its own.
             self._log = former._log if former.process == process else None
         self._in_flight: set[Process] = set()
         self._heard_ms: dict[Process, int] = {}  # when something last came from a peer
@@ -170,12 +172,15 @@ class SimSession:
         self._log_before_frame()
         reply = self.node.unless_returning(reply)
         data = None if self.node.crashed else codec.encode(reply)
+        # A reply with an item of a view change is a place to crash at, as a call is: Promise and CutOk go in replies.
         if data and isinstance(reply, Frame) and reply.control:
             self._say(reply, lambda: answer(data), lambda: answer(None))
         else:
             answer(data)
 
     def _carry_out(self, effects: list[Effect]) -> None:
+        # 1. A step has several effects, a delivery and a view, say. 2. The process dies between two of them. 3. The
+        #    application saw the first and nobody else ever saw the second. The real process can die there, too.
         last = self.world.failpoints.last_effect(self, effects) if effects else None
         for index, effect in enumerate(effects):
             if index == last:
@@ -185,11 +190,13 @@ class SimSession:
         if last is not None:
             self.node.crash()
             return
+        # After all effects, as in the runtime: lock, step, take effects, unlock, act.
         for peer in self.machine.woken():
             self._call(peer)
         self._arm()
 
     def _perform(self, effect: Effect) -> None:
+        # A view is what the quorum is of: who hears nobody of the new one must have its full time for it.
         if isinstance(effect, Installed):
             self.forgive()
             self.node.on_entered()
@@ -247,6 +254,7 @@ class SimSession:
         if not self.is_member or self.machine.detached or view is None or self._since_ms > since_ms:
             return
         heard = [peer for peer in view.members if self._heard_ms.get(peer, self._since_ms) > since_ms]
+        # Half is enough: with the tie-breaker half of a view is a quorum.
         if 2 * (len(heard) + 1) < len(view.members):
             raise Violation(f"QUORUM: {self.process} goes on in view {view.number} and hears only {heard}")
 
@@ -257,6 +265,7 @@ class SimSession:
         machine, due_ms = self.machine, self.machine.deadline_ms
         if due_ms is None:
             return
+        # A peer with a call in flight cannot be called, so its turn is no reason to wake up.
         for peer in machine.peers:
             if peer not in self._in_flight:
                 peer_ms = machine.due_ms(peer)
@@ -269,6 +278,7 @@ class SimSession:
             self.simulation.at(self.node.clock.true_until(due_ms), lambda: self.node.run(lambda: self._wake(this)))
 
     def _wake(self, timer: int) -> None:
+        # An earlier deadline was armed since: the later timer is stale, and events cannot be taken out of the heap.
         if timer != self._timer:
             return
         self._armed_ms = None
@@ -308,6 +318,8 @@ class SimSession:
     def _say(self, frame: Frame, put: Callable[[], None], broken: Callable[[], None] = lambda: None) -> None:
         """Send a call or a reply, unless a failpoint makes the process crash or pause over it."""
         event = self.world.failpoints.at_call(self, frame)
+        # `last`: the frame goes out, and then the process dies: the peer knows what the process never hears an answer
+        # to.
         if event is None or event.last:
             put()
         if event is None:
@@ -348,6 +360,7 @@ class SimSession:
             self.simulation.continuity.see(self.machine.instance, self.process, effect)
             definition = self.machine.definition
             if self.simulation.log_dir and definition:
+                # Not before the first record: who never got in has no log, as in the runtime.
                 if self._log is None:
                     self._log = DeliveryLog(
                         self.simulation.log_dir,

@@ -32,10 +32,13 @@ def _stamped(records: dict[str, list[Record]]) -> list[tuple[str, _Clock, Record
     sends = {(process, each["number"]) for process in records for each in records[process] if each["type"] == "send"}
     found = []
     while any(queues.values()):
+        # 1. Each process's records in order. 2. A delivery waits for its send. 3. Where a log has them the other way
+        #    round all would wait for ever: then one goes on without.
         ready = [who for who, queue in queues.items() if queue and _message(queue[0]) not in sends - sent.keys()]
         for process in ready or [next(who for who, queue in queues.items() if queue)]:
             record = queues[process].pop(0)
             clock = clocks[process]
+            # A vector clock by its definition (Mattern 1989): the maximum of both sides, then one step of its own.
             for who, number in sent.get(_message(record), {}).items():
                 clock[who] = max(number, clock.get(who, 0))
             clock[process] = clock.get(process, 0) + 1

@@ -46,6 +46,8 @@ class Healing:
         self._healed_ms = self._simulation.now_ms
         end_ms = self._healed_ms + LIVE_MS
         self._simulation.at(SILENT_MS, self._bury)
+        # Again from the beginning when a member was put out meanwhile: a suspicion of before the heal may still be
+        # acted upon. The bound is on all of it.
         while not self._goes_on(end_ms):
             pass
 
@@ -54,6 +56,9 @@ class Healing:
         simulation = self._simulation
         if not simulation.until(end_ms, self._is_united):
             raise self._stuck("those who run are not in one view")
+        # In this order: 1. one view; 2. what was sent last is settled, with nothing behind it that would reveal a
+        # loss; 3. what sides brought is merged; 4. enough was sent; 5. a last message of each reaches all; 6. all is
+        # read.
         if simulation.plan.silent:
             self._storm()
         if simulation.silent and not self._settles(end_ms):
@@ -98,6 +103,7 @@ class Healing:
         simulation = self._simulation
         static = bool(simulation.plan.definition.static)  # begins anew only with all its names
         self._network.heal()
+        # The hardest moment for a registry to start again: all who were cut off register at once.
         if simulation.plan.forgets:
             self._registry.restart(TroubleEvent(Fault.AMNESIA, 0))
         self._registry.heal()
@@ -108,6 +114,7 @@ class Healing:
             if static:
                 self._population.come_back(node)
         dead = [node for node in map(self._population.node, simulation.plan.names) if node is not None and node.crashed]
+        # Some stay dead: a group must live on without them. Two at least run, as one alone would prove nothing.
         for node in dead:
             if static or len(self._running) < 2 or self._rng.random() < 0.7:
                 self._population.restart(node, same_port=self._rng.random() < 0.3)
@@ -120,6 +127,8 @@ class Healing:
         here = {session.process for session in members}
         for session in members:
             view = session.machine.view
+            # Only a majority is blamed: a minority cannot put anybody out, and half of a view depends on the
+            # tie-breaker.
             if view and gone & set(view.members) and 2 * len(here & set(view.members)) > len(view.members):
                 raise Violation(f"SILENCE: {session.describe()}: {sorted(gone)} have said nothing for {SILENT_MS} ms")
         for node in silent:
@@ -134,8 +143,10 @@ class Healing:
             (session.machine.instance, session.machine.view and session.machine.view.number) for session in sessions
         }
         view = sessions[0].machine.view
+        # A joiner whose state never comes is in the view, and useless.
         if not all(session.application.has_state for session in sessions):
             return False
+        # One view by name is not enough: it must have exactly the processes that run.
         return len(views) == 1 and view is not None and set(view.members) == {session.process for session in sessions}
 
     def _storm(self) -> None:
@@ -144,6 +155,8 @@ class Healing:
         if not self._stormed:
             self._stormed = True
             simulation.silent, self._network.stormy = False, True
+            # 1. Calls break while all send. 2. All fall silent. 3. What was lost last has no later message that would
+            #    reveal it: only the protocol's own questions can.
             simulation.until(simulation.now_ms + STORM_MS)
             simulation.silent = True
             simulation.until(simulation.now_ms + simulation.plan.delay_ms)
@@ -191,6 +204,7 @@ class Healing:
         for node in [node for node in self._running if node.is_member]:
             node.session.application.submit(1)
             process = node.session.process
+            # The number of what was submitted, not of what was sent: it may wait for a view change.
             self._marks.append((process, node.session.checker.calls.submitted(process)))
 
     @property

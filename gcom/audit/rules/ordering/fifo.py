@@ -13,6 +13,7 @@ def _sentence(e: Example) -> str:
 
 
 def _marks(e: Example) -> set[Mark]:
+    # The message that is missing: what AGREEMENT says of it has the same cause.
     return {("message", e["sender"], e["number"] - 1)}
 
 

@@ -14,10 +14,12 @@ def _judge(case: Case, tally: Tally) -> None:
     leaders: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
     for _, summary in sorted(case.group.summaries.items()):
         for record in (*summary.views, *summary.elects):
+            # An `elect` may name another leader than the view did: then the view has had two.
             leaders[record["view"]].setdefault(record["leader"], record)
     for _, named in sorted(leaders.items()):
         tally.evaluated += 1
         if len(named) > 1:
+            # Two are enough to show it: the first two by process.
             one, other = list(named.values())[:2]
             tally.violate(1, **place_of(other), leaders=sorted(named), other=one["process"])
 
