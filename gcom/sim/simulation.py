@@ -66,6 +66,7 @@ class Simulation:
             action()
         if done is not None and done():
             return True
+        # Also where nothing happens any more: time passes all the same.
         self.now_ms = max(self.now_ms, end_ms)
         return False
 
@@ -109,6 +110,7 @@ class Simulation:
         self.moves[move.value] = self.moves.get(move.value, 0) + 1
 
     def checker(self, instance: str) -> Checker:
+        # One checker per instance: numbers and views begin again in the next one, and only CONTINUITY looks across.
         known = self.checkers.get(instance)
         if known is None:
             known = self.checkers[instance] = Checker(self.plan.definition, calls=True)

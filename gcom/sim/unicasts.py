@@ -51,7 +51,7 @@ class MemberSession(Protocol):
     def handle(self, event: events.Event) -> None: ...
 
 
-class Correspondent:
+class UnicastTraffic:
     """The unicasts and calls of one session. `is_ready` tells whether it has its state: before, it answers nothing."""
 
     def __init__(self, session: MemberSession, rng: Random, is_ready: Callable[[], bool]) -> None:
@@ -126,6 +126,7 @@ class Correspondent:
             return
         # A handler that raises is an answer, too: ERROR.
         failed = self._rng.random() < 0.2
+        # The answer names who gives it, and the question: a wrong pairing shows.
         text = f"{self._session.process} to {request.payload!s}"
         self._session.checker.letters.answer(self._session.process, request.caller, request.call, text, failed)
         self._session.handle(events.Served(request.caller, request.call, text, failed))

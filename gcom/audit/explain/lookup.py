@@ -246,6 +246,7 @@ class LogLookup:
         # The first opening by which it had happened: it lies in the file before that.
         for index, path in enumerate(paths):
             state: Any = (self._catalogue.openings[path].state or {}).get(key[0])
+            # The first file has no state: nothing was before it.
             if index and state is not None and state.get("instance", "") == key[1] and passed(state):
                 last = index
                 break

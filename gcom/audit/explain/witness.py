@@ -71,6 +71,7 @@ def write_witnesses(result: AuditResult, found: Catalogue, folder: Path) -> dict
         witness = _seek(incident, result, lookup)
         if witness is not None:
             home = folder / incident.id
+            # What an earlier audit wrote there would be judged as part of this witness.
             shutil.rmtree(home, ignore_errors=True)
             write_witness(witness, home)
             (folder / f"{incident.id}.shiviz.log").write_text(shiviz(witness.records), encoding="utf-8")
@@ -237,6 +238,8 @@ class _Cutter:
                     return
                 numbers = range(event.number, event.number + event.count) if event.number > 0 else ()
                 everything.update(dict.fromkeys((event.sender, number) for number in numbers))
+        # Last: everything that the group's logs have, if that is little. What breaks nowhere near the incident breaks
+        # here.
         yield _Cut(tuple(everything), whole=True)
 
     def messages(self, radius: int) -> list[Message]:
@@ -352,6 +355,7 @@ class _Cutter:
             yield (process, place, 0), record
         else:
             for step in range(event.count):
+                # Message by message: a witness of a run of a thousand needs one of them.
                 if kept.has(event, step):
                     yield (process, place, step), _single(record, step)
 
@@ -414,6 +418,7 @@ class _KeptMessages:
         if "number" in record:
             changed["number"] = self.rank(record.get("sender", process), record["number"])
         if "serial" in record:
+            # How many of the kept serials are up to this one: order and gaps stay, and counting begins at 1.
             changed["serial"] = bisect_right(self._serials, record["serial"])
         if record["type"] == "view":
             changed |= self._base(record)

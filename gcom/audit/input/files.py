@@ -35,6 +35,7 @@ def list_files(folder: str) -> dict[str, int]:
         raise NotALog(f"{folder} does not exist: expected a folder of delivery logs; {WRITTEN_BY}")
     if root.is_file():
         raise NotALog(f"{folder} is a file: expected a folder of delivery logs; {WRITTEN_BY}")
+    # Sorted, so that notes and examples come in one order on every machine.
     return {str(path): path.stat().st_size for path in sorted(root.rglob("*")) if path.is_file()}
 
 

@@ -61,7 +61,7 @@ class BatchScan:
     def process(self) -> str:
         return self.summary.process
 
-    def go(self, mine: Ints, breaks: list[Break], *, seeded: bool) -> None:
+    def scan(self, mine: Ints, breaks: list[Break], *, seeded: bool) -> None:
         """Judge the rows `mine`, in order; `seeded` says that the position already equals the first opening's state."""
         controls = mine[self.rows.kind[mine] > SKIP]
         stops: list[tuple[int, int, Break | None]] = [(int(row), 1, None) for row in controls]
@@ -74,16 +74,16 @@ class BatchScan:
             self._batch(mine[begin:end])
             begin = end if broken is not None else end + 1
             if broken is None:
-                self._control(row)
+                self._on_event(row)
             elif broken.gap:
-                self._lose(broken)
+                self._on_gap(broken)
             else:
-                self._open(broken, seeded=seeded)
+                self._on_opening(broken, seeded=seeded)
         self._batch(mine[begin:])
 
     # Events that change more than counts
 
-    def _control(self, row: int) -> None:
+    def _on_event(self, row: int) -> None:
         kind, record = int(self.rows.kind[row]), self.rows.rare[row]
         where = {"process": self.process, "file": self.path, "line": row + 2}
         self.position.present = True
@@ -140,7 +140,7 @@ class BatchScan:
         sections = self.summary.sections
         return sections[-1] if sections and sections[-1].next == "open" else None
 
-    def _lose(self, gap: Break) -> None:
+    def _on_gap(self, gap: Break) -> None:
         position, key = self.position, self.summary.key
         has_state = gap.state_follows and _state_of(gap.state, key) is not None
         # A gap concerns a group that the process was in, or may have been: not one whose session ended, nor one that
@@ -157,7 +157,7 @@ class BatchScan:
         if gap.state_follows and not has_state:
             self._end("unknown")
 
-    def _open(self, opening: Break, *, seeded: bool) -> None:
+    def _on_opening(self, opening: Break, *, seeded: bool) -> None:
         position, state = self.position, _state_of(opening.state, self.summary.key)
         position.logged_clock = {}
         # The scanner has already taken this state as its beginning; the driver holds it against the chain before.

@@ -84,8 +84,8 @@ class Scanner:
             self._check_position(breaks, len(rows), segment.closing.at, len(rows) + 2)
             self.expected = max(self.expected, segment.closing.at)
         # In this order: a gap at the end belongs to the next opening, so it must be gone before states are given out.
-        self._postpone(rows, breaks)
-        self._tell(breaks)
+        self._keep_gaps_at_end(rows, breaks)
+        self._attach_states(breaks)
         self._scan(rows, breaks, seeded=first)
 
     def lose_segment(self, why: str) -> None:
@@ -164,14 +164,14 @@ class Scanner:
             state = state if are_states(state) else None
             breaks.append(Break(row, self.expected, gap=False, state=state))
 
-    def _postpone(self, rows: Rows, breaks: list[Break]) -> None:
+    def _keep_gaps_at_end(self, rows: Rows, breaks: list[Break]) -> None:
         """Keep the gaps at the segment's end for the next opening."""
         sound = np.flatnonzero(rows.kind != BAD)
         end = int(sound[-1]) + 1 if len(sound) else 0
         while breaks[-1].gap and breaks[-1].row >= end:
             self._pending.insert(0, replace(breaks.pop(), row=0))
 
-    def _tell(self, breaks: list[Break]) -> None:
+    def _attach_states(self, breaks: list[Break]) -> None:
         """Give each gap the state of the opening that follows it at once."""
         for position, each in enumerate(breaks):
             after = next((b for b in breaks[position:] if not b.gap), None)
@@ -207,7 +207,7 @@ class Scanner:
                 recorder=self.recorders.get(key),
             )
             mine = slices.get(key, np.zeros(0, np.int64))
-            batch_scan.go(mine, breaks, seeded=seeded)
+            batch_scan.scan(mine, breaks, seeded=seeded)
             summary.timeline.note(rows, mine, self.process, self._wall_ns)
         for each in breaks:
             if each.gap and not each.state_follows:

@@ -97,6 +97,8 @@ def _marks(e: Example) -> set[Mark]:
     return {("serials", who, None) for who in processes_in(e)}
 
 
+# Blamed where numbers come in another order under the same serials, and for a serial that a new sequencer gives
+# again.
 RULE = AuditRule(
     "SERIAL_UNIQUE",
     "A serial is of one message, and a message has one serial.",

@@ -76,6 +76,7 @@ def _marks(e: Example) -> set[Mark]:
     return set() if e.get("kind") == "sent" else {("view", e.get("process", ""), e.get("view") or 0)}
 
 
+# Blamed for a send or a delivery that names another view, and for a delivery that comes behind the next view.
 RULE = AuditRule(
     "SENDING_VIEW",
     "A message is delivered in the view that it was sent in.",

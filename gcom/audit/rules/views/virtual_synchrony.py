@@ -73,6 +73,8 @@ def _marks(e: Example) -> set[Mark]:
     return {("message", e["sender"], min(e["mine"], e["theirs"]) + 1)}
 
 
+# Blamed for a joiner that begins with less, or more, of a stream than those who were in. A dropped delivery breaks it
+# too, beneath AGREEMENT, which is nearer to the cause.
 RULE = AuditRule(
     "VIRTUAL_SYNCHRONY",
     "Those who go on together from a view delivered the same set in it.",
