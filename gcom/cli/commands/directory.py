@@ -33,7 +33,7 @@ def show_groups(directory: DirectoryClient, output: Output, as_json: bool) -> No
             output.row({**_row(entry), "starting": starting})
     else:
         titles = ("GROUP", "ORDERING", "MULTICAST", "MEMBERS", "VIEW", "STATE")
-        _table(output, [titles, *map(_columns, found)] if found else [])
+        table(output, [titles, *map(_columns, found)] if found else [])
     output.flush()
     if starting:
         notice(STARTING)
@@ -52,7 +52,7 @@ def show_members(directory: DirectoryClient, output: Output, group: str, as_json
             output.row({"type": "member", "group": group, "view": entry.view, **row, "dead": process in dead})
     else:
         rows = [(name_of(process), process, place_of(address)) for process, address in seats]
-        _table(output, [("NAME", "PROCESS", "ADDRESS"), *rows] if rows else [])
+        table(output, [("NAME", "PROCESS", "ADDRESS"), *rows] if rows else [])
     output.flush()
     _tell_state(entry, dead)
     if directory.starting():
@@ -202,7 +202,7 @@ def _columns(entry: GroupInfo) -> tuple[str, ...]:
     return (definition.group, definition.ordering, definition.multicast, members, str(entry.view), state_of(entry))
 
 
-def _table(output: Output, rows: Sequence[Sequence[str]]) -> None:
+def table(output: Output, rows: Sequence[Sequence[str]]) -> None:
     """Print columns as wide as their widest value; no name has blanks, so programs can split the lines."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
