@@ -92,6 +92,8 @@ class RegistryServer:
         self._closing = threading.Event()
         self._requests = RequestLog()
         self._started_s, self._ticked = time.time(), time.monotonic()
+        # 1. The port. 2. The disk. 3. The directory, which reads it. 4. start(). The port first, as it tells whether
+        #    another registry runs; nothing is served before the last step.
         serves = {NAME_SERVER: name_server, **endpoints, **is_open}
         self._server = pyro.Server.at(place, serves, credentials, openly=frozenset(is_open))
         try:

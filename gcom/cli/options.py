@@ -115,6 +115,7 @@ def refuse_without_create(**given: object) -> None:
 
 def checked_linger(seconds: float | None) -> float | None:
     """Return the seconds; raises BadValue unless they are 0 to LINGER_S_MAX, or None."""
+    # NaN compares as neither less nor more, and would pass a plain comparison of bounds.
     if seconds is not None and (math.isnan(seconds) or not 0 <= seconds <= LINGER_S_MAX):
         raise BadValue(f"linger {seconds} is not 0 to {LINGER_S_MAX:.0f} seconds")
     return seconds

@@ -27,7 +27,7 @@ from gcom.core.messages.effects import (
 from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.sim.checks.state import BEFORE, State
 from gcom.sim.plan.events import Fault
-from gcom.sim.unicasts import Correspondent, MemberSession
+from gcom.sim.unicasts import MemberSession, UnicastTraffic
 from gcom.values.definition import Netsplit
 from gcom.values.run import Brought, Payload
 from gcom.values.view import View
@@ -56,17 +56,17 @@ class Application:
         self._view = 0  # installed, but not reached by the reader
         self._reading = False
         self._composed = 0
-        # With a random stream of its own: a plan in which nobody writes letters draws the same messages as one with
-        # letters.
-        self._endpoint = Correspondent(session, Random(f"mail {rng.random()}"), lambda: self.has_state)
+        # With a random stream of its own: a plan in which nobody writes letters draws the same messages
+        # as one with letters.
+        self._endpoint = UnicastTraffic(session, Random(f"mail {rng.random()}"), lambda: self.has_state)
         self._entered = False
         self._reconciliation = StateReconciliation()
         self._had: tuple[str, bytes] | None = None  # the instance of its former session, and its state there
 
     def go_on_from(self, former: Application) -> None:
         """Take over the state of the former session of the same process, which has read all that was handed to it."""
-        # A successor goes on with the state that its former session leaves, so what that one had queued is read
-        # first.
+        # A successor goes on with the state that its former session leaves, so what that one had
+        # queued is read first.
         for arrival in former._queue.arrivals:
             former._take_in(arrival)
         self._state, self._reconciliation = former._state, former._reconciliation
@@ -98,6 +98,7 @@ class Application:
         self._session.handle(events.Submit(payloads))
 
     def _compose(self, mark: str) -> Payload:
+        # Numbered, so that no two payloads are equal: a message that comes in another's place shows.
         self._composed += 1
         words = self._rng.choice(_WORDS) * self._rng.choice((1, self._simulation.plan.size))
         text = f"{mark}{self._session.process} {self._composed} {words}"
@@ -108,6 +109,7 @@ class Application:
         if self._session.is_over:
             return
         if self.has_room:
+            # Bursts and silence in turn: runs of many messages, and of one, and links that are idle.
             count = self._burst()
             if count:
                 self.submit(count)
@@ -167,13 +169,13 @@ class Application:
                 self._reconciliation.merged(self._session.process, sender, data, awaiting=awaiting)
             case _:
                 pass
-        # A state covers messages that were queued before it came: nobody will read them, and their credit is given at
-        # once.
+        # A state covers messages that were queued before it came: nobody will read them, and their credit
+        # is given at once.
         for covered in self._queue.put(arrival):
             self._later(0, partial(self._credit, covered))
         if self._queue.arrivals and not self._reading:
             self._reading = True
-            self._later(self._patience_ms(), self._read)
+            self._later(self._read_delay_ms(), self._read)
 
     def _enter(self, view: View) -> None:
         """Bring the state of the last session, with the first view."""
@@ -214,7 +216,7 @@ class Application:
         """Tell whether nothing of an earlier instance waits to be merged."""
         return self._reconciliation.done
 
-    def _patience_ms(self) -> int:
+    def _read_delay_ms(self) -> int:
         slow = self._session.node.reads_slowly
         if slow:
             self._simulation.count_once(Fault.SLOW_READER, self._session.node.name + slow)
@@ -238,7 +240,7 @@ class Application:
                 return
         self._reading = bool(arrivals)
         if self._reading:
-            self._later(self._patience_ms(), self._read)
+            self._later(self._read_delay_ms(), self._read)
 
     def _consume(self, arrival: Handed | Ended) -> None:
         match arrival:

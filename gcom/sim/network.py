@@ -20,7 +20,7 @@ from gcom.values.names import Address
 CALL_TIMEOUT_MS = 2_500  # of the caller's clock, as gcom/runtime/connection.py
 LATE_MS_MAX = 4_000  # no call arrives later than this after it was made, a pause of the callee not counted
 STORM_RATE = 0.4
-HELD_UP_MS = (10, 400)  # from, to
+DELAYED_MS = (10, 400)  # from, to
 RESENT_MS = (200, 600, 1_400, 3_000)  # a packet that is not acknowledged is sent again so long after the first time
 
 ReplyTo = Callable[[bytes | None], None]  # the callee's reply; None: it broke off
@@ -73,7 +73,7 @@ class Network:
         self._addresses = addresses
         self._rng = rng
         self._cuts: list[tuple[Fault, _Cut]] = []
-        self._held_up: set[str] = set()
+        self._delayed: set[str] = set()
         self._slow: dict[str, int] = {}  # by name: the largest delay added to its packets, in ms
         self._latest: dict[tuple[Address, Address], int] = {}  # by caller and callee: the latest-made call that arrived
         self._made = 0
@@ -111,17 +111,17 @@ class Network:
 
         self._simulation.at(event.for_ms, recover)
 
-    def hold_up(self, name: str) -> None:
+    def delay_packets_of(self, name: str) -> None:
         """Delay every packet that the node of this name sends from now on."""
-        self._held_up.add(name)
+        self._delayed.add(name)
 
-    def let_go(self, name: str) -> None:
+    def stop_delaying(self, name: str) -> None:
         """Stop delaying the packets of a name: another process begins under it."""
-        self._held_up.discard(name)
+        self._delayed.discard(name)
 
     def heal(self) -> None:
         self.healed = True
-        self._held_up.clear()
+        self._delayed.clear()
         self._cuts.clear()
         self._slow.clear()
 
@@ -129,8 +129,8 @@ class Network:
         """Return the break that blocks packets from one name to another, if there is one."""
         for kind, cut in self._cuts:
             if (one, other) in cut.blocks:
-                # A cut counts as a fault when it has stopped a packet, not when it is drawn: a run must show what it
-                # was for.
+                # A cut counts as a fault when it has stopped a packet, not when it is drawn: a run must show
+                # what it was for.
                 if not cut.counted:
                     cut.counted = True
                     self._simulation.count(kind)
@@ -167,7 +167,7 @@ class Network:
         #    router. 3. Across a silent one TCP sends again at growing intervals, and succeeds if the cut heals
         #    meanwhile; the call's own time-out runs beside it.
         if cut is None:
-            late_ms = self.between(*HELD_UP_MS) if one in self._held_up else 0
+            late_ms = self.between(*DELAYED_MS) if one in self._delayed else 0
             self._simulation.at(self.leg_ms(one, other) + late_ms, action)
         elif cut.fast:
             self._simulation.at(self.leg_ms(), on_broken)

@@ -90,9 +90,10 @@ class SimNode:
     def crash(self) -> None:
         self.crashed = True
         self.paused = False
+        # What the paused process would have done dies with it.
         self._held.clear()
-        # What a process had written and not flushed is lost with it, or not: both must leave a log that is judged
-        # rightly.
+        # What a process had written and not flushed is lost with it, or not: both must leave a log
+        # that is judged rightly.
         whole = self._rng.random() < 0.5
         for session in self.sessions.values():
             session.lose_log(whole)
@@ -110,7 +111,7 @@ class SimNode:
         """Run again; several threads take up what has come meanwhile, in no certain order."""
         self.paused = False
         for session in self.sessions.values():
-            session.forgive()
+            session.forget_silence()
         held, self._held = self._held, []
         # 1. A stopped process wakes up. 2. Its timer, its callers and the answers to its calls are all due. 3. Their
         #    threads race, so every order must be right.
@@ -129,7 +130,7 @@ class SimNode:
         else:
             session.receive(frame, answer)
 
-    def unless_returning(self, reply: Reply) -> Reply:
+    def mark_returning(self, reply: Reply) -> Reply:
         """Add to the refusal for a session that is over that its process is coming back, if it is."""
         session = self.session
         # A process that founds or enters the next instance knows by this that the member will be back with its state.
@@ -171,6 +172,7 @@ class SimNode:
         """Go on as the same process, with its state, in the instance that succeeds its own."""
         former = self.session
         self._succeeded.append(former)
+        # The key is the process, and that is the same in the successor.
         del self.sessions[former.process]
         session = self.sessions[former.process] = SimSession(self, former.process, Random(self._rng.random()), former)
         # Who asked to leave before the succession leaves in the successor, and LEAVE must know that it asked.
@@ -211,6 +213,7 @@ class SimNode:
         )
 
     def _on_answer(self, session: SimSession, request: Request, answer: Answer | None) -> None:
+        # Before the session hears of it: its next request may come from within.
         self._requests.popleft()
         if self._requests:
             self._ask_next()

@@ -89,14 +89,16 @@ class Registry:
         def save(record: WitnessRecord) -> None:
             self._disk[record.instance] = record
 
+        # From the disk: its votes outlive the process, and so do its rows (`_store`); nothing else of its memory does.
         witness = Witness(self._disk.values(), save)
         self.directory = Directory(self._mint, witness, self._store, grace_ms=grace_ms)
+        # A new one knows nothing: it is soft state, which the leader opens anew (ARCHITECTURE 7).
         self.sequencer = Sequencer()
 
     def _tick(self) -> None:
         self._ticks += 1
-        # A stopped process does not tick. When it runs again its own pause shows it that time passed without it
-        # (ARCHITECTURE 11).
+        # A stopped process does not tick. When it runs again its own pause shows it that time passed
+        # without it (ARCHITECTURE 11).
         if self._down != STOPPED:
             self.directory.tick(self._simulation.now_ms)
             if self._ticks % limits.REAP_TICKS == 0:
@@ -152,8 +154,8 @@ class Registry:
         self._outage = False
         if event.detail == FORGETS:
             self._disk, self._store = {}, _Disk()
-        # Without its disk it must wait longer before it grants a claim: it does not even know which groups may come
-        # back.
+        # Without its disk it must wait longer before it grants a claim: it does not even know which
+        # groups may come back.
         self._live(limits.FORGOTTEN_GRACE_MS if event.detail == FORGETS else limits.START_GRACE_MS)
         if event.for_ms:
             self._go_down("unreachable", event.for_ms)
@@ -167,6 +169,7 @@ class Registry:
 
     def heal(self) -> None:
         self._down = ""
+        # Before they are carried out: an answer may lead to another outage.
         queued, self._queued = self._queued, []
         for arrive in queued:
             arrive()
@@ -184,16 +187,9 @@ class Registry:
             done(decode_answer(answer) if answer else None)
 
         data = encode_request(request)
-        self._question(node, data, lambda data: self._answer(node, data), finish).begin(again=True)
-
-    def _question(
-        self,
-        node: NetworkNode,
-        data: bytes,
-        answer: Callable[[bytes], bytes | None],
-        done: Callable[[bytes | None], None],
-    ) -> _Question:
-        return _Question(self._simulation, self._network, self, node, data, answer, done)
+        _RegistryCall(
+            self._simulation, self._network, self, node, data, lambda data: self._answer(node, data), finish
+        ).begin(again=True)
 
     def _answer(self, node: NetworkNode, data: bytes) -> bytes:
         request = decode_request(data)
@@ -215,8 +211,8 @@ class Registry:
         sequencer = self.sequencer
 
         def answer(data: bytes) -> bytes | None:
-            # A question that comes late meets another life, which knows nothing of its view, and must not answer for
-            # it.
+            # A question that comes late meets another life, which knows nothing of its view, and must
+            # not answer for it.
             if self.sequencer is not sequencer:
                 return None
             answer = sequencer.ask(sequencer_codec.decode_request(data))
@@ -228,7 +224,7 @@ class Registry:
             done(sequencer_codec.decode_answer(answer) if answer else None)
 
         data = sequencer_codec.encode_request(request)
-        self._question(node, data, answer, finish).begin(again=False)
+        _RegistryCall(self._simulation, self._network, self, node, data, answer, finish).begin(again=False)
 
     @property
     def down(self) -> str:
@@ -238,7 +234,7 @@ class Registry:
         return self._down
 
 
-class _Question:
+class _RegistryCall:
     """One request on its way there, and its answer on the way back."""
 
     def __init__(

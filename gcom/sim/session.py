@@ -88,7 +88,7 @@ class SessionNode(NetworkNode, Protocol):
 
     def resume(self) -> None: ...
 
-    def unless_returning(self, reply: Reply) -> Reply: ...
+    def mark_returning(self, reply: Reply) -> Reply: ...
 
     def ask_registry(self, session: SimSession, request: Request) -> None: ...
 
@@ -170,7 +170,7 @@ class SimSession:
         reply, effects = self.machine.receive(frame, self.node.clock.now_ms)
         self._carry_out(effects)
         self._log_before_frame()
-        reply = self.node.unless_returning(reply)
+        reply = self.node.mark_returning(reply)
         data = None if self.node.crashed else codec.encode(reply)
         # A reply with an item of a view change is a place to crash at, as a call is: Promise and CutOk go in replies.
         if data and isinstance(reply, Frame) and reply.control:
@@ -198,7 +198,7 @@ class SimSession:
     def _perform(self, effect: Effect) -> None:
         # A view is what the quorum is of: who hears nobody of the new one must have its full time for it.
         if isinstance(effect, Installed):
-            self.forgive()
+            self.forget_silence()
             self.node.on_entered()
         match effect:
             case AskRegistry(request):
@@ -223,6 +223,8 @@ class SimSession:
                 self.lost = self.machine.returns and not final  # else its application begins anew
                 self.node.on_failed()
             case Ended(_, reason):
+                # A real process comes back from these by itself, with the state that it had; from a
+                # leave it does not.
                 self.lost = reason in RETURNS
                 self.application.posted(effect)
                 self.node.on_ended(reason)
@@ -243,19 +245,22 @@ class SimSession:
     def _heard(self, peer: Process) -> None:
         self._heard_ms[peer] = self.node.clock.now_ms
 
-    def forgive(self) -> None:
+    def forget_silence(self) -> None:
         """Forget the silence of all peers: the process was paused, or has come to another view."""
         self._since_ms = self.node.clock.now_ms
 
     def _must_have_quorum(self) -> None:
         """QUORUM: a member that has heard less than half of its view for too long may not go on in it."""
         view = self.machine.view
+        # Of the time since it runs, or is in its view: a process that was stopped heard nobody, and must first have
+        # its chance to hear.
         since_ms = self.node.clock.now_ms - QUORUM_LOST_MS
         if not self.is_member or self.machine.detached or view is None or self._since_ms > since_ms:
             return
         heard = [peer for peer in view.members if self._heard_ms.get(peer, self._since_ms) > since_ms]
         # Half is enough: with the tie-breaker half of a view is a quorum.
         if 2 * (len(heard) + 1) < len(view.members):
+            # Broken where a process without a quorum stays as if it were in the group.
             raise Violation(f"QUORUM: {self.process} goes on in view {view.number} and hears only {heard}")
 
     # its timer
@@ -271,6 +276,7 @@ class SimSession:
                 peer_ms = machine.due_ms(peer)
                 if peer_ms is not None and peer_ms < due_ms:
                     due_ms = peer_ms
+        # Only earlier: a timer that fires too soon finds nothing due, and is armed anew.
         if self._armed_ms is None or due_ms < self._armed_ms:
             self._armed_ms = due_ms
             self._timer += 1
@@ -285,6 +291,7 @@ class SimSession:
         now_ms = self.node.clock.now_ms
         deadline_ms = self.machine.deadline_ms
         if deadline_ms is not None and deadline_ms <= now_ms:
+            # The tick before the calls: it may change what the peers are told.
             self.handle(events.Tick())
             self._must_have_quorum()
         for peer in self.machine.peers:
@@ -305,6 +312,7 @@ class SimSession:
             return
         frame, effects = self.machine.take(peer, self.node.clock.now_ms)
         if frame is not None:
+            # Before the effects: carrying them out wakes peers, and this one must not be called twice at a time.
             self._in_flight.add(peer)
         if effects:
             self._carry_out(effects)
@@ -318,8 +326,8 @@ class SimSession:
     def _say(self, frame: Frame, put: Callable[[], None], broken: Callable[[], None] = lambda: None) -> None:
         """Send a call or a reply, unless a failpoint makes the process crash or pause over it."""
         event = self.world.failpoints.at_call(self, frame)
-        # `last`: the frame goes out, and then the process dies: the peer knows what the process never hears an answer
-        # to.
+        # `last`: the frame goes out, and then the process dies: the peer knows what the process never
+        # hears an answer to.
         if event is None or event.last:
             put()
         if event is None:
@@ -340,6 +348,7 @@ class SimSession:
         self.world.failpoints.echo(self, frame, lambda: network.echo(self.node, address, data))
 
     def _on_end(self, peer: Process, data: bytes | None, refused: bool, dead: bool) -> None:
+        # First: what the answer leads to may call the peer again.
         self._in_flight.discard(peer)
         if data is None:
             self.handle(events.CallFailed(peer, refused, dead))
@@ -379,6 +388,8 @@ class SimSession:
         """Crash the log: it ends here, or where it last had to be written."""
         if self._log:
             if whole:
+                # The kernel had it all; else only what had to be written before a frame left is there, as
+                # after a real crash.
                 self._log.flush()
             self._log.abandon()
             self._log = None

@@ -47,8 +47,8 @@ class Simulation:
 
     def at(self, delay_ms: int, action: Callable[[], None]) -> None:
         """Schedule an action; equal times run in the order in which they were asked for."""
-        # The number breaks ties, so the heap never compares two actions, and equal times keep their order: a seed is
-        # a run.
+        # The number breaks ties, so the heap never compares two actions, and equal times keep their order: a
+        # seed is a run.
         self._sequence += 1
         heapq.heappush(self._heap, (self.now_ms + delay_ms, self._sequence, action))
 
@@ -66,6 +66,7 @@ class Simulation:
             action()
         if done is not None and done():
             return True
+        # Also where nothing happens any more: time passes all the same.
         self.now_ms = max(self.now_ms, end_ms)
         return False
 
@@ -109,6 +110,7 @@ class Simulation:
         self.moves[move.value] = self.moves.get(move.value, 0) + 1
 
     def checker(self, instance: str) -> Checker:
+        # One checker per instance: numbers and views begin again in the next one, and only CONTINUITY looks across.
         known = self.checkers.get(instance)
         if known is None:
             known = self.checkers[instance] = Checker(self.plan.definition, calls=True)
@@ -140,8 +142,8 @@ class Simulation:
         """Return the number of messages that should have been sent by now and were not."""
         if self._faulty_since_ms is None:
             return 0
-        # Faults may have let too little through for the run to show anything (MESSAGES_MIN): the rest is sent in
-        # peace.
+        # Faults may have let too little through for the run to show anything (MESSAGES_MIN): the rest
+        # is sent in peace.
         if self.faults_over:
             return 0 if self.has_enough else CATCH_UP
         passed_ms = min(self.plan.fault_ms, self.now_ms - self._faulty_since_ms)

@@ -51,7 +51,7 @@ class MemberSession(Protocol):
     def handle(self, event: events.Event) -> None: ...
 
 
-class Correspondent:
+class UnicastTraffic:
     """The unicasts and calls of one session. `is_ready` tells whether it has its state: before, it answers nothing."""
 
     def __init__(self, session: MemberSession, rng: Random, is_ready: Callable[[], bool]) -> None:
@@ -80,8 +80,8 @@ class Correspondent:
 
     def _post(self, target: str, text: str) -> None:
         view = self._session.machine.view
-        # Without room `send` would block, which a simulated application cannot; to one that is out nothing is sent at
-        # all.
+        # Without room `send` would block, which a simulated application cannot; to one that is out nothing
+        # is sent at all.
         if (
             self._session.is_member
             and view
@@ -126,6 +126,7 @@ class Correspondent:
             return
         # A handler that raises is an answer, too: ERROR.
         failed = self._rng.random() < 0.2
+        # The answer names who gives it, and the question: a wrong pairing shows.
         text = f"{self._session.process} to {request.payload!s}"
         self._session.checker.letters.answer(self._session.process, request.caller, request.call, text, failed)
         self._session.handle(events.Served(request.caller, request.call, text, failed))

@@ -97,13 +97,14 @@ class World:
     def start(self, name: str, address: Address | None = None) -> None:
         """Start a process under a name."""
         node = self._by_name[name] = self._new(name, address)
-        self.network.let_go(name)
+        self.network.stop_delaying(name)
         node.enter()
 
     def _new(self, name: str, address: Address | None = None) -> SimNode:
         rate, offset_ms = self.plan.drift[self.plan.names.index(name)]
         if rate != 1000:
             self.simulation.count_once(Fault.DRIFT, name)
+        # Never used twice: a life names one process of the whole run.
         count = len(self._everybody)
         # The address names a life, `port@host.life`: a second process at the same port has another one.
         place = address.partition("@")[0] if address else f"{name}-{count}:1"
@@ -186,7 +187,7 @@ class World:
         with _bounds(self.plan):
             try:
                 self._form()
-                self._suffer()
+                self._run_faulty_phase()
                 Healing(self.simulation, self.network, self.registry, self, self._rng).run()
                 self._must_have_happened()
             except Violation as violation:
@@ -216,7 +217,7 @@ class World:
         views = [node.session.machine.view for node in self.living if node.is_member]
         return len(views) == count and len({view.members for view in views if view}) == 1
 
-    def _suffer(self) -> None:
+    def _run_faulty_phase(self) -> None:
         self.simulation.begin_faults()
         self.network.healed = False
         FaultDriver(self.simulation, self.network, self.registry, self.failpoints, self).schedule()

@@ -56,6 +56,7 @@ def _of_gaps(result: AuditResult, lost: list[str]) -> list[str]:
     if not lost and result.groups:
         return []
     for process in lost:
+        # The first note about a log says where the damage begins; the others follow from it.
         note = next((note for note in result.notes if _is_about(note, process)), None)
         if note is not None:
             return [f"Records are missing in the log of {_names(lost)}: {note}. {_WHOLE}."]

@@ -118,8 +118,8 @@ def _columns(settled: dict[str, list[LogEvent]], reference: str, wanted: list[Me
     ours = settled[reference]
     columns = list(dict.fromkeys(message for event in ours for message in _ends(event, wanted)))
     for who, events in settled.items():
-        # Only between two messages that the reference has, too: what lies outside may be a matter of where the
-        # look-up ended.
+        # Only between two messages that the reference has, too: what lies outside may be a matter of
+        # where the look-up ended.
         known = [place for place, event in enumerate(events) if who != reference and _in(ours, event)]
         for place in range(known[0], known[-1]) if known else ():
             before = _ends(events[place - 1], wanted)[-1] if place else None

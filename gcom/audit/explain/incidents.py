@@ -133,8 +133,8 @@ def _incident(judgement: Judgement, rule: str, example: Example, more: int) -> I
     positions = [(each["process"], each["at"]) for each in seen if each.get("at") and each.get("process")]
     places = [(each["file"], each["line"]) for each in seen if each.get("file")]
     group, instance = judgement.key
-    # Without positions and files: the same damage has the same id when the logs are cut into other segments, or read
-    # in part.
+    # Without positions and files: the same damage has the same id when the logs are cut into other segments,
+    # or read in part.
     identity = repr((rule, group, instance, sorted(processes), messages, example.get("kind"), example.get("view")))
     return Incident(
         hashlib.sha256(identity.encode()).hexdigest()[:12],

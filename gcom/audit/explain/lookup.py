@@ -82,8 +82,8 @@ class LogLookup:
     def position(self, process: str, at: int) -> LogEvent | None:
         """Return the process's record at position `at`."""
         openings = self._catalogue.openings
-        # An opening's `at` is the position of its first record, so the last segment that begins at or before it has
-        # it.
+        # An opening's `at` is the position of its first record, so the last segment that begins at or
+        # before it has it.
         paths = [path for path in self._catalogue.paths.get(process, ()) if openings[path].at <= at]
         segment = self._segment(paths[-1]) if paths else None
         if segment is None:
@@ -143,8 +143,8 @@ class LogLookup:
         for path in self._catalogue.paths.get(process, ()):
             opening, segment = self._catalogue.openings[path], self._segment(path)
             # A segment that begins before the end of the last one has another writer: "smaller: two writers"
-            # (DELIVERY_LOG.md). The order of its records is unknown, so the witness has a hole there, as the audit has
-            # a gap.
+            # (DELIVERY_LOG.md). The order of its records is unknown, so the witness has a hole there, as the
+            # audit has a gap.
             if segment is None or opening.at < expected:
                 previous, missing = opening.segment, True
                 continue
@@ -246,6 +246,7 @@ class LogLookup:
         # The first opening by which it had happened: it lies in the file before that.
         for index, path in enumerate(paths):
             state: Any = (self._catalogue.openings[path].state or {}).get(key[0])
+            # The first file has no state: nothing was before it.
             if index and state is not None and state.get("instance", "") == key[1] and passed(state):
                 last = index
                 break

@@ -20,6 +20,7 @@ def shiviz(records: dict[str, list[Record]]) -> str:
     """
     lines = [EXPRESSION, ""]
     for process, clock, record in _stamped(records):
+        # ShiViz reads hosts up to a blank.
         stamp = {quote(who, safe="#.-_"): number for who, number in clock.items()}
         lines += [f"{quote(process, safe='#.-_')} {json.dumps(stamp)}", _told(record)]
     return "\n".join(lines) + "\n"
@@ -29,6 +30,7 @@ def _stamped(records: dict[str, list[Record]]) -> list[tuple[str, _Clock, Record
     sent: dict[_Message, _Clock] = {}
     clocks: dict[str, _Clock] = {process: {} for process in records}
     queues = {process: list(each) for process, each in sorted(records.items())}
+    # Only what is sent in these records can be waited for: a witness may have left a send out.
     sends = {(process, each["number"]) for process in records for each in records[process] if each["type"] == "send"}
     found = []
     while any(queues.values()):

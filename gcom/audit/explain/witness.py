@@ -71,6 +71,7 @@ def write_witnesses(result: AuditResult, found: Catalogue, folder: Path) -> dict
         witness = _seek(incident, result, lookup)
         if witness is not None:
             home = folder / incident.id
+            # What an earlier audit wrote there would be judged as part of this witness.
             shutil.rmtree(home, ignore_errors=True)
             write_witness(witness, home)
             (folder / f"{incident.id}.shiviz.log").write_text(shiviz(witness.records), encoding="utf-8")
@@ -108,13 +109,13 @@ def broken_by(witness: MinimalLog, home: Path) -> frozenset[str]:
     if not witness.records or not witness.kept.all_of(incident.messages):
         return frozenset()
     write_witness(witness, home)
-    # By the audit itself, in this process: a witness is what the audit finds broken, and not what this file thinks it
-    # would.
+    # By the audit itself, in this process: a witness is what the audit finds broken, and not what this
+    # file thinks it would.
     outcome = run(catalogue(list_segments([str(home)])))
     for judgement in outcome.judgements:
         if judgement.key == (incident.group, incident.instance) and incident.rule in judgement.expected:
-            # The same rule may break elsewhere in the smaller log: only the same clause, processes and messages
-            # count.
+            # The same rule may break elsewhere in the smaller log: only the same clause,
+            # processes and messages count.
             named = incident.kind, set(incident.processes), {witness.kept.renamed(each) for each in incident.messages}
             found = [(each.kind, set(each.processes), set(each.messages)) for each in each_of(judgement, incident.rule)]
             if named in found:
@@ -237,6 +238,8 @@ class _Cutter:
                     return
                 numbers = range(event.number, event.number + event.count) if event.number > 0 else ()
                 everything.update(dict.fromkeys((event.sender, number) for number in numbers))
+        # Last: everything that the group's logs have, if that is little. What breaks nowhere near
+        # the incident breaks here.
         yield _Cut(tuple(everything), whole=True)
 
     def messages(self, radius: int) -> list[Message]:
@@ -256,8 +259,8 @@ class _Cutter:
         if self._keeps.serials:
             placed = [event for event in self._lookup.around(middle, self._key, _BEFORE, 0) if event.serial > 0][-2:]
             if placed and placed[-1].serial > placed[0].serial:
-                # One serial in between stands for all that were missed: so the gap stays a gap when serials are
-                # counted anew.
+                # One serial in between stands for all that were missed: so the gap stays a gap when
+                # serials are counted anew.
                 self._serials.add(placed[-1].serial - 1)
             events = [*placed, *events]
         if radius or self._keeps.neighbours:
@@ -278,8 +281,8 @@ class _Cutter:
             found = [each for place, event in numbered for each in self._records(process, place, event, kept)]
             # Serials are numbered anew only after all records are known, as a skip's serial counts like a delivery's.
             kept.note_serials([record for _, record in found])
-            # Serials are noted before records are left out, so that a serial that is passed over stays a gap and does
-            # not close.
+            # Serials are noted before records are left out, so that a serial that is passed over stays a gap
+            # and does not close.
             found = [(source, record) for source, record in found if source not in cut.without]
             witness.records[process] = [record for _, record in found]
             witness.sources[process] = [source for source, _ in found]
@@ -352,6 +355,7 @@ class _Cutter:
             yield (process, place, 0), record
         else:
             for step in range(event.count):
+                # Message by message: a witness of a run of a thousand needs one of them.
                 if kept.has(event, step):
                     yield (process, place, step), _single(record, step)
 
@@ -414,12 +418,13 @@ class _KeptMessages:
         if "number" in record:
             changed["number"] = self.rank(record.get("sender", process), record["number"])
         if "serial" in record:
+            # How many of the kept serials are up to this one: order and gaps stay, and counting begins at 1.
             changed["serial"] = bisect_right(self._serials, record["serial"])
         if record["type"] == "view":
             changed |= self._base(record)
             if "" not in members_kept:
-                # Without a log a member makes rules UNKNOWN; the leader stays, as a view without it would break
-                # another rule.
+                # Without a log a member makes rules UNKNOWN; the leader stays, as a view without it
+                # would break another rule.
                 changed["members"] = [
                     who for who in record["members"] if who in members_kept or who == record["leader"]
                 ]

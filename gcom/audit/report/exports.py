@@ -63,6 +63,7 @@ def _suite(group: GroupResult, unknown: str) -> Xml.Element:
     for rule in group.rules:
         if rule.expected:
             _judge(_case(suite, name, rule.rule), rule, group, unknown)
+    # A case of its own: no rule failed, and a build must not take that for success.
     if group.verdict == "VACUOUS":
         _tell(_case(suite, name, "DELIVERIES"), unknown, group.reason or "nothing to judge")
     _count(suite)

@@ -90,8 +90,8 @@ def _columns(lanes: list[int], sends: list[int | None]) -> list[int]:
     queues = [[place for place, each in enumerate(lanes) if each == lane] for lane in range(max(lanes) + 1)]
     last = [-1] * len(queues)
     while any(queues):
-        # Row by row, as in shiviz.py: a delivery waits for its send, and where a log has them the other way round one
-        # goes on.
+        # Row by row, as in shiviz.py: a delivery waits for its send, and where a log has them the other way
+        # round one goes on.
         ready = [queue for queue in queues if queue and ((send := sends[queue[0]]) is None or columns[send] >= 0)]
         for queue in ready or [next(queue for queue in queues if queue)]:
             place = queue.pop(0)

@@ -23,8 +23,8 @@ from gcom.audit.summary.position import Key, LogPosition, reached_by
 from gcom.audit.summary.process import ProcessSummary, SectionSummary, add_prints
 from gcom.audit.summary.runs import merged, runs_of
 
-# In the report's order. No rule sees what another one did: each only reads the position and adds to its own part of
-# the summary.
+# In the report's order. No rule sees what another one did: each only reads the position and adds to its own
+# part of the summary.
 _BY_BATCH = [rule.judge_batch for rule in RULES.values() if rule.judge_batch is not None]
 
 
@@ -61,7 +61,7 @@ class BatchScan:
     def process(self) -> str:
         return self.summary.process
 
-    def go(self, mine: Ints, breaks: list[Break], *, seeded: bool) -> None:
+    def scan(self, mine: Ints, breaks: list[Break], *, seeded: bool) -> None:
         """Judge the rows `mine`, in order; `seeded` says that the position already equals the first opening's state."""
         controls = mine[self.rows.kind[mine] > SKIP]
         stops: list[tuple[int, int, Break | None]] = [(int(row), 1, None) for row in controls]
@@ -74,16 +74,16 @@ class BatchScan:
             self._batch(mine[begin:end])
             begin = end if broken is not None else end + 1
             if broken is None:
-                self._control(row)
+                self._on_event(row)
             elif broken.gap:
-                self._lose(broken)
+                self._on_gap(broken)
             else:
-                self._open(broken, seeded=seeded)
+                self._on_opening(broken, seeded=seeded)
         self._batch(mine[begin:])
 
     # Events that change more than counts
 
-    def _control(self, row: int) -> None:
+    def _on_event(self, row: int) -> None:
         kind, record = int(self.rows.kind[row]), self.rows.rare[row]
         where = {"process": self.process, "file": self.path, "line": row + 2}
         self.position.present = True
@@ -140,7 +140,7 @@ class BatchScan:
         sections = self.summary.sections
         return sections[-1] if sections and sections[-1].next == "open" else None
 
-    def _lose(self, gap: Break) -> None:
+    def _on_gap(self, gap: Break) -> None:
         position, key = self.position, self.summary.key
         has_state = gap.state_follows and _state_of(gap.state, key) is not None
         # A gap concerns a group that the process was in, or may have been: not one whose session ended, nor one that
@@ -157,7 +157,7 @@ class BatchScan:
         if gap.state_follows and not has_state:
             self._end("unknown")
 
-    def _open(self, opening: Break, *, seeded: bool) -> None:
+    def _on_opening(self, opening: Break, *, seeded: bool) -> None:
         position, state = self.position, _state_of(opening.state, self.summary.key)
         position.logged_clock = {}
         # The scanner has already taken this state as its beginning; the driver holds it against the chain before.
@@ -178,8 +178,8 @@ class BatchScan:
         # Across a gap a state proves sends: who delivers one of these has not made it up.
         self.summary.highest_sent = max(self.summary.highest_sent, state.get("number", 0))
         section = self._section()
-        # The gap hid a view. Its section is not covered, and has no start: nobody knows what was settled when it
-        # began.
+        # The gap hid a view. Its section is not covered, and has no start: nobody knows what was
+        # settled when it began.
         if section is None or section.view != state["view"]:
             self._close("unknown")
             self.summary.sections.append(SectionSummary(state["view"], installed=False, start=None, covered=False))
@@ -195,8 +195,8 @@ class BatchScan:
             return
         position, summary, rows = self.position, self.summary, self.rows
         position.present = True
-        # A state tells of sessions only: what lies outside of one is lost for a chain that begins later
-        # (plan/chains.py).
+        # A state tells of sessions only: what lies outside of one is lost for a chain
+        # that begins later (plan/chains.py).
         position.outside |= position.in_force is None
         batch = Batch(rows, mine, position, summary, self.path, self.words, self.clock, self.seeds)
         summary.deliveries += int(rows.count[batch.delivers].sum())

@@ -50,8 +50,8 @@ class Scanner:
             position.restore(state)
             position.present, position.hides_members = True, False
             self.summaries[key].highest_sent = state.get("number", 0)
-            # Covered, though its beginning is in an earlier chain: joining the summaries puts both parts together
-            # (rules/groups.py).
+            # Covered, though its beginning is in an earlier chain: joining the summaries puts
+            # both parts together (rules/groups.py).
             section = SectionSummary(state["view"], installed=False, start=None, covered=True)
             self.summaries[key].sections.append(section)
 
@@ -60,9 +60,9 @@ class Scanner:
         self._path, self._wall_ns = segment.path, segment.opening.wall_ns
         opening = segment.opening
         if not first and opening.at < self.expected:
-            # 1. Segments come by number, so an opening below the position that was reached has a second writer. 2.
-            #    Its records would overlap those already judged. 3. It counts as a gap, and what was read so far
-            #    stays.
+            # 1. Segments come by number, so an opening below the position that was reached has a second
+            #    writer. 2. Its records would overlap those already judged. 3. It counts as a gap, and what was
+            #    read so far stays.
             what = f"is at position {opening.at} instead of {self.expected}: two processes claim one incarnation"
             self.lose_segment(f"{segment.path}:1: {self.process} {what}; nothing in it is read")
             return
@@ -84,8 +84,8 @@ class Scanner:
             self._check_position(breaks, len(rows), segment.closing.at, len(rows) + 2)
             self.expected = max(self.expected, segment.closing.at)
         # In this order: a gap at the end belongs to the next opening, so it must be gone before states are given out.
-        self._postpone(rows, breaks)
-        self._tell(breaks)
+        self._keep_gaps_at_end(rows, breaks)
+        self._attach_states(breaks)
         self._scan(rows, breaks, seeded=first)
 
     def lose_segment(self, why: str) -> None:
@@ -129,8 +129,8 @@ class Scanner:
     def _break_rows(self, rows: Rows, breaks: list[Break]) -> None:
         if not len(rows):
             return
-        # All rows at once: a row is right if it begins where the one before ends. Only those that are not are gone
-        # through.
+        # All rows at once: a row is right if it begins where the one before ends. Only those that are
+        # not are gone through.
         ends = rows.at + rows.count
         wrong = np.flatnonzero(rows.at != np.concatenate(([self.expected], ends[:-1])))
         odd = np.flatnonzero((rows.kind == BAD) | (rows.kind == LOST))
@@ -164,14 +164,14 @@ class Scanner:
             state = state if are_states(state) else None
             breaks.append(Break(row, self.expected, gap=False, state=state))
 
-    def _postpone(self, rows: Rows, breaks: list[Break]) -> None:
+    def _keep_gaps_at_end(self, rows: Rows, breaks: list[Break]) -> None:
         """Keep the gaps at the segment's end for the next opening."""
         sound = np.flatnonzero(rows.kind != BAD)
         end = int(sound[-1]) + 1 if len(sound) else 0
         while breaks[-1].gap and breaks[-1].row >= end:
             self._pending.insert(0, replace(breaks.pop(), row=0))
 
-    def _tell(self, breaks: list[Break]) -> None:
+    def _attach_states(self, breaks: list[Break]) -> None:
         """Give each gap the state of the opening that follows it at once."""
         for position, each in enumerate(breaks):
             after = next((b for b in breaks[position:] if not b.gap), None)
@@ -207,7 +207,7 @@ class Scanner:
                 recorder=self.recorders.get(key),
             )
             mine = slices.get(key, np.zeros(0, np.int64))
-            batch_scan.go(mine, breaks, seeded=seeded)
+            batch_scan.scan(mine, breaks, seeded=seeded)
             summary.timeline.note(rows, mine, self.process, self._wall_ns)
         for each in breaks:
             if each.gap and not each.state_follows:

@@ -185,8 +185,8 @@ class MessageTable:
 
 def table_of(excerpts: Iterable[Excerpt]) -> MessageTable:
     """Take the runs of excerpts apart; there is at least one excerpt."""
-    # By process and position, wherever the engine put them: which of two rows is named as the first must not depend
-    # on it.
+    # By process and position, wherever the engine put them: which of two rows is named as the first must
+    # not depend on it.
     ordered = sorted(excerpts, key=lambda excerpt: (excerpt["process"], int(excerpt["at"][0])))
     names = sorted({name for excerpt in ordered for name in excerpt["names"]})
     parts: dict[str, list[Ints]] = {}

@@ -115,14 +115,22 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     if not yes and not _typed(group):
         notice("nothing was changed")
         return 1
-    # With the instance that was looked at: if another one has begun meanwhile, the registry refuses
-    # (Directory._on_fork).
+    # With the instance that was looked at: if another one has begun meanwhile,
+    # the registry refuses (Directory._on_fork).
     directory.fork(entry)
-    order_s, free_s = limits.FORK_MS // 1000, limits.FREE_MS // 1000
-    notice(f"for {order_s} s: a member of view {entry.view} that runs and hears no quorum takes it up by itself,")
-    notice("as it registers, which it does every second; nothing is to be started for that. If none has in")
-    notice(f"{free_s} s, the first that asks begins {group!r}: a newcomer, or one put out that is on its way back")
+    _tell_who_takes_it(entry, left)
     return 0
+
+
+def _tell_who_takes_it(entry: GroupInfo, left: Sequence[Process]) -> None:
+    """Print who takes up an order, and what comes if nobody does."""
+    order_s, free_s, group = limits.FORK_MS // 1000, limits.FREE_MS // 1000, entry.definition.group
+    if left:
+        notice(f"for {order_s} s: a member of view {entry.view} that runs and hears no quorum takes it up by itself,")
+        notice("as it registers, which it does every second; nothing is to be started for that")
+    nobody = "if none has" if left else f"nobody of view {entry.view} is left to take it up:"
+    notice(f"{nobody} in {free_s} s the first that asks begins {group!r}:")
+    notice("a newcomer, or one put out that is on its way back")
 
 
 def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:

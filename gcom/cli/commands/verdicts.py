@@ -99,6 +99,7 @@ def _attempt(work: Callable[[], int]) -> int:
         notice(" ".join(str(error).split()))
     except OSError as error:
         notice(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    # 3, and never 1: a script that asks whether a promise was broken must not be told so by a full disk.
     return IMPOSSIBLE
 
 
@@ -256,6 +257,7 @@ class _Telling:
         self._task = progress.add_task("", total=None)
 
     def __call__(self, what: str) -> None:
+        # Reset, so that the elapsed time is that of the step.
         self._progress.reset(self._task, description=what, total=None)
 
     def tasks(self, done: int, total: int) -> None:

@@ -17,7 +17,7 @@ from typing import assert_never
 
 from gcom.core.directory.askers import Askers, askers, sequencer_askers
 from gcom.core.directory.refusals import NO_WITNESS, members, other_definition, stale, unknown
-from gcom.core.directory.rows import DissolvedInstance, Row, Store
+from gcom.core.directory.rows import DissolvedInstance, Row, Store, census, weight_of
 from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import (
     Answer,
@@ -179,7 +179,7 @@ class Directory:
         weight = 0
         for name in later:
             entry = self._entry(self._rows[name])
-            weight += _weight(entry)
+            weight += weight_of(entry)
             # At least one per page, or a list would never come to its end.
             if page and weight > PAGE_BYTES:
                 break
@@ -434,10 +434,7 @@ class Directory:
 
     def census(self) -> tuple[dict[str, int], int]:
         """Return the number of groups in each state, and of the members of all views."""
-        found = dict.fromkeys(("empty", "alive", "detached", "doubted"), 0)
-        for row in self._rows.values():
-            found[row.state(self._running_ms)] += 1
-        return found, sum(len(row.view.members) for row in self._rows.values() if row.view)
+        return census(self._rows.values(), self._running_ms)
 
     def _entry(self, row: Row) -> GroupInfo:
         members, addresses = (row.view.members, row.view.addresses) if row.view else ((), ())
@@ -469,9 +466,3 @@ class Directory:
             "Unavailable",
             f"no room for group {group!r}: this registry holds its {limits.DIRECTORY_GROUPS_MAX} groups; remove some",
         )
-
-
-def _weight(entry: GroupInfo) -> int:
-    others = [text for seat in entry.others for text in seat]
-    texts = (*entry.members, *entry.addresses, *entry.definition.static, *others)
-    return 256 + sum(map(len, texts)) + 3 * len(texts)

@@ -35,6 +35,7 @@ class Calls(Rule):
         run, who = delivery.run, history.process
         unread = self._unread[who, run.sender] = self._unread.get((who, run.sender), 0) + len(run.payloads)
         # The bound is the window's, per sender: it is the credit of the slowest reader that stops a sender.
+        # Broken where credit is given for what has arrived, and not for what was read.
         if unread > limits.WINDOW_MESSAGES_MAX:
             raise Violation(
                 f"WINDOW: {unread} messages of {run.sender} wait to be read at {who}, where a window has "
@@ -56,6 +57,7 @@ class Calls(Rule):
         for gone, reason in installed.left.items():
             # A view that calls an expulsion a leave would hide that somebody was put out.
             if reason == "request" and gone not in self._leaving:
+                # Broken where a change takes one that lags for a leaver.
                 raise Violation(f"LEAVE: view {installed.view.number} lets {gone} go, which did not ask to")
 
     def ended(self, history: ProcessHistory, ended: Ended) -> None:

@@ -74,6 +74,8 @@ class Continuity:
             # Not more than the application had itself: what it never saw it cannot lose.
             owed = min(count, self._confirmed.get(sender, 0))
             has, _ = given.streams.get(sender, (0, 0))
+            # Broken wherever a name goes to somebody who has not what the group had: by a registry that starts
+            # without grace, forgets who was noted, put out or older, or takes silence for death.
             if has < owed:
                 raise Violation(
                     f"CONTINUITY: {who} had {owed} confirmed messages of {sender}, and is given a state with {has}"

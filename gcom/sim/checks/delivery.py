@@ -29,6 +29,8 @@ class LifeRule(Rule):
     def _goes_on(self, history: ProcessHistory, what: str) -> None:
         # An effect after the end would reach an application that was told that all is over.
         if history.ended:
+            # Broken where a process that comes back takes its old name: its peers believe that it has what
+            # the first one had.
             raise Violation(f"LIFE: {history.process} {what} after its end ({history.ended.reason})")
 
 
@@ -37,6 +39,7 @@ class Creation(Rule):
 
     def sent(self, history: ProcessHistory, run: Run) -> None:
         expected = len(self.record.stream(history.process).payloads) + 1
+        # Broken where numbers begin again with each view: two messages would have one name.
         if run.sender != history.process or run.first != expected or not run.payloads:
             raise Violation(f"NO_CREATION: {history.process} sends {run.sender}, {run.first} where {expected} follows")
 
@@ -62,6 +65,8 @@ class Duplication(Rule):
     def _once(self, history: ProcessHistory, verb: str, sender: Process, first: int, last: int) -> None:
         known = history.settled.get(sender)
         again = known.first_known(first, last) if known else 0
+        # Broken where a run that comes a second time, as calls may, is delivered again; and where a leader orders
+        # messages that are not there yet.
         if again:
             raise Violation(f"NO_DUPLICATION: {history.process} {verb} {sender}, {again}, which was settled before")
 

@@ -89,6 +89,7 @@ class Letters:
         elif pair.posted[pair.delivered : pair.delivered + 1] == [payload]:
             pair.delivered += 1
         else:
+            # Broken where a letter is taken each time it comes.
             raise Violation(f"LETTER: {who} is handed {payload!r} of {sender}, not its letter {pair.delivered + 1}")
 
     def _report(self, who: Process, target: Process, payloads: tuple[Payload, ...]) -> None:
@@ -114,6 +115,7 @@ class Letters:
     def _result(self, who: Process, answered: Answered) -> None:
         call, member = self._calls.get((who, answered.call)), answered.member
         if call is None or member not in call.pending:
+            # Broken where an answer counts after the end of its call.
             raise Violation(f"CALL: {who} has a result of {member} for call {answered.call}, which awaits none")
         said = self._answers.get((who, answered.call, member))
         if answered.outcome is Outcome.DEPARTED:

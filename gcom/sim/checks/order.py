@@ -13,6 +13,7 @@ class FifoOrder(Rule):
 
     def delivered(self, history: ProcessHistory, delivery: Deliver) -> None:
         sender, first = delivery.run.sender, delivery.run.first
+        # Broken where a gap is passed over, and where what waited for it is thrown away when it is given up.
         if first > 1 and not history.has_settled(sender, first - 1):
             raise Violation(f"FIFO: {history.process} delivers {sender}, {first} before {first - 1}")
 
@@ -28,6 +29,8 @@ class CausalOrder(Rule):
         run = delivery.run
         # A delivered run may be a part of a send, or of two: the sends tell what each of its messages needs.
         for send in self.record.stream(run.sender).of(run.first, run.last):
+            # Broken where only one predecessor is looked at; and over BASIC where a lost run takes the clock entries
+            # along that only it told.
             for other in history.section.view.members:
                 needed = send.needs.get(other, 0)
                 # The sender's own stream is FIFO's.
@@ -61,6 +64,7 @@ class WholePast(Rule):
         for send in self.record.stream(run.sender).of(run.first, run.last):
             for other, skipped in history.skipped.items():
                 needed = send.needs.get(other, 0)
+                # Broken where the cut of a view is delivered though nobody has the past of some of it.
                 if other != run.sender and needed > base.get(other, 0) and needed in skipped:
                     raise Violation(
                         f"CAUSAL: {history.process} delivers {run.sender}, {send.first} and has given up {other}, "
@@ -80,6 +84,8 @@ class Clocks(Rule):
         # The clock on the wire has only changes, as the log has: so what was sent before counts.
         logged.update(run.clock)
         for other in history.section.view.members:
+            # Broken where a message has the clock of the moment at which it was submitted: what was delivered until
+            # it got its number is missing.
             said, true = logged.get(other, 0), history.clock.get(other, 0)
             if other != history.process and said != true:
                 raise Violation(

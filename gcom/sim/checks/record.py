@@ -203,7 +203,11 @@ class InstanceHistory:
 
 
 class Rule:
-    """One family of rules. Each method is called before an effect is recorded, and raises Violation."""
+    """One family of rules. Each method is called before an effect is recorded, and raises Violation.
+
+    Where a comment says what a rule is broken by, a mutant of the core does just that, and the rule catches it
+    (tests/sim/mutants).
+    """
 
     def __init__(self, record: InstanceHistory) -> None:
         self.record = record

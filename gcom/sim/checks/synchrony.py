@@ -56,6 +56,7 @@ class SelfDelivery(TransitionRule):
     """SELF_DELIVERY: a process has settled its own messages of a view when the next begins."""
 
     def closed(self, history: ProcessHistory, section: ViewHistory, transition: Transition) -> None:
+        # Broken where a leaver is let go before it has the cut: its own last messages are in it.
         for sender, first, last in section.sent:
             missing = history.first_unsettled(sender, first, last)
             if missing:
@@ -77,6 +78,8 @@ class Synchrony(TransitionRule):
         # One that enters has its base, one that goes on what it has settled: both must stand at the same place.
         start = [base.get(m, 0) if entering else history.highest_settled(m) for m in installed.view.members]
         other, known = self._starts.setdefault(installed.view.number, (history.process, start))
+        # Broken where a joiner is told where the streams stood before the last messages of the cut, as by an
+        # application that lags.
         if known != start:
             raise Violation(
                 f"VIRTUAL_SYNCHRONY: {history.process} begins view {installed.view.number} after {start} of "
@@ -86,6 +89,8 @@ class Synchrony(TransitionRule):
     def closed(self, history: ProcessHistory, section: ViewHistory, transition: Transition) -> None:
         mine = ranges(section.delivered)
         other, known = self._delivered.setdefault(transition, (history.process, mine))
+        # Broken where one does not fetch what it lacks of the cut, where messages beyond the cut are delivered, and
+        # where a causal order forgets who waits for whom.
         if known != mine:
             senders = sorted(sender for sender in known.keys() | mine.keys() if known.get(sender) != mine.get(sender))
             sender = senders[0]
@@ -106,6 +111,7 @@ class SameSequence(TransitionRule):
         mine = joined(section.delivered)
         other, known = self._sequences.setdefault(transition, (history.process, mine))
         if known != mine:
+            # The first run in which they differ, however the two sequences were cut.
             place = next((i for i, pair in enumerate(zip(known, mine, strict=False)) if pair[0] != pair[1]), -1)
             raise Violation(
                 f"TOTAL_GAP_FREE: in view {transition[0]} {history.process} and {other} deliver different sequences, "
@@ -174,11 +180,13 @@ class Safety(_Obligation):
     def delivered(self, history: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
         try:
+            # Broken where one ack is enough, where a receiver counts itself and the sender as a majority of any view,
+            # and where a suspicion expels without a quorum: whoever has the message then is not in the next view.
             self.claim(history.process, delivery.view, (run.sender, run.first, run.last))
         except Violation as violation:
-            # Not raised yet: 1. the delivery may be the last of a process that goes over to a successor; 2. a message
-            # with which a successor begins binds only classes that close later (_Obligation). Its next effect tells
-            # which.
+            # Not raised yet: 1. the delivery may be the last of a process that goes over to a successor; 2. a
+            # message with which a successor begins binds only classes that close later (_Obligation). Its
+            # next effect tells which.
             self._suspended.setdefault(history.process, violation)
 
     def installed(self, history: ProcessHistory, installed: Installed) -> None:
@@ -228,6 +236,8 @@ class Confirmation(_Obligation):
         for sender, first, last in sent:
             sure = last if first_doubtful is None else min(last, first_doubtful - 1)
             if sure >= first:
+                # Broken where silence or a port that refuses counts as death: the others go on without the messages
+                # of one that lives, and was told nothing.
                 self.claim(history.process, section.view.number, (sender, first, sure), ended.reason == "succession")
 
     def closed(self, history: ProcessHistory, section: ViewHistory, transition: Transition) -> None:

@@ -25,8 +25,8 @@ class Precedence:
         """Add `one` before `other`; return the path from `other` back to `one` if there is one already."""
         for message in (one, other):
             if message not in self._place:
-                # At the end of the line: a message that is new is after all that is known, until somebody says
-                # otherwise.
+                # At the end of the line: a message that is new is after all that is known,
+                # until somebody says otherwise.
                 self._place[message] = len(self._place)
                 self._after[message], self._before[message] = [], []
         # Nearly every delivery says what another process's said before.
@@ -142,12 +142,15 @@ class Serials(Rule):
 
     def _go_on(self, who: Process, serial: int, count: int) -> None:
         before = self._at.get(who, 0)
+        # Broken where a no-op takes no serial: a place of the order that nobody passes.
         if serial != before + 1:
             raise Violation(f"SERIAL_CONTIGUOUS: {who} goes from serial {before} to {serial}")
         self._at[who] = serial + count - 1
 
     def _only(self, who: Process, serial: int, message: Message | None) -> None:
         known = self._message.setdefault(serial, message)
+        # Broken where a serial is delivered before a majority holds its order, where a sequencer serves whoever asks,
+        # and where a leader opens one again with what it alone knows.
         if known != message:
             raise Violation(f"SERIAL_UNIQUE: serial {serial} is {known}, and at {who} {message}")
         if message is not None and self._serial.setdefault(message, serial) != serial:

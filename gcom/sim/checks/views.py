@@ -17,10 +17,13 @@ class ViewAgreement(Rule):
         who, view = history.process, installed.view
         known = self.record.views.get(view.number, installed).view
         # Members in their order, addresses and all: the whole value was agreed upon.
+        # Broken where a promise does not bind, where a value is installed before a quorum has accepted it, and where
+        # a witness votes twice: two halves have a view each.
         if known != view:
             raise Violation(f"VIEW_AGREEMENT: view {view.number} is {known.members}, and at {who} {view.members}")
         if who not in view.members or len(set(view.members)) != len(view.members):
             raise Violation(f"VIEW_AGREEMENT: {who} installs view {view.number} of {view.members}")
+        # Broken where a decision that comes late is carried out: a process goes back to an older view.
         if history.sections and view.number != history.section.view.number + 1:
             raise Violation(f"VIEW_AGREEMENT: {who} goes from view {history.section.view.number} to {view.number}")
         # A base says what earlier views had: who was in them has it, and who was not needs it.
@@ -36,6 +39,7 @@ class SuccessionRule(Rule):
 
     def installed(self, history: ProcessHistory, installed: Installed) -> None:
         view, who = installed.view, history.process
+        # Broken where the registry gives a name to whoever asks.
         if len(set(view.names)) != len(view.names):
             raise Violation(f"SUCCESSION: a name is twice in view {view.number} of {view.members}")
         before = self.record.views.get(view.number - 1)
@@ -60,6 +64,7 @@ class StaticStart(Rule):
             raise Violation(f"STATIC: view {installed.view.number} has {sorted(strangers)}, who were not invited")
 
     def sent(self, history: ProcessHistory, run: Run) -> None:
+        # Broken where a static group starts with whoever is there.
         if self.record.static and not self._has_started(history.section.view.number):
             raise Violation(f"STATIC: {run.sender} sends {run.first} in view {run.view}, and not all have been in")
 
@@ -99,6 +104,7 @@ class Expulsion(Rule):
     def installed(self, history: ProcessHistory, installed: Installed) -> None:
         for gone, reason in installed.left.items():
             known = self.record.suspected | (self.record.suspecting if reason == CUT_OFF else set())
+            # Broken where a change puts out everybody that is slow.
             if reason not in ("request", "merge") and gone not in known:
                 raise Violation(
                     f"EXPULSION: view {installed.view.number} goes on without {gone} ({reason}), whom nobody suspected"
@@ -110,6 +116,8 @@ class Expulsion(Rule):
         if ended.reason != "expelled":
             return
         who = history.process
+        # Broken where the cut is only what all hold, or a leaver is forgotten: a process finds the group gone on
+        # without it, or with what it does not have.
         if who not in self.record.suspected | self.record.suspecting:
             raise Violation(f"EXPULSION: {who} is put out of view {ended.view}, and nobody suspected it")
         later = [installed.view for number, installed in self.record.views.items() if number > ended.view]

@@ -113,12 +113,12 @@ class Failpoints:
                 continue
             if len(armed.informed) < self._count(armed, session):
                 if not armed.victim:
-                    # The first that makes such a call: it may be leader, proposer or joiner, whoever the protocol
-                    # brings there.
+                    # The first that makes such a call: it may be leader, proposer or joiner, whoever
+                    # the protocol brings there.
                     armed.victim = session.process
                     # All that it sends is late from now on, so that the runs arrive when its end is long known.
                     if armed.event.detail == LATE_RUNS:
-                        self._network.hold_up(session.node.name)
+                        self._network.delay_packets_of(session.node.name)
                 if armed.victim == session.process:
                     armed.informed.add(frame.target)
             elif armed.victim in ("", session.process) and frame.target not in armed.informed:

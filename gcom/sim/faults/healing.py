@@ -55,10 +55,12 @@ class Healing:
         """Return True when all are in one view and their marks arrived; False if a member was put out meanwhile."""
         simulation = self._simulation
         if not simulation.until(end_ms, self._is_united):
+            # What most defects of a view change come to: a change that nobody can end, as a promise was forgotten, a
+            # value is held by nobody who lives, or a question is not asked again.
             raise self._stuck("those who run are not in one view")
-        # In this order: 1. one view; 2. what was sent last is settled, with nothing behind it that would reveal a
-        # loss; 3. what sides brought is merged; 4. enough was sent; 5. a last message of each reaches all; 6. all is
-        # read.
+        # In this order: 1. one view; 2. what was sent last is settled, with nothing behind it that would
+        # reveal a loss; 3. what sides brought is merged; 4. enough was sent; 5. a last message of each reaches
+        # all; 6. all is read.
         if simulation.plan.silent:
             self._storm()
         if simulation.silent and not self._settles(end_ms):
@@ -67,6 +69,7 @@ class Healing:
             return False
         if not simulation.until(end_ms, lambda: simulation.has_enough):
             sent, delivered = simulation.messages, simulation.deliveries
+            # Broken where credit is never given, or bytes of a window never given back: all senders stand still.
             raise self._stuck(f"only {sent} messages were sent and {delivered} delivered")
         self._mark()
         simulation.until(end_ms, lambda: self._have_arrived() or not self._are_in() or self._is_a_mark_lost())
@@ -127,9 +130,10 @@ class Healing:
         here = {session.process for session in members}
         for session in members:
             view = session.machine.view
-            # Only a majority is blamed: a minority cannot put anybody out, and half of a view depends on the
-            # tie-breaker.
+            # Only a majority is blamed: a minority cannot put anybody out, and half of a view
+            # depends on the tie-breaker.
             if view and gone & set(view.members) and 2 * len(here & set(view.members)) > len(view.members):
+                # Broken where nobody is ever suspected, or silence is no evidence.
                 raise Violation(f"SILENCE: {session.describe()}: {sorted(gone)} have said nothing for {SILENT_MS} ms")
         for node in silent:
             node.refuses = True
@@ -169,6 +173,7 @@ class Healing:
             return True
         simulation.until(end_ms, lambda: self._has_merged() or not self._is_united())
         if not self._has_merged() and simulation.now_ms >= end_ms:
+            # Broken where a state that never came takes along what was merged into it.
             raise self._stuck("what an instance had is not merged")
         return self._has_merged()
 
@@ -181,6 +186,8 @@ class Healing:
         simulation.until(end_ms, lambda: self._is_settled() or not self._is_united())
         simulation.silent = not self._is_settled()
         if simulation.silent and simulation.now_ms >= end_ms:
+            # Broken where a last message that was lost has nothing behind it that tells of it, and where nobody
+            # passes the order on.
             raise self._stuck("what was sent last is neither delivered nor given up")
         return not simulation.silent
 

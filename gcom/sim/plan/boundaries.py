@@ -111,6 +111,7 @@ def _a_joiner_is_let_in_and_nobody_says_so(rng: Random, names: tuple[str, ...], 
     order = tuple(rng.sample(names[:-1], len(names) - 1))
     sleeps = TroubleEvent(Fault.PAUSE, at_ms, rng.randint(6_000, 9_000), order[-1:])
     stops = TroubleEvent(Fault.OUTAGE, at_ms, rng.randint(3_000, 8_000), (), "unreachable", until=NOTED)
+    # The hardest instant: the view is decided, the joiner is in it, and nobody or few know.
     dies = TroubleEvent(Fault.FRAME, at_ms, 0, names, "Install", rng.choice((0, 1, 2)), last=rng.random() < 0.5)
     comes = TroubleEvent(Move.JOIN, at_ms + rng.randint(50, 3_000), order=names[-1:])
     return Ambush("a joiner is let in and nobody says so", (sleeps, stops, dies, comes), LONG_MS[0], names[-1:])
@@ -130,6 +131,7 @@ def _a_proposer_stops_with_its_succession(rng: Random, names: tuple[str, ...], a
 def _another_listens_at_a_dead_port(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
     """Pause one, kill another, and start a newcomer at the port of the dead one."""
     dead, sleeper, *_ = rng.sample(names[:-1], len(names) - 1)
+    # So that its word is missing when the others ask who is dead.
     sleeps = TroubleEvent(Fault.PAUSE, at_ms, rng.randint(*REACTION_MS) + 2_000, (sleeper,))
     dies = TroubleEvent(Fault.CRASH, at_ms + rng.randint(100, 1_500), 0, (dead,), "refuses")
     comes = TroubleEvent(Move.JOIN, dies.at_ms + rng.randint(50, 3_000), order=(names[-1], dead), detail=LISTENS)

@@ -239,6 +239,7 @@ def _told_one(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEv
 
 def _one_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Trace 10: a paused member is put out, and wakes when those that did so are dead."""
+    # When the sleeper is out of their view: then it wakes, and is all that is left.
     others = [TroubleEvent(Fault.CRASH, at_ms + rng.randint(3_000, 5_000), 0, (name,), "refuses") for name in order[1:]]
     return [TroubleEvent(Fault.PAUSE, at_ms, rng.randint(5_000, 6_000), order[:1]), *others]
 
@@ -246,6 +247,7 @@ def _one_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Trouble
 def _halves(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Trace 1: two halves that both reach the registry, which starts again between their questions."""
     sides = order[: len(order) // 2], order[len(order) // 2 :]
+    # Longer than DETACH_MS in most cases: each half has time to ask for the registry's vote.
     split = TroubleEvent(Fault.PARTITION, at_ms, rng.randint(3_000, 6_000), order, "silent", sides=sides)
     return [split, TroubleEvent(Fault.AMNESIA, at_ms, rng.choice((0, 0, 200)), detail=VOTE)]
 

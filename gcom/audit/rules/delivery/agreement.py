@@ -52,6 +52,8 @@ def _sentence(e: Example) -> str:
     )
 
 
+# Blamed in tests/audit/test_mutations.py for a delivery that is dropped, also where another is there twice, so that
+# whoever counts sees nothing; and for a log that says it is complete and lacks its last deliveries.
 RULE = AuditRule(
     "AGREEMENT",
     "Those who go on together deliver the same messages.",

@@ -126,6 +126,7 @@ def _sentence(e: Example) -> str:
     return f"{e['process']} delivered {named(e)} with another payload than was sent."
 
 
+# Blamed for a forged payload. Positions, numbers and clocks are as they should be, so nothing else can show it.
 RULE = AuditRule(
     "INTEGRITY",
     "A message arrives with the payload that was sent.",

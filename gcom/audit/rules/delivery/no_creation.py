@@ -95,6 +95,8 @@ def _sentence(e: Example) -> str:
             )
 
 
+# Blamed for a number that was never sent, a sender that never was in the group, a send that is dropped, there twice
+# or renumbered, and a delivery of one's own that comes before its send.
 RULE = AuditRule(
     "NO_CREATION",
     "What is delivered was sent.",

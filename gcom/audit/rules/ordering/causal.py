@@ -181,6 +181,7 @@ def _more_messages(e: Example) -> list[tuple[str, int]]:
     return [(e["other"], e["needed"])]
 
 
+# Blamed for a message that is swapped with its cause, of another sender: FIFO holds, and both arrive.
 RULE = AuditRule(
     "CAUSAL",
     "What a sender had delivered comes before what it sent then.",

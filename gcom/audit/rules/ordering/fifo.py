@@ -17,6 +17,7 @@ def _marks(e: Example) -> set[Mark]:
     return {("message", e["sender"], e["number"] - 1)}
 
 
+# Blamed for two deliveries of one sender that are swapped, and for one that is renumbered.
 RULE = AuditRule(
     "FIFO",
     "Each sender's messages are delivered in the order sent.",

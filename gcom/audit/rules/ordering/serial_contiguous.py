@@ -62,6 +62,8 @@ def _marks(e: Example) -> set[Mark]:
     return set()
 
 
+# Blamed for deliveries that are swapped with their serials, for serials that count wrongly through the same order,
+# and for a joiner that begins behind another serial than the others.
 RULE = AuditRule(
     "SERIAL_CONTIGUOUS",
     "Serials go up by one at each process.",

@@ -28,6 +28,8 @@ def _sentence(e: Example) -> str:
     return f"View {e['view']} has more than one leader: {', '.join(e['leaders'])}."
 
 
+# Blamed for another leader in one process's record of the view. VIEW_AGREEMENT compares the leader as well; this rule
+# also hears what was said of elections.
 RULE = AuditRule(
     "ONE_LEADER",
     "A view has one leader.",

@@ -46,8 +46,8 @@ def _judge(case: Case, tally: Tally) -> None:
             rest = numbers.minus(sent_there)
             if not rest:
                 continue
-            # What the sender's log does not have at all is NO_CREATION's to judge, or unknown where that log has an
-            # end missing.
+            # What the sender's log does not have at all is NO_CREATION's to judge, or unknown where that log
+            # has an end missing.
             unsent = rest.minus(theirs.sent) if theirs is not None else rest
             elsewhere = rest.minus(unsent)
             if elsewhere:
@@ -76,6 +76,7 @@ def _marks(e: Example) -> set[Mark]:
     return set() if e.get("kind") == "sent" else {("view", e.get("process", ""), e.get("view") or 0)}
 
 
+# Blamed for a send or a delivery that names another view, and for a delivery that comes behind the next view.
 RULE = AuditRule(
     "SENDING_VIEW",
     "A message is delivered in the view that it was sent in.",

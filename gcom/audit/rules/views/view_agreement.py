@@ -68,6 +68,7 @@ def marks_of_views(e: Example) -> set[Mark]:
     return {("view", who, each) for who in processes_in(e) for each in (*passed, view)}
 
 
+# Blamed for a view that is dropped, has another number, or other members at one process.
 RULE = AuditRule(
     "VIEW_AGREEMENT",
     "A view is the same at all who install it.",

@@ -45,8 +45,8 @@ def _judge_starts(group: InstanceLogs, tally: Tally) -> None:
         tally.evaluated += len(installers) > 1
         one, first = installers[0]
         for who, start in installers[1:]:
-            # One violation per process, of the first sender: a process that entered with another base differs in all
-            # of them.
+            # One violation per process, of the first sender: a process that entered with another base differs
+            # in all of them.
             unlike = [sender for sender in sorted(start.keys() & first.keys()) if start[sender] != first[sender]]
             if unlike:
                 sender = unlike[0]
@@ -73,6 +73,8 @@ def _marks(e: Example) -> set[Mark]:
     return {("message", e["sender"], min(e["mine"], e["theirs"]) + 1)}
 
 
+# Blamed for a joiner that begins with less, or more, of a stream than those who were in. A dropped delivery breaks it
+# too, beneath AGREEMENT, which is nearer to the cause.
 RULE = AuditRule(
     "VIRTUAL_SYNCHRONY",
     "Those who go on together from a view delivered the same set in it.",
