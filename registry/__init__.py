@@ -7,6 +7,6 @@ giving serials waits for no lookup. Groups go on while the registry is away, and
 
     server    the process: endpoints, clock, grace after a start        storage   what outlives it
     naming    Pyro5's name server, bounded and safe to leave running    cli       the command `gcom-registry`
-    settings  flags, environment and file, and where each is from       service   its log, signals, start and end
-    status    one look at it, with what it was asked (`requests`)       metrics   the same for Prometheus
+    status    one look at it, and what it was asked (`requests`)        operation settings, log, figures
+    commands  what sub-commands do
 """

@@ -15,8 +15,8 @@ import typer
 
 from gcom import __version__
 from gcom.errors import BadValue, Unavailable
-from registry import options, settings
-from registry.settings import BadConfiguration, RegistrySettings
+from registry.operation import options, settings
+from registry.operation.settings import BadConfiguration, RegistrySettings
 
 PROGRAM = "gcom-registry"
 EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG = 1, 2, 78
@@ -56,9 +56,9 @@ def top(
 ) -> None:
     """Run a registry, the directory in which groups are found, or look at one that runs.
 
-    Without a command it is `gcom-registry run`. Each setting is a flag, else a variable GCOM_*, else a line of a TOML
-    file, else its default; `gcom-registry config` shows which. Exit status: 0 done, 1 bad state, 2 a bad flag, 78 a bad
-    setting in the environment or in the file, 130 Ctrl-C.
+    Without a command it is `gcom-registry run`. Each setting is a flag, else a variable GCOM_SERVE_*, else a line of a
+    TOML file, else its default; `gcom-registry config` shows which. Exit status: 0 done, 1 bad state, 2 a bad flag, 69
+    no registry, 78 a bad setting in the environment or in the file, 130 Ctrl-C.
 
     \b
     Examples:
@@ -100,15 +100,15 @@ def run(
       gcom-registry run --data names         keep what it knows in the folder names
       gcom-registry run --listen 10.0.0.5    serve other machines; then gcom-registry invite NAME
       gcom-registry run --metrics 9100       figures for Prometheus at http://127.0.0.1:9100/metrics
-      GCOM_PORT=7500 gcom-registry run --config /etc/gcom/registry.toml --log-format json
+      GCOM_SERVE_PORT=7500 gcom-registry run --config /etc/gcom/registry.toml --log-format json
     """
-    from registry import service
+    from registry.operation import serving
 
     place = {"listen": listen, "advertise": advertise, "tls_cert": cert, "tls_key": key, "tls_ca": ca, "host": host}
     rest = {"port": port, "data": data, "metrics": metrics, "log_format": log_format, "log_level": log_level}
     found = _load(config, place | rest)
     try:
-        status = service.run(found, _say)
+        status = serving.run(found, _say)
     except BadValue as error:
         _complain_of(error)
     except Unavailable as error:

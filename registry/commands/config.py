@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from gcom.cli.output import Output, notice, table
-from registry.settings import RegistrySettings
+from registry.operation.settings import RegistrySettings
 
 
-def show(settings: RegistrySettings, file: Path, as_json: bool) -> None:
+def show(settings: RegistrySettings, file: Path | None, as_json: bool) -> None:
     """Print a line per setting."""
     output = Output()
     if as_json:
@@ -20,5 +20,5 @@ def show(settings: RegistrySettings, file: Path, as_json: bool) -> None:
         rows = [(key, it.value or "-", it.where or it.origin) for key, it in settings.chosen.items()]
         table(output, [("KEY", "VALUE", "FROM"), *rows])
     output.flush()
-    if not file.exists():
+    if file and not file.exists():
         notice(f"there is no settings file {str(file)!r}: make one, or name another with --config")

@@ -19,7 +19,7 @@ from gcom.errors import BadValue, Unavailable
 from gcom.metrics.server import CONNECTIONS_MAX, MetricsServer, Probes
 from gcom.runtime import pyro
 from gcom.values import names
-from registry.metrics import serve_metrics
+from registry.operation.metrics import serve_metrics
 from registry.server import RegistryServer
 from tests.running import LIMIT_S
 

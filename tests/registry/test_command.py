@@ -26,16 +26,15 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
+def start() -> Iterator[Start]:
     """Starts the command; what still runs at the end of the test is killed."""
     running: list[subprocess.Popen[str]] = []
-    settings = {"XDG_CONFIG_HOME": str(tmp_path / "no-settings")}
 
     def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-m", "registry", *arguments],
             cwd=ROOT,
-            env={**os.environ, **settings, **variables},
+            env={**os.environ, **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -223,7 +222,7 @@ def test_a_setting_of_the_environment_or_a_file_that_is_wrong_ends_with_78(start
     file.write_text("prot = 0")
     cases = [
         (start("run", "--config", str(file)), f"{file}: 'prot' is no setting: did you mean port?"),
-        (start("--port", "0", GCOM_HOST="0.0.0.0"), "host is from GCOM_HOST"),
+        (start("--port", "0", GCOM_SERVE_HOST="0.0.0.0"), "host is from GCOM_SERVE_HOST"),
     ]
     for process, said in cases:
         out, err = process.communicate(timeout=LIMIT_S)
@@ -235,14 +234,14 @@ def test_config_shows_each_value_and_where_it_is_from(start: Start, tmp_path: Pa
     file = tmp_path / "registry.toml"
     file.write_text("port = 7500\nlog_format = 'json'")
     words = ("config", "--config", str(file), "--log-format", "text")
-    shown, rows = start(*words, GCOM_DATA="names"), start(*words, "--json", GCOM_DATA="names")
+    shown, rows = start(*words, GCOM_SERVE_DATA="names"), start(*words, "--json", GCOM_SERVE_DATA="names")
     out, err = shown.communicate(timeout=LIMIT_S)
     assert (shown.returncode, err) == (0, "")
     titles, *lines = [line.split() for line in out.splitlines()]
     assert titles == ["KEY", "VALUE", "FROM"]
     assert {key: (value, source) for key, value, source in lines if source != "default"} == {
         "port": ("7500", str(file)),
-        "data": ("names", "GCOM_DATA"),
+        "data": ("names", "GCOM_SERVE_DATA"),
         "log_format": ("text", "--log-format"),
     }
     assert {key: value for key, value, source in lines if source == "default"}.items() >= {

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from gcom.errors import BadValue
-from registry import settings
-from registry.settings import KEYS, BadConfiguration, load
-from tests.tidy.source import FOLDERS, sources
+from registry.operation import settings
+from registry.operation.settings import BadConfiguration, load
 
 EMPTY: dict[str, str] = {}
 
@@ -31,8 +30,8 @@ def written(folder: Path, text: str) -> str:
 @pytest.mark.parametrize(("flag", "variable", "line"), list(product((False, True), repeat=3)))
 def test_a_flag_beats_the_environment_and_that_the_file(tmp_path: Path, flag: bool, variable: bool, line: bool) -> None:
     path = written(tmp_path, "port = 3" if line else "")
-    found = load({"port": "1" if flag else None}, {"GCOM_PORT": "2"} if variable else {}, path)
-    places = [(flag, 1, "--port"), (variable, 2, "GCOM_PORT"), (line, 3, path), (True, 7411, "")]
+    found = load({"port": "1" if flag else None}, {"GCOM_SERVE_PORT": "2"} if variable else {}, path)
+    places = [(flag, 1, "--port"), (variable, 2, "GCOM_SERVE_PORT"), (line, 3, path), (True, 7411, "")]
     value, where = next((value, where) for there, value, where in places if there)
     assert (found.place.ports, found.chosen["port"].where) == ((value,), where)
 
@@ -44,7 +43,7 @@ def test_the_file_of_the_user_is_read_where_none_is_named(tmp_path: Path, monkey
     assert load({}, EMPTY).log_format == "json"
     other = written(tmp_path, "")
     assert load({}, EMPTY, other).log_format == "text"
-    assert load({}, {"GCOM_CONFIG": other}).log_format == "text"
+    assert load({}, {"GCOM_SERVE_CONFIG": other}).log_format == "text"
 
 
 @pytest.mark.parametrize(
@@ -68,46 +67,35 @@ def test_a_file_that_is_wrong_is_named(tmp_path: Path, text: str, said: str) -> 
 
 
 def test_a_file_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
-    for flag, environment in ((str(tmp_path / "x"), EMPTY), (None, {"GCOM_CONFIG": str(tmp_path / "x")})):
+    for flag, environment in ((str(tmp_path / "x"), EMPTY), (None, {"GCOM_SERVE_CONFIG": str(tmp_path / "x")})):
         with pytest.raises(BadConfiguration, match="cannot be read: No such file"):
             load({}, environment, flag)
 
 
 def test_a_variable_that_is_wrong_is_named() -> None:
-    with pytest.raises(BadConfiguration, match=r"^GCOM_PORT: port 'x' is not"):
-        load({}, {"GCOM_PORT": "x"})
-    with pytest.raises(BadConfiguration, match=r"^GCOM_PROT .* did you mean GCOM_PORT\?"):
-        load({}, {"GCOM_PROT": "1"})
+    with pytest.raises(BadConfiguration, match=r"^GCOM_SERVE_PORT: port 'x' is not"):
+        load({}, {"GCOM_SERVE_PORT": "x"})
+    with pytest.raises(BadConfiguration, match=r"^GCOM_SERVE_PROT .* did you mean GCOM_SERVE_PORT\?"):
+        load({}, {"GCOM_SERVE_PROT": "1"})
 
 
 def test_a_flag_that_is_wrong_is_no_fault_of_the_configuration() -> None:
     with pytest.raises(BadValue, match="port 'x'") as raised:
-        load({"port": "x"}, {"GCOM_PORT": "y"})
+        load({"port": "x"}, {"GCOM_SERVE_PORT": "y"})
     assert not isinstance(raised.value, BadConfiguration)
 
 
-def test_variables_that_kubernetes_injects_are_no_settings() -> None:
-    injected = {
-        "GCOM_SERVICE_HOST": "10.0.0.1",
-        "GCOM_SERVICE_PORT": "7411",
-        "GCOM_PORT": "tcp://10.0.0.1:7411",
-        "GCOM_PORT_7411_TCP": "tcp://10.0.0.1:7411",
-        "GCOM_PORT_7411_TCP_ADDR": "10.0.0.1",
-        "GCOM_REGISTRY_SERVICE_HOST": "10.0.0.1",
-        "GCOM_REGISTRY_PORT": "tcp://10.0.0.1:7411",
-    }
-    assert load({}, injected).place.ports == (7411,)
+def test_variables_of_members_are_no_settings_but_for_the_certificate() -> None:
+    found = load({}, {"GCOM_LISTEN": "0.0.0.0", "GCOM_REGISTRY": "10.0.0.1:1", "GCOM_TLS_CERT": "c", "GCOM_PORT": "x"})
+    assert {key: it.value for key, it in found.chosen.items() if it.origin != "default"} == {"tls_cert": "c"}
 
 
-def test_variables_of_the_other_commands_are_known() -> None:
-    used = {
-        name
-        for source in sources(*FOLDERS)
-        if source.path.parts[:2] != ("tests", "registry")
-        for name in re.findall(r"\bGCOM_[A-Z][A-Z_]*[A-Z]\b", source.text)
-    }
-    mine = {f"GCOM_{key.upper()}" for key in KEYS}
-    assert used - mine - settings.OTHERS == set()
+def test_no_file_is_read_where_that_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "gcom").mkdir()
+    written(tmp_path / "gcom", "prot = 1")
+    assert load({}, EMPTY, "none").place.ports == (7411,)
+    assert load({}, {"GCOM_SERVE_CONFIG": "none"}).place.ports == (7411,)
 
 
 def test_the_folder_of_the_data_is_shown_as_it_will_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -135,8 +123,8 @@ def test_the_authority_is_beside_the_data_where_a_folder_was_named(
 
 def test_a_place_that_is_none_is_named_where_it_stands() -> None:
     for environment, said in (
-        ({"GCOM_LISTEN": "::::"}, "^GCOM_LISTEN: "),
-        ({"GCOM_ADVERTISE": "a b"}, "^GCOM_ADVERTISE: "),
+        ({"GCOM_SERVE_LISTEN": "::::"}, "^GCOM_SERVE_LISTEN: "),
+        ({"GCOM_SERVE_ADVERTISE": "a b"}, "^GCOM_SERVE_ADVERTISE: "),
     ):
         with pytest.raises(BadConfiguration, match=said):
             load({}, environment)

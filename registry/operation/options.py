@@ -1,4 +1,4 @@
-"""The options of `gcom-registry run`, each of them a setting (registry/settings.py), and some of other commands."""
+"""The options of `gcom-registry run`, each of them a setting (settings.py), and some of other commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ Config = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="TOML file of settings. [default: $GCOM_CONFIG, else registry.toml in the user's folder for gcom]",
+        help="TOML file of settings; `none` reads none. [default: $GCOM_SERVE_CONFIG, else registry.toml in the user's "
+        "folder for gcom]",
     ),
 ]
 Listen = Annotated[

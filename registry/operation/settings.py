@@ -1,12 +1,13 @@
-"""Settings of a registry: each by a flag, else by GCOM_*, else by a TOML file, else its default.
+"""Settings of a registry: each by a flag, else by GCOM_SERVE_*, else by a TOML file, else its default.
 
 Every value remembers where it came from, so that an error can name the place to mend, and `gcom-registry config` can
 show it. A key that nothing knows is an error: a setting that is misspelt would else be one that silently does not hold.
+The variables have a prefix of their own, as a member's GCOM_LISTEN may stand in the same shell; its certificate is told
+to both by GCOM_TLS_*.
 """
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -20,16 +21,13 @@ from gcom.errors import BadValue
 from gcom.runtime import pyro
 
 FILE = "registry.toml"
-PREFIX = "GCOM_"
+PREFIX = "GCOM_SERVE_"
+TLS_PREFIX = "GCOM_"  # of GCOM_TLS_CERT, which members read as well
 NONE = "none"
 NOTICE = "NOTICE"  # the name of the log's level for what an operator is to see, though nothing is amiss
+CONFIG = f"{PREFIX}CONFIG"
 FILE_BYTES_MAX = 64 * 1024
 Origin = Literal["flag", "environment", "file", "default"]
-
-# Variables of the other commands, which may stand in the same environment.
-OTHERS = frozenset(("GCOM_REGISTRY", "GCOM_FAULTS", "GCOM_CHAOS", "GCOM_CONFIG"))
-# Kubernetes puts such ones into every container of a namespace that has a service called gcom.
-_INJECTED = re.compile(r"\w+_SERVICE_(HOST|PORT\w*)|\w+_PORT_\d+_(TCP|UDP)\w*")
 
 
 class BadConfiguration(BadValue):
@@ -146,9 +144,11 @@ def load(flags: Mapping[str, str | None], environment: Mapping[str, str], file: 
     return RegistrySettings(**values, place=place, data=data, authority=_authority(kept), chosen=shown)
 
 
-def settings_file(file: str | None, environment: Mapping[str, str]) -> tuple[Path, bool]:
-    """Return the file to read, and whether it was asked for: by --config or GCOM_CONFIG, else it is the user's own."""
-    asked = file or environment.get(f"{PREFIX}CONFIG")
+def settings_file(file: str | None, environment: Mapping[str, str]) -> tuple[Path | None, bool]:
+    """Return the file to read, if any, and whether it was asked for: by --config or its variable, else the user's."""
+    asked = file or environment.get(CONFIG)
+    if asked == NONE:
+        return None, True
     return (Path(asked), True) if asked else (Path(user_config_dir("gcom", appauthor=False)) / FILE, False)
 
 
@@ -161,27 +161,19 @@ def _read(key: str, setting: Setting) -> Any:
 
 def _of_environment(environment: Mapping[str, str]) -> dict[str, Setting]:
     variables = {_variable(key): key for key in KEYS}
-    found: dict[str, Setting] = {}
-    for name, value in environment.items():
-        if name in variables and not _is_injected(name, value):
-            found[variables[name]] = Setting(value, "environment", name)
-        elif _is_ours(name, value) and name not in variables:
+    known = {*variables, CONFIG}
+    for name in environment:
+        if name.startswith(PREFIX) and name not in known:
             raise BadConfiguration(f"{name} in the environment is no setting{_suggestion(name, variables)}")
-    return found
-
-
-def _is_ours(name: str, value: str) -> bool:
-    return name.startswith(PREFIX) and name not in OTHERS and not _is_injected(name, value)
-
-
-def _is_injected(name: str, value: str) -> bool:
-    return bool(_INJECTED.fullmatch(name)) or (name.endswith("_PORT") and value.startswith(("tcp://", "udp://")))
+    return {
+        key: Setting(environment[name], "environment", name) for name, key in variables.items() if name in environment
+    }
 
 
 def _of_file(file: str | None, environment: Mapping[str, str]) -> dict[str, Setting]:
     path, asked = settings_file(file, environment)
     found: dict[str, Setting] = {}
-    for key, value in _parsed(path, asked).items():
+    for key, value in _parsed(path, asked).items() if path else ():
         if key not in KEYS:
             raise BadConfiguration(f"{path}: {key!r} is no setting{_suggestion(key, KEYS)}")
         if type(value) not in (str, int):
@@ -229,7 +221,7 @@ def _suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def _variable(key: str) -> str:
-    return f"{PREFIX}{key.upper()}"
+    return f"{TLS_PREFIX if key.startswith('tls_') else PREFIX}{key.upper()}"
 
 
 def _flag(key: str) -> str:

@@ -19,8 +19,8 @@ from loguru import logger
 
 from gcom import __version__
 from gcom.errors import BadValue, Unavailable
+from registry.operation.settings import NOTICE, RegistrySettings
 from registry.server import DRAIN_S, RegistryServer
-from registry.settings import NOTICE, RegistrySettings
 
 if TYPE_CHECKING:
     import loguru
@@ -61,7 +61,7 @@ def _metrics(server: RegistryServer, where: str | None) -> AbstractContextManage
     """Serve the registry's figures, if it is wanted, from before it is ready until it has ended."""
     if where is None:
         return nullcontext()
-    from registry.metrics import serve_metrics  # nobody else needs its library
+    from registry.operation.metrics import serve_metrics  # nobody else needs its library
 
     try:
         serving = serve_metrics(where, server.look)
