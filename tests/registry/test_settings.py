@@ -123,8 +123,8 @@ def test_the_authority_is_beside_the_data_where_a_folder_was_named(
 
 def test_a_place_that_is_none_is_named_where_it_stands() -> None:
     for environment, said in (
-        ({"GCOM_SERVE_LISTEN": "::::"}, "^GCOM_SERVE_LISTEN: "),
-        ({"GCOM_SERVE_ADVERTISE": "a b"}, "^GCOM_SERVE_ADVERTISE: "),
+        ({"GCOM_SERVE_LISTEN": "10.0.0.5:x"}, "^GCOM_SERVE_LISTEN: "),
+        ({"GCOM_SERVE_ADVERTISE": ":1"}, "^GCOM_SERVE_ADVERTISE: "),
     ):
         with pytest.raises(BadConfiguration, match=said):
             load({}, environment)

@@ -7,6 +7,7 @@ the accept loop, and an answer may be any exception of the peer's choosing. So t
 
   * every message is judged by its 40 byte header before its body is read: size, flags, serializer, annotations;
   * bodies are msgpack, read as plain values; nothing from a peer ever becomes an object, and no exception is rebuilt;
+  * stock clients of a name server may speak serpent, their default, which a bounded reader of our own reads (`bodies`);
   * a connection that has not said CONNECT within `HANDSHAKE_S` is closed, as is one that is idle for long, or for the
     longest when there are too many; one that comes when all are being served is told so without being read, thus the
     accept loop waits for nobody.

@@ -8,7 +8,7 @@ dicts of them, of bounded length and depth. Nothing that is read becomes an obje
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 TEXT_BYTES_MAX = 16 * 1024  # the longest request of a name server's client is a name, a URI and eight tags
@@ -42,8 +42,11 @@ class _Token(NamedTuple):
     value: Any = None
 
 
-def read_serpent(data: bytes) -> Any:
-    """Return what serpent wrote, with lists for tuples and sets; raise NotSerpent."""
+def read_serpent(data: bytes, of_dict: Callable[[dict[Any, Any]], Any] = dict) -> Any:
+    """Return what serpent wrote, with lists for tuples and sets, and each dict as `of_dict` makes it.
+
+    Raises NotSerpent.
+    """
     if len(data) > TEXT_BYTES_MAX:
         raise NotSerpent(f"more than {TEXT_BYTES_MAX} bytes")
     try:
@@ -52,7 +55,7 @@ def read_serpent(data: bytes) -> Any:
         raise NotSerpent("not UTF-8") from error
     header = _HEADER.match(text)
     tokens = _tokens(text, header.end() if header else 0)
-    value = _value(next(tokens), tokens, DEPTH_MAX)
+    value = _Reading(tokens, of_dict).value(next(tokens), DEPTH_MAX)
     if next(tokens).kind != "end":
         raise NotSerpent("more than one value")
     return value
@@ -86,32 +89,39 @@ def _unescaped(found: re.Match[str]) -> str:
         raise NotSerpent(f"no escape: {found[0]}") from error
 
 
-def _value(token: _Token, tokens: Iterator[_Token], depth: int) -> Any:
-    if token.kind == "value":
-        return token.value
-    if token.kind not in _CLOSING or not depth:
-        raise NotSerpent("nested too deep" if token.kind in _CLOSING else f"{token.kind} where a value is due")
-    return _container(token.kind, tokens, depth - 1)
+class _Reading:
+    """One descent through the tokens."""
 
+    def __init__(self, tokens: Iterator[_Token], of_dict: Callable[[dict[Any, Any]], Any]) -> None:
+        self._tokens = tokens
+        self._of_dict = of_dict
 
-def _container(opening: str, tokens: Iterator[_Token], depth: int) -> Any:
-    """Return the list or dict of which the opening mark is read."""
-    items: list[Any] = []
-    pairs: dict[Any, Any] = {}
-    token = next(tokens)
-    while token.kind != _CLOSING[opening]:
-        item, after = _value(token, tokens, depth), next(tokens)
-        if opening == "{" and after.kind == ":" and not items:
-            pairs[_key(item)], after = _value(next(tokens), tokens, depth), next(tokens)
-        elif pairs:
-            raise NotSerpent("a dict with an element that has no value")
-        else:
-            items.append(item)
-        if after.kind not in (",", _CLOSING[opening]):
-            raise NotSerpent(f"{after.kind} where a comma or an end is due")
-        token = next(tokens) if after.kind == "," else after
-    # What has no element and braces is a dict: serpent writes an empty set as an empty tuple.
-    return pairs if opening == "{" and not items else items
+    def value(self, token: _Token, depth: int) -> Any:
+        """Return the value that begins with a token."""
+        if token.kind == "value":
+            return token.value
+        if token.kind not in _CLOSING or not depth:
+            raise NotSerpent("nested too deep" if token.kind in _CLOSING else f"{token.kind} where a value is due")
+        return self._container(token.kind, depth - 1)
+
+    def _container(self, opening: str, depth: int) -> Any:
+        """Return the list or dict of which the opening mark is read."""
+        items: list[Any] = []
+        pairs: dict[Any, Any] = {}
+        token = next(self._tokens)
+        while token.kind != _CLOSING[opening]:
+            item, after = self.value(token, depth), next(self._tokens)
+            if opening == "{" and after.kind == ":" and not items:
+                pairs[_key(item)], after = self.value(next(self._tokens), depth), next(self._tokens)
+            elif pairs:
+                raise NotSerpent("a dict with an element that has no value")
+            else:
+                items.append(item)
+            if after.kind not in (",", _CLOSING[opening]):
+                raise NotSerpent(f"{after.kind} where a comma or an end is due")
+            token = next(self._tokens) if after.kind == "," else after
+        # Braces around nothing are a dict: serpent writes an empty set as an empty tuple.
+        return self._of_dict(pairs) if opening == "{" and not items else items
 
 
 def _key(item: Any) -> Any:

@@ -14,11 +14,12 @@ from time import monotonic
 from typing import Any
 
 from loguru import logger
-from Pyro5 import config, errors, protocol, serializers
+from Pyro5 import config, errors, protocol
 from Pyro5 import server as pyro_server
 
 from gcom.errors import BadValue, GComError, Unavailable
 from gcom.runtime.pyro import tls
+from gcom.runtime.pyro.bodies import READ, body, body_of, failure, rejection
 from gcom.runtime.pyro.connections import ConnectionAdmission, Connections
 from gcom.runtime.pyro.credentials import Credentials
 from gcom.runtime.pyro.places import HOW_SECURE, Place, is_loopback, listenable, public_address
@@ -43,6 +44,10 @@ from gcom.values.names import Address
 HANDSHAKE_S = 3.0  # a stranger has this long to introduce itself
 WORKERS_SPARE = 32  # beyond the connections at once: they end those that give way, and tell others that all are busy
 REPORT_S = 10.0  # refusals are told at most this often
+MSGPACK_ALONE = (
+    'only msgpack is spoken here: set Pyro5.config.SERIALIZER = "msgpack", or PYRO_SERIALIZER=msgpack in the '
+    "environment"
+)
 ACCEPT_PAUSE_S = 0.05  # after accept failed for want of descriptors or threads
 
 
@@ -185,13 +190,14 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             _check_form(hello)
             conn.gcom_peer = self._peer(sock, hello, deadline)
             with tls.serving(conn.gcom_peer, sock):
-                answer = self._welcome(hello)
+                answer = body(self._welcome(hello), hello.serializer)
         except Bad as bad:
             self._refusals.add(bad.reason)
-            write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *_rejection(str(bad), hello.serializer))
+            write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *rejection(str(bad), hello.serializer))
             return False
-        write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, answer)
+        write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, answer, hello.serializer)
         sock.settimeout(None)
+        conn.gcom_serializer = hello.serializer  # one for all of its requests
         return True
 
     def _peer(self, sock: tls.Connection, hello: WireMessage, deadline: float) -> Identity | None:
@@ -202,7 +208,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
 
     def _prove(self, sock: tls.Connection, secret: UserSecret, hello: WireMessage, deadline: float) -> Identity | None:
         """Return None once the peer has proved that it knows the user's secret, or nobody's names; raises Bad."""
-        match plain(hello.body):
+        match body_of(hello):
             case {"handshake": {"nonce": bytes() as nonce}, "object": str() as name} if len(nonce) == NONCE_BYTES:
                 exchange = Exchange(sock.getpeername(), sock.getsockname(), name, nonce)
             case {"object": str() as name} if name in self.objectsById and name not in self._openly:
@@ -215,10 +221,11 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             raise Bad("wrong secret", f"{NOT_TRUSTED}you are another user of this machine, or have another home folder")
         return None
 
-    def _welcome(self, hello: WireMessage) -> bytes:
-        match plain(hello.body):
+    def _welcome(self, hello: WireMessage) -> dict[str, object]:
+        match body_of(hello):
             case {"object": str() as name} if name in (objects := self._objects()):
-                return pack({"handshake": "hello", "meta": _exposed(objects[name])})
+                _check_serializer(hello, objects[name])
+                return {"handshake": "hello", "meta": _exposed(objects[name])}
         raise Bad("unknown object", "no such object here")
 
     def _objects(self) -> dict[str, Any]:
@@ -244,47 +251,50 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             if tls.is_revoked(conn.sock, self._credentials):
                 raise Bad("revoked")
             with self._connections.serving(conn), tls.serving(conn.gcom_peer, conn.sock):
-                self._serve(conn.sock, request)
+                self._serve(conn, request)
         except Bad as bad:
             self._refusals.add(bad.reason)
             raise errors.SecurityError(bad.reason) from bad
         except (EOFError, OSError) as error:
             raise errors.ConnectionClosedError("gone") from error
 
-    def _serve(self, sock: tls.Connection, request: WireMessage) -> None:
+    def _serve(self, conn: Any, request: WireMessage) -> None:
+        sock: tls.Connection = conn.sock
         if request.kind == protocol.MSG_PING:
             return write(sock, protocol.MSG_PING, 0, request.seq, b"pong", request.serializer)
-        if request.kind != protocol.MSG_INVOKE or request.serializer != MSGPACK:
+        if request.kind != protocol.MSG_INVOKE or request.serializer != conn.gcom_serializer:
             raise Bad("serializer" if request.kind == protocol.MSG_INVOKE else "message type")
         if request.flags & protocol.FLAGS_ONEWAY:
             raise Bad("oneway")  # a thread per call, without order or bound, and nobody to tell
         flags, answer = self._answer(request)
-        return write(sock, protocol.MSG_RESULT, flags, request.seq, answer)
+        return write(sock, protocol.MSG_RESULT, flags, request.seq, answer, request.serializer)
 
     def _answer(self, request: WireMessage) -> tuple[int, bytes]:
         """Return flags and answer of a call: every error in it becomes an answer, and the connection goes on."""
         try:
-            answer = _dump(self._call(request))
+            answer = body(self._call(request), request.serializer)
             if len(answer) > CALL_BYTES_MAX:
                 raise Bad("answer too large", "the answer is too large: ask for less")
+            return 0, answer
         except Bad as bad:
             self._refusals.add(bad.reason)
-            return protocol.FLAGS_EXCEPTION, _failure(errors.SecurityError(str(bad)))
+            told: Exception = errors.SecurityError(str(bad))
         except GComError as refusal:  # a frame that its handler refused
             self._refusals.add(type(refusal).__name__)
-            return protocol.FLAGS_EXCEPTION, _failure(errors.PyroError(f"{type(refusal).__name__}: {refusal}"))
+            told = errors.PyroError(f"{type(refusal).__name__}: {refusal}")
         except errors.PyroError as error:
-            return protocol.FLAGS_EXCEPTION, _failure(error)
+            told = error
         except Exception as error:  # outermost: a worker's own loop is Pyro5's, and ends at any exception
             self._refusals.add("failed call")
-            return protocol.FLAGS_EXCEPTION, _failure(errors.PyroError(f"the call failed: {type(error).__name__}"))
-        return 0, answer
+            told = errors.PyroError(f"the call failed: {type(error).__name__}")
+        return protocol.FLAGS_EXCEPTION, failure(told, request.serializer)
 
     def _call(self, request: WireMessage) -> Any:
         if request.flags & protocol.FLAGS_BATCH:
             raise Bad("batch", "batches are not served: make single calls")
-        match plain(request.body):
+        match body_of(request):
             case [str() as name, str() as method, [*positional], dict() as named] if name in (it := self._objects()):
+                _check_serializer(request, it[name])
                 found = getattr(it[name], method, None) if method[:1] != "_" else None
                 if getattr(found, "_pyroExposed", False) is not True or not callable(found):
                     raise Bad("unknown method", "no such method here")
@@ -460,29 +470,17 @@ def _other_host(sock: socket.socket) -> str:
 def _check_form(hello: WireMessage) -> None:
     if hello.kind != protocol.MSG_CONNECT:
         raise Bad("no introduction")
-    if hello.serializer != MSGPACK:
-        raise Bad("serializer", 'only msgpack is spoken here: set Pyro5.config.SERIALIZER = "msgpack"')
+    if hello.serializer not in READ:
+        raise Bad("serializer", MSGPACK_ALONE)
+
+
+def _check_serializer(message: WireMessage, called: object) -> None:
+    """Raise Bad where serpent is spoken to what takes frames of ours, and no stock client calls."""
+    if message.serializer != MSGPACK and isinstance(called, Endpoint):
+        raise Bad("serializer", MSGPACK_ALONE)
 
 
 def _exposed(it: object) -> dict[str, list[str]]:
     """Return the metadata of an object that a stock proxy asks for when it connects."""
     members = pyro_server._get_exposed_members(it)
     return {name: sorted(found) for name, found in members.items()}
-
-
-def _rejection(text: str, serializer: int) -> tuple[bytes, int]:
-    """Return a text in the serializer that the peer speaks. Writing is harmless in any of them; only reading is not."""
-    writer = serializers.serializers_by_id.get(serializer)
-    return (writer.dumps(text), serializer) if writer else (pack(text), MSGPACK)
-
-
-def _dump(value: object) -> bytes:
-    """Return an answer as bytes; objects of Pyro5's own, such as URIs, in the form that a stock proxy reads."""
-    dumped: bytes = pack(value) if type(value) is bytes else serializers.serializers["msgpack"].dumps(value)
-    return dumped
-
-
-def _failure(error: Any) -> bytes:
-    """Return an exception in the form that a stock proxy reads: its class and text, never a traceback."""
-    name = f"Pyro5.errors.{type(error).__name__}"
-    return pack({"__class__": name, "__exception__": True, "args": [str(error)[:1000]], "attributes": {}})
