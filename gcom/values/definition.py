@@ -168,9 +168,8 @@ def _members(static: object) -> tuple[str, ...]:
 
 
 def _choice(kind: type[_E], what: str, text: object) -> _E:
-    allowed = ", ".join(kind)
     if not isinstance(text, str) or text.upper() not in kind.__members__:
-        raise BadValue(f"{what} {text!r} is not one of {allowed}")
+        raise BadValue(f"{what} {text!r} is not one of {', '.join(kind)}")
     return kind[text.upper()]
 
 

@@ -36,3 +36,19 @@ def resident_bytes(process: int, descendants: bool = False) -> int:
         return sum(int(each.memory_info().rss) for each in family)
     except psutil.NoSuchProcess as error:
         raise Unavailable(f"process {error.pid} is gone, whose memory was to be measured") from error
+
+
+def cpu_s_of(process: int) -> float:
+    """Return the seconds of processor time that another process has used, its own and the kernel's for it.
+
+    Raises Unavailable if it is gone, or psutil is not installed.
+    """
+    try:
+        import psutil
+    except ImportError as error:
+        raise Unavailable("psutil is not installed, which measures processes: pip install 'gcom[bench]'") from error
+    try:
+        times = psutil.Process(process).cpu_times()
+    except psutil.NoSuchProcess as error:
+        raise Unavailable(f"process {process} is gone, whose processor time was to be measured") from error
+    return float(times.user + times.system)

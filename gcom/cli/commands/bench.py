@@ -155,3 +155,28 @@ def audit(
     definition = options.definition("bench", ordering, None, None, False, None)
     setup = AuditBenchSetup(definition, members, deliveries, run_length, twice, broken)
     return bench_tables.audit(setup, Output(), as_json)
+
+
+@app.command()
+def registry(
+    clients: Annotated[int, typer.Option(metavar="N", help="Processes that look groups up.")] = 8,
+    groups: Annotated[int, typer.Option(metavar="N", help="Groups that are there, and renewed each second.")] = 1_000,
+    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="For each of the two phases.")] = 10.0,
+    as_json: options.Json = False,
+) -> int:
+    """What a registry bears: the renewals of many groups, and lookups a second beside them.
+
+    It starts a registry of its own, which keeps what it knows in a temporary folder. First the groups are renewed and
+    nobody asks: the registry's share of a core. Then the clients look groups up, each as fast as it gets answers. The
+    exit status is 1 if a renewal was refused. It needs psutil: pip install 'gcom[bench]'.
+
+    \b
+    Examples:
+      gcom bench registry
+      gcom bench registry --clients 2 --groups 100 --seconds 3 --json
+    """
+    from gcom.bench.directory.measuring import DirectoryBenchSetup
+    from gcom.cli.commands import bench_tables
+
+    setup = DirectoryBenchSetup(options.definition("bench", None, None, None, False, None), clients, groups, seconds)
+    return bench_tables.registry(setup, Output(), as_json)

@@ -1,4 +1,4 @@
-"""The output of `gcom bench failover` and `gcom bench memory`: progress, then tables or JSON rows."""
+"""The output of `gcom bench failover`, `memory`, `audit` and `registry`: progress, then tables or JSON rows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.table import Table
 
 from gcom.bench.audit import run as judging
 from gcom.bench.benchmark import MEBIBYTE, Figure, Told
+from gcom.bench.directory import measuring as asking
 from gcom.bench.failover import membership
 from gcom.bench.failover import trials as killing
 from gcom.bench.failover.scenario import Scenario
@@ -81,6 +82,19 @@ def audit(setup: judging.AuditBenchSetup, output: Output, as_json: bool) -> int:
     return 1 if any(outcome.verdict != ("FAIL" if setup.broken else "PASS") for outcome in outcomes) else 0
 
 
+def registry(setup: asking.DirectoryBenchSetup, output: Output, as_json: bool) -> int:
+    """Measure and show the result; return 1 if a renewal was refused."""
+    with _progress(None) as told:
+        outcome = asking.measure(setup, told)
+    if as_json:
+        _row(outcome.row(), output, as_json)
+    else:
+        show(_registry_table(outcome), output)
+    if outcome.refused:
+        notice(f"{outcome.refused} renewals were refused")
+    return 1 if outcome.refused else 0
+
+
 def _row(row: dict[str, object], output: Output, as_json: bool) -> None:
     """Print the JSON row at once, if asked for: the next may take minutes."""
     if as_json:
@@ -147,6 +161,18 @@ def _audit_table(setup: judging.AuditBenchSetup, outcomes: list[judging.AuditBen
     if setup.twice:
         times = judging.growth(outcomes)
         table.add_row("twice the input", "", "", f"x {times:.2f}" if times else "-")
+    return table
+
+
+def _registry_table(outcome: asking.DirectoryBenchResult) -> Table:
+    setup = outcome.setup
+    table = Table(title=f"A registry of {setup.groups:,} groups, {setup.members} clients")
+    for title in ("", "value", "to reach", " "):
+        table.add_column(title, justify="right" if title in ("value", "to reach") else "left")
+    for name, value, bound, met in outcome.rows:
+        table.add_row(name, f"{value:,.1f}", f"{bound:,.0f}", _met(met))
+    table.add_row("renewals a second", f"{outcome.renewals_per_s:,.1f}")
+    table.add_row("longest lookup, ms", f"{outcome.longest_s * 1000:,.1f}")
     return table
 
 

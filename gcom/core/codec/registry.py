@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from gcom.core.codec import schema
@@ -40,9 +41,19 @@ _BOUNDS = {
 
 
 def _decode_definition(given: Any) -> Definition:
+    group, ordering, multicast, static, *rest = given
+    if type(static) is not list:
+        raise malformed("definition", "a list of static members", static)
+    return _definition(group, ordering, multicast, tuple(static), *rest)
+
+
+# A registry is told the same few by every renewal. `typed`: 1 and true are one key else, and only one of them is right.
+@lru_cache(maxsize=1024, typed=True)
+def _definition(*given: Any) -> Definition:
     definition = Definition.parse(*given)
     # One definition has one form, so that equal ones compare equal wherever they come from.
-    if _encode_definition(definition) != given:
+    group, ordering, multicast, static, *rest = _encode_definition(definition)
+    if (group, ordering, multicast, tuple(static), *rest) != given:
         raise malformed("definition", f"{_encode_definition(definition)}", given)
     return definition
 

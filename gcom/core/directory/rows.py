@@ -90,7 +90,8 @@ class Row:
         # are killed. 4. It runs again, with what all had.
         back = self.view.lives if self.view else frozenset()
         older = {who: at for who, at in (*self.older, *seats) if (name_of(who), at) not in back}
-        return replace(self, older=tuple(older.items())[-limits.SEATS_MAX :])
+        known = tuple(older.items())[-limits.SEATS_MAX :]
+        return self if known == self.older else replace(self, older=known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,14 +268,16 @@ class Directory:
         # Two member lists of one view number cannot both be decided: somebody lies, or two registries share a folder.
         if row.view and number == row.number and row.view.members != request.view.members:
             return stale(row, "and a view is decided once: look it up again")
-        row = replace(row, heard_ms=self._running_ms)
         # Not refused silently: this member missed a view, and may be all that is left with what the group had.
         if number < row.number:
+            row = replace(row, heard_ms=self._running_ms)
             return self._put(row.with_seats([(request.process, request.view.address(request.process))]))
         # Notes are of one view. This one is registered, so each noted process is a member, or will never be.
         noted = row.noted if number < row.noted_view else ()
-        renewed = row if request.detached else replace(row, renewed_ms=self._running_ms, forked_ms=None)
-        return self._put(replace(renewed, view=request.view, noted=noted).with_seats(request.away))
+        now_ms = self._running_ms
+        heard = replace(row, view=request.view, noted=noted, heard_ms=now_ms)
+        renewed = heard if request.detached else replace(heard, renewed_ms=now_ms, forked_ms=None)
+        return self._put(renewed.with_seats(request.away))
 
     def _on_rival(self, row: Row, request: Register) -> Answer:
         """Take the registration of another instance of the name."""

@@ -1,0 +1,111 @@
+"""The measurement: first the renewals alone, then lookups beside them; the registry is a process of its own."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from time import monotonic
+from typing import Annotated
+
+from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Told
+from gcom.bench.processes import usage
+from gcom.bench.processes.children import START_S, Children
+from gcom.values import limits
+
+LOOKUPS_LEAST = 2_000.0  # a second, from all clients together
+PROCESSOR_MOST = 0.10  # of a core, for the renewals alone
+RESIDENT_MIB_MOST = 150.0
+REGISTER_S = 120.0  # each group's first registration goes to the disk
+QUIET_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryBenchSetup(BenchSetup):
+    """`members` are the processes that look groups up. `seconds`: for each of the two phases."""
+
+    groups: Annotated[int, Between(1, limits.DIRECTORY_GROUPS_MAX)]
+    seconds: Annotated[float, Between(1.0, 3600.0)]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryBenchResult:
+    """Lookups of all clients, renewals of all groups, and the registry's processor time and memory for them.
+
+    `processor`: its share of a core while groups are renewed and nobody asks. `longest_s`: of any lookup.
+    """
+
+    setup: DirectoryBenchSetup
+    lookups_per_s: float
+    longest_s: float
+    renewals_per_s: float
+    refused: int
+    processor: float
+    resident_mib: float
+
+    @property
+    def rows(self) -> list[tuple[str, float, float, bool]]:
+        """The figures: name, value, the value to reach, and whether it is reached."""
+        return [
+            ("lookups a second", self.lookups_per_s, LOOKUPS_LEAST, self.lookups_per_s >= LOOKUPS_LEAST),
+            ("% of a core for renewals", self.processor * 100, PROCESSOR_MOST * 100, self.processor <= PROCESSOR_MOST),
+            ("resident MiB", self.resident_mib, RESIDENT_MIB_MOST, self.resident_mib <= RESIDENT_MIB_MOST),
+        ]
+
+    def row(self) -> dict[str, object]:
+        """Return the result as one object of plain values."""
+        return {
+            "type": "registry",
+            "clients": self.setup.members,
+            "groups": self.setup.groups,
+            "lookups_per_s": round(self.lookups_per_s, 1),
+            "longest_lookup_ms": round(self.longest_s * 1000, 2),
+            "renewals_per_s": round(self.renewals_per_s, 1),
+            "refused": self.refused,
+            "processor": round(self.processor, 4),
+            "resident_mib": round(self.resident_mib, 1),
+            "to_reach": {
+                "lookups_per_s": LOOKUPS_LEAST,
+                "processor": PROCESSOR_MOST,
+                "resident_mib": RESIDENT_MIB_MOST,
+            },
+            "met": all(met for *_, met in self.rows),
+        }
+
+
+def measure(setup: DirectoryBenchSetup, told: Told) -> DirectoryBenchResult:
+    """Renew the groups, then look them up as well. Raises Unavailable or GComTimeout if a process fails."""
+    names, groups = setup.names, str(setup.groups)
+    with tempfile.TemporaryDirectory(prefix="gcom-bench-") as folder, Children() as children:
+        registry = children.start_registry(data=Path(folder))
+        process = children.process_id("registry")
+        children.start("renewer", "gcom.bench.directory.renewer", registry, groups)
+        children.gather("ready", ["renewer"], REGISTER_S)
+        told(f"{setup.groups:,} groups are registered; they are renewed for {setup.seconds:g} s")
+        renewals_per_s, processor, refused = _renewals(children, process, setup.seconds)
+        for name in names:
+            children.start(name, "gcom.bench.directory.asker", registry, groups)
+        children.gather("ready", names, START_S)
+        told(f"{setup.members} clients look them up for {setup.seconds:g} s")
+        children.tell_all(names, "ask", seconds=setup.seconds)
+        asked = children.gather("asked", names, setup.seconds + QUIET_S).values()
+        resident_mib = usage.resident_bytes(process) / MEBIBYTE
+    lookups_per_s = sum(report["count"] / report["seconds"] for report in asked)
+    longest_s = max(report["longest_s"] for report in asked)
+    return DirectoryBenchResult(setup, lookups_per_s, longest_s, renewals_per_s, refused, processor, resident_mib)
+
+
+def _renewals(children: Children, process: int, seconds: float) -> tuple[float, float, int]:
+    """Return renewals a second, the registry's share of a core meanwhile, and how many were refused."""
+    before, began, used = _renewed(children), monotonic(), usage.cpu_s_of(process)
+    Event().wait(seconds)
+    after, ended = _renewed(children), monotonic()
+    share = (usage.cpu_s_of(process) - used) / (ended - began)
+    return (after["count"] - before["count"]) / (ended - began), share, after["refused"]
+
+
+def _renewed(children: Children) -> dict[str, int]:
+    children.tell("renewer", "renewed")
+    report = children.gather("renewed", ["renewer"], QUIET_S)["renewer"]
+    return {"count": report["count"], "refused": report["refused"]}

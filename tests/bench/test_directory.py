@@ -1,0 +1,46 @@
+"""The registry bench with real processes, briefly, and what its figures mean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gcom.bench.benchmark import MEBIBYTE
+from gcom.bench.directory.measuring import DirectoryBenchResult, DirectoryBenchSetup, measure
+from gcom.errors import BadValue
+from gcom.values.definition import Definition
+
+KIND = Definition("bench")
+REACHED = DirectoryBenchResult(DirectoryBenchSetup(KIND, 8, 1_000, 10.0), 2_000.0, 0.1, 999.0, 0, 0.1, 150.0)
+
+
+@pytest.mark.slow
+def test_lookups_and_renewals_are_counted() -> None:
+    heard: list[str] = []
+    outcome = measure(DirectoryBenchSetup(KIND, 2, 20, 1.0), heard.append)
+    assert outcome.refused == 0
+    assert min(outcome.lookups_per_s, outcome.renewals_per_s, outcome.processor, outcome.longest_s) > 0
+    assert outcome.resident_mib * MEBIBYTE > MEBIBYTE
+    assert heard == ["20 groups are registered; they are renewed for 1 s", "2 clients look them up for 1 s"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "met"),
+    [
+        (REACHED, True),
+        (replace(REACHED, lookups_per_s=1_999.0), False),
+        (replace(REACHED, processor=0.11), False),
+        (replace(REACHED, resident_mib=151.0), False),
+    ],
+)
+def test_a_figure_is_reached_or_missed(outcome: DirectoryBenchResult, met: bool) -> None:
+    assert outcome.row()["met"] is met
+
+
+@pytest.mark.parametrize(
+    ("clients", "groups", "seconds", "named"), [(0, 1, 1.0, "members"), (1, 0, 1.0, "groups"), (1, 1, 0.1, "seconds")]
+)
+def test_what_cannot_be_measured_is_refused(clients: int, groups: int, seconds: float, named: str) -> None:
+    with pytest.raises(BadValue, match=named):
+        DirectoryBenchSetup(KIND, clients, groups, seconds)
