@@ -14,7 +14,7 @@ from gcom.certificates.authority import KEY, Authority, make_authority, now_utc
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.errors import BadValue
 from gcom.runtime import pyro
-from gcom.runtime.security.enrolment import SERIAL_BYTES
+from gcom.runtime.security.upkeep import SERIAL_BYTES
 from gcom.values import identity, limits, names
 from gcom.values.identity import Identity
 from gcom.values.names import Address

@@ -92,6 +92,8 @@ class RegistryServer:
         self._closing = threading.Event()
         self._requests = RequestLog()
         self._started_s, self._ticked = time.time(), time.monotonic()
+        # 1. The port. 2. The disk. 3. The directory, which reads it. 4. start(). The port first, as it tells whether
+        #    another registry runs; nothing is served before the last step.
         serves = {NAME_SERVER: name_server, **endpoints, **is_open}
         self._server = pyro.Server.at(place, serves, credentials, openly=frozenset(is_open))
         try:
@@ -198,11 +200,14 @@ class RegistryServer:
 
     def _bury(self, entry: GroupInfo) -> None:
         seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
+        # Without the lock: the kernel is asked about each process, and requests need not wait for that.
         dead = [who for who, address in seats if is_dead(address)]
+        # All or nothing: a group with one process that may live keeps its name.
         if len(dead) < len(seats):
             return
         with self._lock:
             try:
+                # Instance and view are named, so that a group that has registered anew meanwhile is not buried.
                 if not self._closed:
                     self._directory.bury(entry.definition.group, entry.instance, entry.view, dead)
             except Unavailable as error:

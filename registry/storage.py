@@ -60,6 +60,7 @@ class Disk(Store):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             existed = self._path.exists()
+            # timeout=0: a folder that another registry has is refused at once, and not after five seconds.
             self._base = sqlite3.connect(self._path, timeout=0.0, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise BadValue(f"data folder {str(folder)!r} cannot be used: {error}") from error
@@ -70,8 +71,10 @@ class Disk(Store):
             for table in _TABLES.split(";\n"):
                 self._base.execute(table)
             ended_empty = self._base.execute("SELECT count(*) FROM ended_empty").fetchone()[0]
+            # Taken back at once: if this registry is killed, nobody can say that no name was given away.
             self._base.execute("DELETE FROM ended_empty")
             self._base.execute("COMMIT")
+        # Locked, or not writable; all other errors of SQLite mean that the file is none of ours.
         except sqlite3.OperationalError as error:
             self._base.close()
             raise BadValue(

@@ -42,6 +42,7 @@ app.add_typer(certs.app, name="certs")
 
 def main(words: Sequence[str] | None = None) -> NoReturn:
     """Run as the entry point of the script."""
+    # First of all: the next file that is opened would take the number of a closed descriptor.
     open_standard_descriptors()
     SIGNALLED.install()
     status = run(words)
@@ -57,6 +58,7 @@ def run(words: Sequence[str] | None = None) -> int:
     """Carry out one command line; return the exit status. Errors are printed as one line on standard error."""
     try:
         return int(app(words, prog_name="gcom", standalone_mode=False) or 0)
+    # From the most particular to the most general: BadValue and RegistryUnavailable are GComErrors too.
     except typer.TyperException as error:
         return _fail(f"{refusal(error)} ({_path_of(error)} --help)", error.exit_code)
     except BadValue as error:
@@ -79,6 +81,7 @@ def _path_of(error: typer.TyperException) -> str:
 
 
 def _fail(text: str, status: int) -> int:
+    # One line, whatever the error says: scripts read standard error by lines.
     notice(" ".join(text.split()))
     return status
 
@@ -115,6 +118,8 @@ def top(
     """
     options.into_environment(cert, key, ca, listen, advertise)
     if context.invoked_subcommand is None:
+        # To standard error, with the status of bad usage: `gcom | head` of a script that forgot the word must not
+        # look like data.
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(EXIT_USAGE)
 
@@ -271,6 +276,8 @@ def join(
         wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker)
     else:
         wanted = None
+        # Without --create they would be passed over silently, and the user believe in an order that the group does
+        # not have.
         given = {"netsplit": netsplit, "tie-breaker": tie_breaker}
         options.refuse_without_create(ordering=ordering, multicast=multicast, static=static, safe=safe, **given)
     _log_to_stderr()
@@ -418,6 +425,7 @@ def _log_to_stderr() -> None:
     """Print the log of the library, which is silent by itself, on standard error."""
     from loguru import logger
 
+    # loguru writes to standard error in a form of its own; here a warning is one line like all others.
     logger.remove()
     logger.add(lambda message: notice(str(message).strip()), level="WARNING", format="{message}", diagnose=False)
     logger.enable("gcom")

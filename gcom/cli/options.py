@@ -100,6 +100,7 @@ def definition(
 ) -> Definition:
     """Return the definition that the options give; raises BadValue."""
     given = {"ordering": ordering, "multicast": multicast, "netsplit": netsplit, "tie_breaker": tie_breaker}
+    # What was not given is left out, so that the defaults stand in Definition alone.
     words = {what: word for what, word in given.items() if word is not None}
     names = [name.strip() for name in static.split(",")] if static is not None else []
     return Definition.parse(group, static=names, safe=safe, **words)
@@ -114,6 +115,7 @@ def refuse_without_create(**given: object) -> None:
 
 def checked_linger(seconds: float | None) -> float | None:
     """Return the seconds; raises BadValue unless they are 0 to LINGER_S_MAX, or None."""
+    # NaN compares as neither less nor more, and would pass a plain comparison of bounds.
     if seconds is not None and (math.isnan(seconds) or not 0 <= seconds <= LINGER_S_MAX):
         raise BadValue(f"linger {seconds} is not 0 to {LINGER_S_MAX:.0f} seconds")
     return seconds

@@ -31,6 +31,7 @@ def serve(wanted: ServiceSettings) -> int:
         server = _server(wanted, voice)
     except BadValue as error:
         _complain(voice, str(error), EXIT_USAGE)
+    # The port is taken: by far the most common cause is a registry that runs already.
     except Unavailable as error:
         _complain(voice, f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
     with _metrics(server, wanted.get("metrics"), voice):
@@ -50,6 +51,7 @@ def _folder(data: str | None, port: int, voice: Voice) -> Path | None:
         if port:
             voice.tell("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
         return None
+    # A port that nobody knew before has no history: there is nothing to find in a folder.
     if data is None and not port:
         return None
     return Path(data) if data else Path(user_data_dir("gcom", appauthor=False)) / f"registry-{port}"
@@ -89,6 +91,7 @@ def _run(server: RegistryServer, stop: SimpleQueue[int], voice: Voice) -> int:
     voice.say(f"gcom-registry {__version__} {server.address} ready")
     if server.grace_s:
         voice.tell(f"starting: it waits {server.grace_s:.0f} s for groups that are there, before it gives a name away")
+    # The main thread only waits: handlers run in it, and nothing else does that a signal could break into.
     caught = stop.get()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +22,7 @@ from gcom.errors import BadValue, PeerError, Untrusted
 from gcom.runtime import pyro
 from gcom.runtime.pyro.wire import read, write
 from gcom.values import names
+from tests.running import environment
 
 LIMIT_S = 60.0
 MINE, OTHER = pyro.UserSecret(b"m" * 32), pyro.UserSecret(b"o" * 32)
@@ -120,6 +123,19 @@ def test_a_group_on_loopback_needs_no_set_up() -> None:
         host, port = names.split_address(registry.address)
         with Pyro5.api.locate_ns(host, port, broadcast=False) as stock:
             assert "gcom.directory" in stock.list()
+
+
+def test_on_loopback_nothing_of_certificates_is_loaded() -> None:
+    """It takes a tenth of a second, which each command would pay for."""
+    program = (
+        "import sys, gcom\n"
+        "with gcom.embedded() as registry, gcom.connect('alice', registry.address) as alice:\n"
+        "    alice.join('news', create=gcom.Definition('news')).leave()\n"
+        "print([name for name in sys.modules if name.startswith('cryptography')])\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=LIMIT_S)
+    assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr
 
 
 def test_the_secret_is_made_once_for_its_user_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

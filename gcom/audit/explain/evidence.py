@@ -13,8 +13,8 @@ from gcom.audit.summary.position import Key
 INCIDENTS = 20  # incidents of which the surroundings are shown
 EVENTS = 200  # of one incident
 AROUND = 20  # records before and after a violation, of each process
-_MEMBERS = 10
-_COLUMNS = 48
+_MEMBERS_MAX = 10
+_COLUMNS_MAX = 48
 
 Message = tuple[str, int]
 
@@ -75,8 +75,10 @@ def event_of(incident: Incident, process: str, lookup: LogLookup) -> LogEvent | 
 def _gather(incident: Incident, group: GroupResult, lookup: LogLookup) -> Evidence:
     found = Evidence(incident)
     key: Key = (incident.group, incident.instance)
-    concerned = [who for who in concerned_by(incident) if lookup.has(who)][: _MEMBERS // 2]
-    members = list(dict.fromkeys([*concerned, *(who for who in group.processes if lookup.has(who))]))[:_MEMBERS]
+    # The concerned ones first, and others beside them: an order is wrong only against another one.
+    concerned = [who for who in concerned_by(incident) if lookup.has(who)][: _MEMBERS_MAX // 2]
+    members = list(dict.fromkeys([*concerned, *(who for who in group.processes if lookup.has(who))]))[:_MEMBERS_MAX]
+    # The bound is on all records of an incident, so more processes get fewer each.
     around = min(AROUND, EVENTS // max(2 * len(concerned), 1))
     settled: dict[str, list[LogEvent]] = {}
     for process in members:
@@ -104,8 +106,8 @@ def _compare(found: Evidence, settled: dict[str, list[LogEvent]]) -> None:
     found.reference = min(settled, key=rank)
     columns = _columns(settled, found.reference, wanted)
     middle = next((place for place, message in enumerate(columns) if message in wanted), len(columns) // 2)
-    begin = max(0, min(middle - _COLUMNS // 2, len(columns) - _COLUMNS))
-    found.columns = columns[begin : begin + _COLUMNS]
+    begin = max(0, min(middle - _COLUMNS_MAX // 2, len(columns) - _COLUMNS_MAX))
+    found.columns = columns[begin : begin + _COLUMNS_MAX]
     first = [found.reference, *(who for who in settled if who != found.reference)]
     strips = [Strip(who, _cells(settled[who], found.columns)) for who in first]
     found.strips = [strip for strip in strips if any(strip.cells)]
@@ -116,6 +118,8 @@ def _columns(settled: dict[str, list[LogEvent]], reference: str, wanted: list[Me
     ours = settled[reference]
     columns = list(dict.fromkeys(message for event in ours for message in _ends(event, wanted)))
     for who, events in settled.items():
+        # Only between two messages that the reference has, too: what lies outside may be a matter of where the
+        # look-up ended.
         known = [place for place, event in enumerate(events) if who != reference and _in(ours, event)]
         for place in range(known[0], known[-1]) if known else ():
             before = _ends(events[place - 1], wanted)[-1] if place else None
@@ -146,7 +150,10 @@ def _cells(events: list[LogEvent], columns: list[Message]) -> list[str]:
     if not seen:
         return [""] * len(columns)
     places = [place for place, _ in seen]
+    # Only between what was seen: beyond the records that were looked up nobody knows.
     cells = ["missing" if min(places) < place < max(places) else "" for place in range(len(columns))]
+    # A longest increasing subsequence (Schensted 1961) moves the fewest: of "2 3 4 1" it says that 1 was late, and
+    # not that three messages were early.
     orderly = _longest_rise(places)
     for index, (place, event) in enumerate(seen):
         if event.kind == "skip":

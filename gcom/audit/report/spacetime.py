@@ -70,6 +70,7 @@ def diagram_of(evidence: Evidence) -> Diagram | None:
         if send is not None and events[send][0] != events[index][0]:
             one, other = found.nodes[send], found.nodes[index]
             found.arrows.append(Arrow(one.x, one.y, other.x, other.y, one.color, one.hot and other.hot))
+    # What concerns the violation is drawn last, on top.
     found.arrows.sort(key=lambda arrow: arrow.hot)
     return found
 
@@ -89,19 +90,18 @@ def _columns(lanes: list[int], sends: list[int | None]) -> list[int]:
     queues = [[place for place, each in enumerate(lanes) if each == lane] for lane in range(max(lanes) + 1)]
     last = [-1] * len(queues)
     while any(queues):
-        ready = [queue for queue in queues if queue and _is_known(sends[queue[0]], columns)]
+        # Row by row, as in shiviz.py: a delivery waits for its send, and where a log has them the other way round one
+        # goes on.
+        ready = [queue for queue in queues if queue and ((send := sends[queue[0]]) is None or columns[send] >= 0)]
         for queue in ready or [next(queue for queue in queues if queue)]:
             place = queue.pop(0)
             send = sends[place]
             last[lanes[place]] += 1
             if send is not None and columns[send] >= 0:
+                # An arrow never points left: the delivery stands at least one column behind its send.
                 last[lanes[place]] = max(last[lanes[place]], columns[send] + 1)
             columns[place] = last[lanes[place]]
     return columns
-
-
-def _is_known(send: int | None, columns: list[int]) -> bool:
-    return send is None or columns[send] >= 0
 
 
 def _node(evidence: Evidence, event: LogEvent, x: float, y: float, colors: dict[str, int]) -> DiagramNode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 import ssl
 import threading
@@ -420,6 +421,9 @@ def _bind(host: str, port: int, make: Callable[[str, int], _Daemon]) -> _Daemon:
     except PermissionError as error:
         raise BadValue(f"address {where} may not be used by this user: choose a port from 1024 on, or 0") from error
     except OSError as error:
+        if error.errno == errno.EADDRNOTAVAIL:
+            text = f"address {where} is none of this machine's: listen at one that is, or at 0.0.0.0 or ::"
+            raise BadValue(f"{text}; the address for others is --advertise") from error
         raise Unavailable(
             f"address {where} cannot be used: {error.strerror}; stop what uses it, or choose another"
         ) from error

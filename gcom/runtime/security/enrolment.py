@@ -19,7 +19,6 @@ from gcom.errors import BadValue, PeerError, RegistryUnavailable, Untrusted
 from gcom.runtime import pyro
 from gcom.values.names import Address
 
-SERIAL_BYTES = 20  # of a certificate, at the most
 ATTEMPTS = 3  # the same key may ask again, where an answer was lost
 
 

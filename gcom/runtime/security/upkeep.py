@@ -15,9 +15,9 @@ from loguru import logger
 
 from gcom.errors import BadValue, GComError, PeerError, Unavailable
 from gcom.runtime import pyro
-from gcom.runtime.security.enrolment import SERIAL_BYTES
 from gcom.values.names import Address
 
+SERIAL_BYTES = 20  # of a certificate, at the most
 ASK_S = 1.0
 CALL_S = 2.5
 RETRY_S = 60.0  # between attempts at a renewal
