@@ -9,9 +9,9 @@ from typing import Annotated, NoReturn
 import typer
 
 from gcom import __version__
-from gcom.errors import BadValue
+from gcom.errors import BadValue, GComError, RegistryUnavailable
 from registry.operation import options
-from registry.operation.serving import EXIT_SETTINGS, EXIT_USAGE, authority_folder, serve
+from registry.operation.serving import EXIT_FAILED, EXIT_NO_REGISTRY, EXIT_SETTINGS, EXIT_USAGE, authority_folder, serve
 from registry.operation.settings import SETTINGS, BadSettings, ServiceSettings, default_file, settings
 
 app = typer.Typer(
@@ -116,6 +116,32 @@ def config(context: typer.Context, as_json: options.Json = False) -> None:
             print(f"{setting.key:<11}{value.text or '-':<24}{value.source}")
     if found.file is None:
         _warn(f"no settings file was read; {str(default_file())!r} is read where it is there, or the one of --config")
+
+
+@app.command()
+def status(context: typer.Context, as_json: options.Json = False) -> None:
+    """Show how the registry of these settings stands, of which it is asked: groups, connections, requests, refusals.
+
+    It is asked as itself, so this needs the user, or the certificate, that the registry has. The exit status is 69 if
+    none answers, and 1 if it is not ready.
+
+    \b
+    Examples:
+      gcom-registry status
+      gcom-registry --port 7500 status --json
+    """
+    from registry.operation.asking import page, registry_status
+
+    try:
+        told = registry_status(_settings(context))
+    except BadValue as error:
+        _complain(str(error), EXIT_USAGE)
+    except RegistryUnavailable as error:
+        _complain(str(error), EXIT_NO_REGISTRY)
+    except GComError as error:
+        _complain(str(error), EXIT_FAILED)
+    print(json.dumps(told, ensure_ascii=False) if as_json else "\n".join(page(told)))
+    sys.exit(EXIT_FAILED if told["unready"] else 0)
 
 
 @app.command()

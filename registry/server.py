@@ -94,7 +94,8 @@ class RegistryServer:
         self._started_s, self._ticked = time.time(), time.monotonic()
         # 1. The port. 2. The disk. 3. The directory, which reads it. 4. start(). The port first, as it tells whether
         #    another registry runs; nothing is served before the last step.
-        serves = {NAME_SERVER: name_server, **endpoints, **is_open}
+        telling = {pyro.STATUS: pyro.Endpoint(self._tell_status)}
+        serves = {NAME_SERVER: name_server, **telling, **endpoints, **is_open}
         self._server = pyro.Server.at(place, serves, credentials, openly=frozenset(is_open))
         try:
             self._disk = Disk(data) if data else None
@@ -157,6 +158,9 @@ class RegistryServer:
             ill=self._ill(),
             unready=self._unready(grace_s),
         )
+
+    def _tell_status(self, data: bytes) -> bytes:
+        return pyro.pack(self.look().as_row())
 
     def _ill(self) -> str:
         since_s = time.monotonic() - self._ticked

@@ -18,7 +18,7 @@ from registry.operation.logs import Voice
 from registry.operation.settings import ServiceSettings
 from registry.server import DRAIN_S, RegistryServer
 
-EXIT_FAILED, EXIT_USAGE, EXIT_SETTINGS, EXIT_INTERRUPTED = 1, 2, 78, 130
+EXIT_FAILED, EXIT_USAGE, EXIT_NO_REGISTRY, EXIT_SETTINGS, EXIT_INTERRUPTED = 1, 2, 69, 78, 130
 
 
 def serve(wanted: ServiceSettings) -> int:

@@ -250,3 +250,33 @@ def test_a_data_folder_that_cannot_be_is_named(start: Start, tmp_path: Path) -> 
     assert (process.returncode, out) == (2, "")
     assert "cannot be used" in err
     assert str(tmp_path) in err
+
+
+def test_status_tells_how_the_one_that_runs_stands(start: Start) -> None:
+    process = start("--port", "0", "--data", "none")
+    port = port_of(ready(process))
+    client = DirectoryClient(f"127.0.0.1:{port}")
+    client.create(Definition.parse("news"))
+    client.close()
+    page, row = start("--port", port, "status"), start("--port", port, "status", "--json")
+    text, told = page.communicate(timeout=LIMIT_S)[0], json.loads(row.communicate(timeout=LIMIT_S)[0])
+    assert (page.returncode, row.returncode) == (0, 0)
+    assert text.splitlines()[1:4] == [
+        "state        ready",
+        "transport    loopback, this user alone",
+        "data         none: it keeps nothing",
+    ]
+    assert (told["groups"]["empty"], told["requests"]["Create"]) == (1, {"ok": 1})
+    ended(process)
+    gone = start("--port", port, "status")
+    assert "nobody listens" in gone.communicate(timeout=LIMIT_S)[1]
+    assert gone.returncode == 69
+
+
+def test_status_asks_a_registry_for_other_machines_as_itself(start: Start, tmp_path: Path) -> None:
+    where = ("--listen", "127.0.0.1:0", "--data", str(tmp_path))
+    ready(start(*where))
+    asking = start(*where, "status")
+    text, err = asking.communicate(timeout=LIMIT_S)
+    assert "TLS, certificates on both sides" in text, err
+    assert f"data         {tmp_path}" in text

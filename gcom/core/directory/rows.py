@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from gcom.values import limits
@@ -121,3 +121,11 @@ class Store:
 
     def forget(self, group: str) -> None:
         """Keep no more that all have left."""
+
+
+def census(rows: Collection[Row], running_ms: int) -> tuple[dict[str, int], int]:
+    """Return the number of groups in each state, and of the members of all views."""
+    found = dict.fromkeys(("empty", "alive", "detached", "doubted"), 0)
+    for row in rows:
+        found[row.state(running_ms)] += 1
+    return found, sum(len(row.view.members) for row in rows if row.view)
