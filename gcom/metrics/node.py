@@ -77,7 +77,7 @@ def _of_groups(seen: Sequence[Snapshot]) -> Iterator[Family]:
     info = GaugeMetricFamily(
         "gcom_group_info",
         "The group as this process is in it; always 1",
-        labels=("group", "process", "instance", "ordering", "multicast"),
+        labels=("group", "process", "group_instance", "ordering", "multicast"),
     )
     for it in seen:
         ordering, multicast = str(it.definition.ordering), str(it.definition.multicast)

@@ -3,4 +3,5 @@
 settings   by flag, variable and file       serving   from the start to the end, as they say
 options    the flags                        logs      notices and log, as text or JSON
 metrics    figures for Prometheus           asking    a registry that runs, how it stands
+notify     systemd, that it is ready
 """

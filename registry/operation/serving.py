@@ -15,6 +15,7 @@ from gcom import __version__
 from gcom.errors import BadValue, Unavailable
 from gcom.runtime import pyro
 from registry.operation.logs import Voice
+from registry.operation.notify import notify
 from registry.operation.settings import ServiceSettings
 from registry.server import DRAIN_S, RegistryServer
 
@@ -89,12 +90,14 @@ def _metrics(server: RegistryServer, where: str | None, voice: Voice) -> Abstrac
 def _run(server: RegistryServer, stop: SimpleQueue[int], voice: Voice) -> int:
     server.start()
     voice.say(f"gcom-registry {__version__} {server.address} ready")
+    notify(f"READY=1\nSTATUS=at {server.address}")
     if server.grace_s:
         voice.tell(f"starting: it waits {server.grace_s:.0f} s for groups that are there, before it gives a name away")
     # The main thread only waits: handlers run in it, and nothing else does that a signal could break into.
     caught = stop.get()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
+    notify("STOPPING=1")
     server.close(DRAIN_S)
     return EXIT_INTERRUPTED if caught == signal.SIGINT else 0
 
