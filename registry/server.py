@@ -94,7 +94,8 @@ class RegistryServer:
         self._started_s, self._ticked = time.time(), time.monotonic()
         # 1. The port. 2. The disk. 3. The directory, which reads it. 4. start(). The port first, as it tells whether
         #    another registry runs; nothing is served before the last step.
-        serves = {NAME_SERVER: name_server, **endpoints, **is_open}
+        telling = {pyro.STATUS: pyro.Endpoint(self._tell_status)}
+        serves = {NAME_SERVER: name_server, **telling, **endpoints, **is_open}
         self._server = pyro.Server.at(place, serves, credentials, openly=frozenset(is_open))
         try:
             self._disk = Disk(data) if data else None
@@ -158,6 +159,9 @@ class RegistryServer:
             unready=self._unready(grace_s),
         )
 
+    def _tell_status(self, data: bytes) -> bytes:
+        return pyro.pack(self.look().as_row())
+
     def _ill(self) -> str:
         since_s = time.monotonic() - self._ticked
         if since_s > STOPPED_S and not self._closing.is_set():
@@ -200,11 +204,14 @@ class RegistryServer:
 
     def _bury(self, entry: GroupInfo) -> None:
         seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
+        # Without the lock: the kernel is asked about each process, and requests need not wait for that.
         dead = [who for who, address in seats if is_dead(address)]
+        # All or nothing: a group with one process that may live keeps its name.
         if len(dead) < len(seats):
             return
         with self._lock:
             try:
+                # Instance and view are named, so that a group that has registered anew meanwhile is not buried.
                 if not self._closed:
                     self._directory.bury(entry.definition.group, entry.instance, entry.view, dead)
             except Unavailable as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from gcom.values.names import Address
 from registry.requests import RequestCounts
@@ -13,9 +13,10 @@ from registry.requests import RequestCounts
 class RegistryStatus:
     """One look at a registry.
 
-    `started_s`: when it started, in seconds since 1970. `grace_s`: for how long it gives no name away yet. `groups`: by
-    state. `members`: of all their views. `ill`, `unready`: in words why it should be started again, or nobody new be
-    sent to it; empty if all is well.
+    `started_s`: when it started, in seconds since 1970. `data`: its folder, empty where it keeps nothing. `grace_s`:
+    for how long it gives no name away yet. `groups`: by state. `members`: of all their views. `sequenced`: groups of
+    which it gives the serials. `ill`, `unready`: in words why it should be started again, or nobody new be sent to it;
+    empty if all is well.
     """
 
     address: Address
@@ -33,3 +34,11 @@ class RegistryStatus:
     refused: Counter[str]
     ill: str
     unready: str
+
+    def as_row(self) -> dict[str, object]:
+        """Return it in plain values, as it travels and as JSON."""
+        requests: dict[str, dict[str, int]] = {}
+        for (kind, outcome), count in sorted(self.requests.outcomes.items()):
+            requests.setdefault(kind, {})[outcome] = count
+        total_s = {kind: round(seconds, 6) for kind, seconds in sorted(self.requests.total_s.items())}
+        return {**asdict(self), "requests": requests, "request_s": total_s, "refused": dict(self.refused)}

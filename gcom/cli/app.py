@@ -200,6 +200,34 @@ def members(group: options.Group, registry: options.Registry = None, as_json: op
 
 
 @app.command()
+def status(
+    group: options.Group,
+    watch: Annotated[bool, typer.Option("--watch", help="Again and again, until Ctrl-C.")] = False,
+    every: Annotated[float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="How often, with --watch.")] = 2.0,
+    registry: options.Registry = None,
+    as_json: options.Json = False,
+) -> int:
+    """Show how a group stands: members, where they run, round trips, windows, who holds up whom, suspicions, the order.
+
+    Each member is asked itself. A member may ask, by this user's certificate, and an administrator; on loopback every
+    process of the user. The exit status is 1 if a member did not tell.
+
+    \b
+    Examples:
+      gcom status news
+      gcom status news --watch --every 5
+      gcom status news --json | jq .unread_by
+    """
+    from gcom.cli.commands import status as looks
+
+    with closing(_directory(registry)) as client:
+        if not watch:
+            return looks.show(client, Output(), group, as_json)
+        looks.watch(client, Output(), group, as_json, every)
+    return 0
+
+
+@app.command()
 def create(
     group: options.Group,
     ordering: options.OrderingWord = None,

@@ -11,7 +11,7 @@ import json
 import os
 import select
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from gcom.cli.signals import SIGNALLED
 
@@ -24,7 +24,6 @@ _CONTROLS = [*range(32), *range(127, 160), 0x061C, 0x200E, 0x200F, *range(0x2028
 # Tab and line break stay. What turns the direction of writing could show a name backwards, so that
 # it passes for another.
 _STRIP = dict.fromkeys(code for code in _CONTROLS if code not in (9, 10))
-_PROGRAM = ["gcom"]  # whose notices these are, the last
 
 
 class OutputClosed(Exception):
@@ -99,22 +98,10 @@ def harmless(text: str) -> str:
     return text.translate(_STRIP)
 
 
-def table(output: Output, rows: Sequence[Sequence[str]]) -> None:
-    """Print columns as wide as their widest value; no name has blanks, so programs can split the lines."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        output.text("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip())
-
-
-def speak_as(program: str) -> None:
-    """Have notices begin with that program's name from now on."""
-    _PROGRAM.append(program)
-
-
 def notice(text: str) -> None:
     """Print one line on standard error, or nothing where that is closed."""
     try:
-        sys.stderr.write(f"{_PROGRAM[-1]}: {harmless(text)}\n")
+        sys.stderr.write(f"gcom: {harmless(text)}\n")
         sys.stderr.flush()
     except (OSError, ValueError, AttributeError):  # full, closed since, closed from the start
         pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -42,6 +42,12 @@ ORDER_GAUGES: tuple[tuple[str, str, Callable[[SequencerInfo], float]], ...] = (
     ("sequencer_doubted", "1 while the sequencer does not answer", lambda it: it.doubted),
     ("sequencer_at_registry", "1 if the registry gives serials, 0 if a member does", lambda it: it.where == "registry"),
 )
+# Of each member, as this process sees it.
+MEMBER_GAUGES: tuple[tuple[str, str, Callable[[Snapshot], Mapping[str, float]]], ...] = (
+    ("silence_seconds", "Time since the member was heard last", lambda it: it.heard_s),
+    ("round_trip_seconds", "Smoothed time of a call to the member and back", lambda it: it.round_trip_s),
+    ("unread_by_messages", "Own messages that the member has not read yet", lambda it: it.window.unread_by),
+)
 
 
 class NodeCollector(Collector):
@@ -71,7 +77,7 @@ def _of_groups(seen: Sequence[Snapshot]) -> Iterator[Family]:
     info = GaugeMetricFamily(
         "gcom_group_info",
         "The group as this process is in it; always 1",
-        labels=("group", "process", "instance", "ordering", "multicast"),
+        labels=("group", "process", "group_instance", "ordering", "multicast"),
     )
     for it in seen:
         ordering, multicast = str(it.definition.ordering), str(it.definition.multicast)
@@ -97,16 +103,16 @@ def _by_member(seen: Sequence[Snapshot]) -> Iterator[Family]:
         "Messages of a sender that were delivered here, in this instance of the group",
         labels=("group", "sender"),
     )
-    silence = GaugeMetricFamily(
-        "gcom_group_silence_seconds", "Time since a member was heard last", labels=("group", "member")
-    )
     for it in seen:
         for sender, number in it.clocks.get(it.process, {}).items():
             delivered.add_metric((it.group, sender), number)
-        for member, seconds in it.heard_s.items():
-            silence.add_metric((it.group, member), seconds)
     yield delivered
-    yield silence
+    for name, meaning, read in MEMBER_GAUGES:
+        gauge = GaugeMetricFamily(f"gcom_group_{name}", meaning, labels=("group", "member"))
+        for it in seen:
+            for member, value in read(it).items():
+                gauge.add_metric((it.group, member), value)
+        yield gauge
 
 
 def _held_back(seen: Snapshot) -> int:

@@ -1,63 +1,78 @@
-"""The registry as a service: its log, its start, and its end in good order.
-
-The first signal ends it once the requests in progress are answered, the second at once. Handlers only note the signal:
-what they would do beside that could meet a lock that the main thread holds.
-"""
+"""A registry from its start to its end, as its settings say; returns or exits with the status of the command."""
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from datetime import UTC
+from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
-from loguru import logger
+from platformdirs import user_data_dir
 
 from gcom import __version__
 from gcom.errors import BadValue, Unavailable
-from registry.operation.settings import NOTICE, RegistrySettings
+from gcom.runtime import pyro
+from registry.operation.logs import Voice
+from registry.operation.notify import notify
+from registry.operation.settings import ServiceSettings
 from registry.server import DRAIN_S, RegistryServer
 
-if TYPE_CHECKING:
-    import loguru
-
-EXIT_INTERRUPTED = 130
-NOTICE_LEVEL = 28  # below WARNING, which asks for somebody's attention
+EXIT_FAILED, EXIT_USAGE, EXIT_NO_REGISTRY, EXIT_SETTINGS, EXIT_INTERRUPTED = 1, 2, 69, 78, 130
 
 
-def run(settings: RegistrySettings, say: Callable[[str], None]) -> int:
-    """Serve until a signal; return the exit status. Raises BadValue or Unavailable if it cannot start."""
+def serve(wanted: ServiceSettings) -> int:
+    """Serve until a signal; return the exit status."""
     stop: SimpleQueue[int] = SimpleQueue()  # its put, unlike Event.set, may interrupt its own get
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda caught, _frame: stop.put(caught))
-    log_to_stderr(settings)
-    if settings.data is None and settings.place.ports[0]:
-        logger.warning("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
+    voice = Voice(wanted["log_format"], wanted["log_level"])
     try:
-        server = _server(settings)
-        metrics = _metrics(server, settings.metrics)
+        server = _server(wanted, voice)
     except BadValue as error:
-        raise settings.wrong(error) from error
-    with metrics:
-        return _serve(server, say, stop)
+        _complain(voice, str(error), EXIT_USAGE)
+    # The port is taken: by far the most common cause is a registry that runs already.
+    except Unavailable as error:
+        _complain(voice, f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
+    with _metrics(server, wanted.get("metrics"), voice):
+        return _run(server, stop, voice)
 
 
-def _server(settings: RegistrySettings) -> RegistryServer:
-    files = (settings.tls_cert, settings.tls_key, settings.tls_ca)
-    if settings.listen is None and not any(files):
-        if settings.advertise is not None:
+def authority_folder(data: str | None) -> Path:
+    """Return the folder of the authority: the user's own, or that of a registry with a folder of its own."""
+    if data and data != "none":
+        return Path(data) / "authority"
+    return Path(user_data_dir("gcom", appauthor=False)) / "authority"
+
+
+def _folder(data: str | None, port: int, voice: Voice) -> Path | None:
+    """Return the folder of what must outlive the registry: kept at a port that is always the same, unless refused."""
+    if data == "none":
+        if port:
+            voice.tell("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
+        return None
+    # A port that nobody knew before has no history: there is nothing to find in a folder.
+    if data is None and not port:
+        return None
+    return Path(data) if data else Path(user_data_dir("gcom", appauthor=False)) / f"registry-{port}"
+
+
+def _server(wanted: ServiceSettings, voice: Voice) -> RegistryServer:
+    number, data = int(wanted["port"]), wanted.get("data")
+    listen, advertise = wanted.get("listen"), wanted.get("advertise")
+    files = (wanted.get("cert"), wanted.get("key"), wanted.get("ca"))
+    if listen is None and not any(files):
+        if advertise is not None:
             raise BadValue("--advertise is for --listen: on loopback the address is what it is")
-        return RegistryServer(settings.place, data=settings.data)
+        return RegistryServer(wanted["host"], number, _folder(data, number, voice))
     from registry.secure import secure_server
 
-    return secure_server(settings.place, settings.data, settings.authority, files, _tell)
+    place = pyro.place(listen or wanted["host"], advertise, number)
+    return secure_server(place, _folder(data, place.ports[0], voice), authority_folder(data), files, voice.tell)
 
 
-def _metrics(server: RegistryServer, where: str | None) -> AbstractContextManager[object]:
+def _metrics(server: RegistryServer, where: str | None, voice: Voice) -> AbstractContextManager[object]:
     """Serve the registry's figures, if it is wanted, from before it is ready until it has ended."""
     if where is None:
         return nullcontext()
@@ -65,60 +80,28 @@ def _metrics(server: RegistryServer, where: str | None) -> AbstractContextManage
 
     try:
         serving = serve_metrics(where, server.look)
-    except (BadValue, Unavailable):
+    except (BadValue, Unavailable) as error:
         server.close()
-        raise
-    _tell(f"metrics at {serving.url}")
+        _complain(voice, str(error), EXIT_USAGE if isinstance(error, BadValue) else EXIT_FAILED)
+    voice.tell(f"metrics at {serving.url}")
     return serving
 
 
-def _serve(server: RegistryServer, say: Callable[[str], None], stop: SimpleQueue[int]) -> int:
+def _run(server: RegistryServer, stop: SimpleQueue[int], voice: Voice) -> int:
     server.start()
-    say(f"gcom-registry {__version__} {server.address} ready")
-    logger.info("ready at {}", server.address)
+    voice.say(f"gcom-registry {__version__} {server.address} ready")
+    notify(f"READY=1\nSTATUS=at {server.address}")
     if server.grace_s:
-        logger.warning(
-            "starting: it waits {:.0f} s for groups that are there, before it gives a name away", server.grace_s
-        )
+        voice.tell(f"starting: it waits {server.grace_s:.0f} s for groups that are there, before it gives a name away")
+    # The main thread only waits: handlers run in it, and nothing else does that a signal could break into.
     caught = stop.get()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
-    logger.info("stopping: {}", signal.Signals(caught).name)
+    notify("STOPPING=1")
     server.close(DRAIN_S)
     return EXIT_INTERRUPTED if caught == signal.SIGINT else 0
 
 
-def _tell(text: str) -> None:
-    """Log what an operator is to see, though nothing is amiss."""
-    logger.log(NOTICE, "{}", text)
-
-
-def log_to_stderr(settings: RegistrySettings) -> None:
-    """Log as the settings say; a peer's text is never part of a record (gcom/runtime/pyro/server.py)."""
-    logger.remove()
-    logger.level(NOTICE, no=NOTICE_LEVEL)
-    if sys.stderr is None:
-        return
-    level = settings.log_level.upper()
-    if settings.log_format == "json":
-        logger.add(_write_json, level=level, diagnose=False)
-    else:
-        logger.add(sys.stderr, level=level, format="gcom-registry: {message}", diagnose=False)
-    logger.enable("gcom")
-
-
-def _write_json(message: loguru.Message) -> None:
-    """Write one record as one line."""
-    record = message.record
-    row = {
-        "time": record["time"].astimezone(UTC).isoformat(timespec="milliseconds"),
-        "level": record["level"].name.lower(),
-        "module": record["name"],
-        "thread": record["thread"].name,
-        "message": record["message"],
-    }
-    if record["exception"] is not None:
-        # The text that loguru made: the message, then the traceback, without values of variables.
-        row["exception"] = str(message).partition("\n")[2]
-    sys.stderr.write(json.dumps(row, ensure_ascii=False) + "\n")
-    sys.stderr.flush()
+def _complain(voice: Voice, text: str, status: int) -> NoReturn:
+    voice.tell(text, "ERROR")
+    sys.exit(status)

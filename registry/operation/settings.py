@@ -1,228 +1,181 @@
-"""Settings of a registry: each by a flag, else by GCOM_SERVE_*, else by a TOML file, else its default.
+"""The settings of a registry: each by flag, else by environment variable, else by a TOML file, else by default.
 
-Every value remembers where it came from, so that an error can name the place to mend, and `gcom-registry config` can
-show it. A key that nothing knows is an error: a setting that is misspelt would else be one that silently does not hold.
-The variables have a prefix of their own, as a member's GCOM_LISTEN may stand in the same shell; its certificate is told
-to both by GCOM_TLS_*.
+A key or a variable that nobody knows is an error: a limit that was misspelt, and silently not set, is found too late.
+The variables begin with GCOM_SERVE_ and not with GCOM_REGISTRY_, which Kubernetes sets by itself for a service that is
+called gcom-registry; those of certificates are the members' as well.
 """
 
 from __future__ import annotations
 
+import difflib
+import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
-from platformdirs import user_config_dir, user_data_dir
+from platformdirs import user_config_dir
 
 from gcom.errors import BadValue
 from gcom.runtime import pyro
 
-FILE = "registry.toml"
 PREFIX = "GCOM_SERVE_"
-TLS_PREFIX = "GCOM_"  # of GCOM_TLS_CERT, which members read as well
-NONE = "none"
-NOTICE = "NOTICE"  # the name of the log's level for what an operator is to see, though nothing is amiss
-CONFIG = f"{PREFIX}CONFIG"
-FILE_BYTES_MAX = 64 * 1024
-Origin = Literal["flag", "environment", "file", "default"]
+CONFIG_VARIABLE = f"{PREFIX}CONFIG"
+FLAG, DEFAULT = "flag", "default"
+LOG_FORMATS = ("text", "json")
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
-class BadConfiguration(BadValue):
-    """A setting that is wrong in the environment or in a file; the exit status is EX_CONFIG."""
+class BadSettings(BadValue):
+    """A setting that is wrong in a file or in the environment, where no usage text helps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value as text. `where`: the flag, the variable or the file that it is from; empty for a default."""
+    """One of them. `check` raises BadValue."""
 
-    value: str
-    origin: Origin
-    where: str = ""
-
-    def wrong(self, key: str, reason: object) -> BadValue:
-        """Return the error for a value that is not allowed, with the place to mend."""
-        if self.origin in ("flag", "default"):
-            return BadValue(str(reason))
-        place = f"{self.where}: {key}" if self.origin == "file" else self.where
-        return BadConfiguration(f"{place}: {reason}")
-
-
-def _port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) > 65535:
-        raise BadValue(f"port {text!r} is not 0 to 65535")
-    return int(text)
-
-
-def _word(what: str, *allowed: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text.lower() not in allowed:
-            raise BadValue(f"{what} {text!r} is not one of {', '.join(allowed)}")
-        return text.lower()
-
-    return read
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A setting that there is. `read` returns the value that a text means, or raises BadValue. `flag`: but for `--`."""
-
+    key: str
+    variable: str
     default: str
-    read: Callable[[str], Any] = str
-    flag: str = ""
+    meaning: str
+    check: Callable[[str], object] = str
 
-
-def _or_none(text: str) -> str | None:
-    return text or None
-
-
-KEYS: dict[str, Key] = {
-    "listen": Key("", _or_none),
-    "advertise": Key("", _or_none),
-    "tls_cert": Key("", _or_none, "cert"),
-    "tls_key": Key("", _or_none, "key"),
-    "tls_ca": Key("", _or_none, "ca"),
-    "host": Key("127.0.0.1"),
-    "port": Key("7411", _port),
-    "data": Key("", _or_none),
-    "metrics": Key("", _or_none),
-    "log_format": Key("text", _word("log format", "text", "json")),
-    "log_level": Key("notice", _word("log level", "debug", "info", NOTICE.lower(), "warning", "error")),
-}
+    @property
+    def flag(self) -> str:
+        return f"--{self.key.replace('_', '-')}"
 
 
 @dataclass(frozen=True, slots=True)
-class RegistrySettings:
-    """All settings. `chosen`: each as text, and its origin.
+class Value:
+    """The value of a setting, empty where there is none, and where it came from."""
 
-    `place`: where it listens, by `listen` or by `host` and `port`. `data`: the folder of what is kept, None for
-    nothing. `authority`: the folder of the authority that signs its certificates, if it needs one.
+    text: str
+    source: str
+
+
+def _port(text: str) -> None:
+    if not (text.isascii() and text.isdigit()) or int(text) > 65535:
+        raise BadValue(f"port {text!r} is not 0 to 65535")
+
+
+def _one_of(words: Iterable[str]) -> Callable[[str], None]:
+    def check(text: str) -> None:
+        if text not in words:
+            raise BadValue(f"{text!r} is none of {', '.join(words)}{_suggested(text, words)}")
+
+    return check
+
+
+SETTINGS = (
+    Setting("listen", f"{PREFIX}LISTEN", "", "where to listen for other machines: HOST[:PORT[-PORT]]", pyro.place),
+    Setting("advertise", f"{PREFIX}ADVERTISE", "", "the address for others, where it is another: HOST[:PORT]"),
+    Setting("cert", "GCOM_TLS_CERT", "", "a certificate of your own"),
+    Setting("key", "GCOM_TLS_KEY", "", "its private key"),
+    Setting("ca", "GCOM_TLS_CA", "", "its authority's certificate"),
+    Setting("host", f"{PREFIX}HOST", "127.0.0.1", "the loopback address to listen on"),
+    Setting("port", f"{PREFIX}PORT", "7411", "the port; 0 takes any free one", _port),
+    Setting("data", f"{PREFIX}DATA", "", "the folder of names and votes; none keeps nothing"),
+    Setting("metrics", f"{PREFIX}METRICS", "", "where to serve /metrics, /healthz and /readyz: [HOST:]PORT"),
+    Setting("log_format", f"{PREFIX}LOG_FORMAT", "text", "text, or json: one object a line", _one_of(LOG_FORMATS)),
+    Setting("log_level", f"{PREFIX}LOG_LEVEL", "WARNING", "the least that is logged", _one_of(LOG_LEVELS)),
+)
+KEYS = tuple(setting.key for setting in SETTINGS)
+
+
+class ServiceSettings:
+    """All of them, for one start. `file` is the TOML file that was read, or None."""
+
+    def __init__(self, values: Mapping[str, Value], file: Path | None) -> None:
+        self.values = dict(values)
+        self.file = file
+
+    def __getitem__(self, key: str) -> str:
+        return self.values[key].text
+
+    def get(self, key: str) -> str | None:
+        """Return a setting, or None where there is none."""
+        return self.values[key].text or None
+
+
+def settings(flags: Mapping[str, str | None], environment: Mapping[str, str] | None = None) -> ServiceSettings:
+    """Return the settings by their sources; `flags` may have the file as `config`.
+
+    Raises BadValue for a flag that is wrong, BadSettings for the rest.
     """
-
-    listen: str | None
-    advertise: str | None
-    tls_cert: str | None
-    tls_key: str | None
-    tls_ca: str | None
-    metrics: str | None
-    log_format: str
-    log_level: str
-    place: pyro.Place
-    data: Path | None
-    authority: Path
-    chosen: Mapping[str, Setting]
-
-    def wrong(self, reason: object) -> BadValue:
-        """Return the error of a registry that cannot start with these, though each is well-formed."""
-        places = [
-            f"{key} is from {it.where}" for key, it in self.chosen.items() if it.origin in ("environment", "file")
-        ]
-        return BadConfiguration(f"{reason} ({'; '.join(places)})") if places else BadValue(str(reason))
+    environment = os.environ if environment is None else environment
+    _refuse_unknown_variables(environment)
+    file = _file(flags.get("config"), environment)
+    in_file = _read(file) if file else {}
+    values = {it.key: _value(it, flags.get(it.key), environment, in_file, file) for it in SETTINGS}
+    for setting in SETTINGS:
+        _check(setting, values[setting.key])
+    return ServiceSettings(values, file)
 
 
-def load(flags: Mapping[str, str | None], environment: Mapping[str, str], file: str | None = None) -> RegistrySettings:
-    """Return the settings out of flags, environment and file. Raises BadValue for a flag, BadConfiguration for others.
+def _value(
+    setting: Setting, flag: str | None, environment: Mapping[str, str], in_file: Mapping[str, str], file: Path | None
+) -> Value:
+    if flag is not None:
+        return Value(flag, FLAG)
+    if text := environment.get(setting.variable):
+        return Value(text, setting.variable)
+    if setting.key in in_file:
+        return Value(in_file[setting.key], str(file))
+    return Value(setting.default, DEFAULT)
 
-    `file` is the one that was asked for, and must be there; without one that of `settings_file` is read, if it is.
-    """
-    chosen = {key: Setting(it.default, "default") for key, it in KEYS.items()}
-    chosen |= _of_file(file, environment)
-    chosen |= _of_environment(environment)
-    given = {key: value for key, value in flags.items() if value is not None}
-    chosen |= {key: Setting(value, "flag", _flag(key)) for key, value in given.items()}
-    values = {key: _read(key, setting) for key, setting in chosen.items()}
-    host, port, kept = values.pop("host"), values.pop("port"), values.pop("data")
+
+def _check(setting: Setting, value: Value) -> None:
+    if not value.text and value.source != FLAG:
+        return
     try:
-        place = pyro.place(values["listen"] or host, values["advertise"], port)
+        setting.check(value.text)
     except BadValue as error:
-        wrong = "advertise" if chosen["listen"].origin == "default" else "listen"
-        raise chosen[wrong].wrong(wrong, error) from error
-    data = _folder(kept, place.ports[0])
-    shown = {**chosen, "data": replace(chosen["data"], value=str(data or NONE))}
-    return RegistrySettings(**values, place=place, data=data, authority=_authority(kept), chosen=shown)
+        if value.source == FLAG:
+            raise BadValue(f"{setting.flag}: {error}") from error
+        raise BadSettings(f"{setting.key} of {value.source}: {error}") from error
 
 
-def settings_file(file: str | None, environment: Mapping[str, str]) -> tuple[Path | None, bool]:
-    """Return the file to read, if any, and whether it was asked for: by --config or its variable, else the user's."""
-    asked = file or environment.get(CONFIG)
-    if asked == NONE:
-        return None, True
-    return (Path(asked), True) if asked else (Path(user_config_dir("gcom", appauthor=False)) / FILE, False)
+def default_file() -> Path:
+    """Return the file that is read where no other is named, if it is there."""
+    return Path(user_config_dir("gcom", appauthor=False)) / "registry.toml"
 
 
-def _read(key: str, setting: Setting) -> Any:
-    try:
-        return KEYS[key].read(setting.value)
-    except BadValue as error:
-        raise setting.wrong(key, error) from error
-
-
-def _of_environment(environment: Mapping[str, str]) -> dict[str, Setting]:
-    variables = {_variable(key): key for key in KEYS}
-    known = {*variables, CONFIG}
-    for name in environment:
-        if name.startswith(PREFIX) and name not in known:
-            raise BadConfiguration(f"{name} in the environment is no setting{_suggestion(name, variables)}")
-    return {
-        key: Setting(environment[name], "environment", name) for name, key in variables.items() if name in environment
-    }
-
-
-def _of_file(file: str | None, environment: Mapping[str, str]) -> dict[str, Setting]:
-    path, asked = settings_file(file, environment)
-    found: dict[str, Setting] = {}
-    for key, value in _parsed(path, asked).items() if path else ():
-        if key not in KEYS:
-            raise BadConfiguration(f"{path}: {key!r} is no setting{_suggestion(key, KEYS)}")
-        if type(value) not in (str, int):
-            raise BadConfiguration(f"{path}: {key} must be a text or a whole number, got {value!r}")
-        found[key] = Setting(str(value), "file", str(path))
-    return found
-
-
-def _parsed(path: Path, asked: bool) -> dict[str, Any]:
-    try:
-        with path.open("rb") as stream:
-            text = stream.read(FILE_BYTES_MAX + 1)
-    except OSError as error:
-        if isinstance(error, FileNotFoundError | NotADirectoryError) and not asked:
-            return {}
-        raise BadConfiguration(f"settings file {str(path)!r} cannot be read: {error.strerror}") from error
-    if len(text) > FILE_BYTES_MAX:
-        raise BadConfiguration(f"settings file {str(path)!r} is over {FILE_BYTES_MAX} bytes")
-    try:
-        return tomllib.loads(text.decode())
-    except ValueError as error:  # not UTF-8, or not TOML
-        raise BadConfiguration(f"settings file {str(path)!r} is not TOML: {error}") from error
-
-
-def _folder(data: str | None, port: int) -> Path | None:
-    """Return the folder of what must outlive the registry: kept at a port that is always the same, unless refused."""
-    if data == NONE or (data is None and not port):
+def _file(flag: str | None, environment: Mapping[str, str]) -> Path | None:
+    named = flag or environment.get(CONFIG_VARIABLE)
+    if named == "none":
         return None
-    return Path(data) if data else _of_user() / f"registry-{port}"
+    if named is None:
+        found = default_file()
+        return found if found.is_file() else None
+    return Path(named)
 
 
-def _authority(data: str | None) -> Path:
-    """Return the folder of the authority: the user's own, or that of a registry with a folder of its own."""
-    return Path(data) / "authority" if data and data != NONE else _of_user() / "authority"
+def _read(path: Path) -> dict[str, str]:
+    """Return the keys of a file as texts; raises BadSettings."""
+    try:
+        with path.open("rb") as file:
+            table = tomllib.load(file)
+    except OSError as error:
+        raise BadSettings(f"settings file {str(path)!r} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadSettings(f"settings file {str(path)!r} is not TOML: {error}") from error
+    for key, value in table.items():
+        if key not in KEYS:
+            raise BadSettings(f"settings file {str(path)!r} has an unknown key {key!r}{_suggested(key, KEYS)}")
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise BadSettings(f'{key} in settings file {str(path)!r} must be a text or a number: {key} = "…"')
+    return {key: str(value) for key, value in table.items()}
 
 
-def _of_user() -> Path:
-    return Path(user_data_dir("gcom", appauthor=False))
+def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
+    known = [CONFIG_VARIABLE, *(setting.variable for setting in SETTINGS)]
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known:
+            raise BadSettings(f"environment variable {name} is none of a registry's{_suggested(name, known)}")
 
 
-def _suggestion(word: str, known: Iterable[str]) -> str:
-    names = list(known)
-    near = get_close_matches(word, names, n=1)
-    return f": did you mean {near[0]}?" if near else f"; there are {', '.join(names)}"
-
-
-def _variable(key: str) -> str:
-    return f"{TLS_PREFIX if key.startswith('tls_') else PREFIX}{key.upper()}"
-
-
-def _flag(key: str) -> str:
-    return f"--{KEYS[key].flag or key.replace('_', '-')}"
+def _suggested(word: str, known: Iterable[str]) -> str:
+    known = tuple(known)
+    folded = {it.casefold().replace("-", "_"): it for it in known}
+    near = difflib.get_close_matches(word.casefold().replace("-", "_"), folded, 1)
+    return f": do you mean {folded[near[0]]!r}?" if near else f"; known are {', '.join(known)}"

@@ -20,7 +20,8 @@ def test_lookups_and_renewals_are_counted() -> None:
     heard: list[str] = []
     outcome = measure(DirectoryBenchSetup(KIND, 2, 20, 1.0), heard.append)
     assert outcome.refused == 0
-    assert min(outcome.lookups_per_s, outcome.renewals_per_s, outcome.processor, outcome.longest_s) > 0
+    assert min(outcome.lookups_per_s, outcome.renewals_per_s, outcome.longest_s) > 0
+    assert outcome.processor >= 0  # in hundredths of a second, of which these few may take none
     assert outcome.resident_mib * MEBIBYTE > MEBIBYTE
     assert heard == ["20 groups are registered; they are renewed for 1 s", "2 clients look them up for 1 s"]
 

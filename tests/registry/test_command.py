@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import socket
@@ -19,6 +18,7 @@ from gcom.core.messages.registry import Create, Refusal
 from gcom.errors import RegistryUnavailable
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values.definition import Definition
+from registry.operation.settings import KEYS
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 120.0
@@ -30,11 +30,10 @@ def start() -> Iterator[Start]:
     """Starts the command; what still runs at the end of the test is killed."""
     running: list[subprocess.Popen[str]] = []
 
-    def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
+    def start(*arguments: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-m", "registry", *arguments],
             cwd=ROOT,
-            env={**os.environ, **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -208,6 +207,42 @@ def test_one_that_keeps_nothing_says_what_that_risks_and_waits_longer(start: Sta
     assert "starting: it waits 8 s" in said
 
 
+def test_its_settings_come_from_a_file_and_its_lines_are_json_where_that_is_asked(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "registry.toml").write_text('port = 0\nmetrics = 0\nlog_format = "json"\n')
+    process = start("--config", str(tmp_path / "registry.toml"))
+    assert process.stdout is not None
+    line = json.loads(process.stdout.readline())
+    assert re.fullmatch(r"gcom-registry \S+ 127\.0\.0\.1:\d+ ready", line["message"])
+    process.terminate()
+    out, err = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, out) == (0, "")
+    assert [(row["level"], row["message"][:15]) for row in map(json.loads, err.splitlines())] == [
+        ("INFO", "metrics at http")
+    ]
+
+
+def test_wrong_settings_are_named_and_end_it_with_78(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "registry.toml").write_text("prot = 0\n")
+    process = start("--config", str(tmp_path / "registry.toml"))
+    out, err = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, out) == (78, "")
+    assert "unknown key 'prot': do you mean 'port'?" in err
+
+
+def test_config_shows_each_value_and_where_it_came_from(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GCOM_SERVE_DATA", "none")
+    (tmp_path / "registry.toml").write_text('port = 7500\ndata = "names"\n')
+    process = start("--config", str(tmp_path / "registry.toml"), "--metrics", "9100", "config", "--json")
+    rows = {row["key"]: row for row in map(json.loads, process.communicate(timeout=LIMIT_S)[0].splitlines())}
+    assert process.returncode == 0
+    assert list(rows) == list(KEYS)
+    assert (rows["port"]["value"], rows["port"]["source"]) == ("7500", str(tmp_path / "registry.toml"))
+    assert (rows["data"]["value"], rows["data"]["source"]) == ("none", "GCOM_SERVE_DATA")
+    assert (rows["metrics"]["source"], rows["host"]["source"]) == ("flag", "default")
+
+
 def test_a_data_folder_that_cannot_be_is_named(start: Start, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     process = start("--port", "0", "--data", str(tmp_path / "file" / "names"))
@@ -217,50 +252,31 @@ def test_a_data_folder_that_cannot_be_is_named(start: Start, tmp_path: Path) -> 
     assert str(tmp_path) in err
 
 
-def test_a_setting_of_the_environment_or_a_file_that_is_wrong_ends_with_78(start: Start, tmp_path: Path) -> None:
-    file = tmp_path / "registry.toml"
-    file.write_text("prot = 0")
-    cases = [
-        (start("run", "--config", str(file)), f"{file}: 'prot' is no setting: did you mean port?"),
-        (start("--port", "0", GCOM_SERVE_HOST="0.0.0.0"), "host is from GCOM_SERVE_HOST"),
+def test_status_tells_how_the_one_that_runs_stands(start: Start) -> None:
+    process = start("--port", "0", "--data", "none")
+    port = port_of(ready(process))
+    client = DirectoryClient(f"127.0.0.1:{port}")
+    client.create(Definition.parse("news"))
+    client.close()
+    page, row = start("--port", port, "status"), start("--port", port, "status", "--json")
+    text, told = page.communicate(timeout=LIMIT_S)[0], json.loads(row.communicate(timeout=LIMIT_S)[0])
+    assert (page.returncode, row.returncode) == (0, 0)
+    assert text.splitlines()[1:4] == [
+        "state        ready",
+        "transport    loopback, this user alone",
+        "data         none: it keeps nothing",
     ]
-    for process, said in cases:
-        out, err = process.communicate(timeout=LIMIT_S)
-        assert (process.returncode, out) == (78, "")
-        assert said in err
+    assert (told["groups"]["empty"], told["requests"]["Create"]) == (1, {"ok": 1})
+    ended(process)
+    gone = start("--port", port, "status")
+    assert "nobody listens" in gone.communicate(timeout=LIMIT_S)[1]
+    assert gone.returncode == 69
 
 
-def test_config_shows_each_value_and_where_it_is_from(start: Start, tmp_path: Path) -> None:
-    file = tmp_path / "registry.toml"
-    file.write_text("port = 7500\nlog_format = 'json'")
-    words = ("config", "--config", str(file), "--log-format", "text")
-    shown, rows = start(*words, GCOM_SERVE_DATA="names"), start(*words, "--json", GCOM_SERVE_DATA="names")
-    out, err = shown.communicate(timeout=LIMIT_S)
-    assert (shown.returncode, err) == (0, "")
-    titles, *lines = [line.split() for line in out.splitlines()]
-    assert titles == ["KEY", "VALUE", "FROM"]
-    assert {key: (value, source) for key, value, source in lines if source != "default"} == {
-        "port": ("7500", str(file)),
-        "data": ("names", "GCOM_SERVE_DATA"),
-        "log_format": ("text", "--log-format"),
-    }
-    assert {key: value for key, value, source in lines if source == "default"}.items() >= {
-        "host": "127.0.0.1",
-        "listen": "-",
-        "log_level": "notice",
-    }.items()
-    out, _ = rows.communicate(timeout=LIMIT_S)
-    described = {row["key"]: row for row in map(json.loads, out.splitlines())}
-    place = {"origin": "file", "where": str(file)}
-    assert described["port"] == {"type": "setting", "key": "port", "value": "7500", **place}
-    assert described["listen"]["value"] is None
-
-
-def test_its_log_is_json_lines_where_that_is_asked_for(start: Start) -> None:
-    process = start("run", "--port", "0", "--log-format", "json", "--log-level", "info")
-    address = ready(process)
-    rows = [json.loads(line) for line in ended(process).splitlines()]
-    assert [row["level"] for row in rows] == ["info", "info"]
-    assert rows[0]["message"] == f"ready at {address}"
-    assert rows[1]["message"] == "stopping: SIGTERM"
-    assert all(set(row) == {"time", "level", "module", "thread", "message"} for row in rows)
+def test_status_asks_a_registry_for_other_machines_as_itself(start: Start, tmp_path: Path) -> None:
+    where = ("--listen", "127.0.0.1:0", "--data", str(tmp_path))
+    ready(start(*where))
+    asking = start(*where, "status")
+    text, err = asking.communicate(timeout=LIMIT_S)
+    assert "TLS, certificates on both sides" in text, err
+    assert f"data         {tmp_path}" in text

@@ -1,130 +1,118 @@
-"""Settings: which place wins, what is refused, and the name of the place that is to be mended."""
+"""The settings of a registry: which source counts, and what is wrong with one that cannot be."""
 
 from __future__ import annotations
 
+import inspect
+import json
 import re
-from itertools import product
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from gcom.errors import BadValue
-from registry.operation import settings
-from registry.operation.settings import BadConfiguration, load
+from registry import cli
+from registry.operation.settings import KEYS, SETTINGS, BadSettings, Value, settings
+from tests.running import LIMIT_S
 
-EMPTY: dict[str, str] = {}
-
-
-@pytest.fixture(autouse=True)
-def no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user of a test has no settings of his own."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+ROOT = Path(__file__).parents[2]
 
 
 def written(folder: Path, text: str) -> str:
-    path = folder / "registry.toml"
-    path.write_text(text, "utf-8")
+    path = folder / "settings.toml"
+    path.write_text(text)
     return str(path)
 
 
-@pytest.mark.parametrize(("flag", "variable", "line"), list(product((False, True), repeat=3)))
-def test_a_flag_beats_the_environment_and_that_the_file(tmp_path: Path, flag: bool, variable: bool, line: bool) -> None:
-    path = written(tmp_path, "port = 3" if line else "")
-    found = load({"port": "1" if flag else None}, {"GCOM_SERVE_PORT": "2"} if variable else {}, path)
-    places = [(flag, 1, "--port"), (variable, 2, "GCOM_SERVE_PORT"), (line, 3, path), (True, 7411, "")]
-    value, where = next((value, where) for there, value, where in places if there)
-    assert (found.place.ports, found.chosen["port"].where) == ((value,), where)
+def test_a_flag_counts_more_than_a_variable_more_than_a_file_more_than_the_default(tmp_path: Path) -> None:
+    path = written(tmp_path, 'port = 1\ndata = "of the file"\nmetrics = "3"\n')
+    environment = {"GCOM_SERVE_PORT": "2", "GCOM_SERVE_DATA": "of the variable", "GCOM_TLS_CERT": "c.pem"}
+    found = settings({"config": path, "port": "3"}, environment).values
+    assert found["port"] == Value("3", "flag")
+    assert found["data"] == Value("of the variable", "GCOM_SERVE_DATA")
+    assert found["cert"] == Value("c.pem", "GCOM_TLS_CERT")
+    assert found["metrics"] == Value("3", path)
+    assert found["host"] == Value("127.0.0.1", "default")
 
 
-def test_the_file_of_the_user_is_read_where_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_own_file_is_read_where_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert settings({}, {}).file is None
     (tmp_path / "gcom").mkdir()
-    written(tmp_path / "gcom", "log_format = 'json'")
-    assert load({}, EMPTY).log_format == "json"
-    other = written(tmp_path, "")
-    assert load({}, EMPTY, other).log_format == "text"
-    assert load({}, {"GCOM_SERVE_CONFIG": other}).log_format == "text"
+    (tmp_path / "gcom" / "registry.toml").write_text("port = 7500\n")
+    assert settings({}, {})["port"] == "7500"
+    assert settings({"config": "none"}, {})["port"] == "7411"
+    assert settings({}, {"GCOM_SERVE_CONFIG": written(tmp_path, "port = 7501")})["port"] == "7501"
+
+
+def test_an_empty_variable_is_none() -> None:
+    found = settings({}, {"GCOM_SERVE_PORT": "", "GCOM_SERVE_LISTEN": ""})
+    assert (found["port"], found.get("listen")) == ("7411", None)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("prot = 1", "'prot' is no setting: did you mean port?"),
-        ("zzz = 1", "'zzz' is no setting; there are listen, advertise, "),
-        ("[port]\na = 1", "port must be a text or a whole number"),
-        ("port = true", "port must be a text or a whole number"),
-        ("port = 65536", "port: port '65536' is not 0 to 65535"),
-        ("log_level = 'loud'", "log level 'loud' is not one of debug, info"),
-        ("port = ", "is not TOML: Invalid value (at end of document)"),
-        ("# " + "x" * settings.FILE_BYTES_MAX, "is over 65536 bytes"),
+        ("prot = 1", "unknown key 'prot': do you mean 'port'?"),
+        ("log-format = 'json'", "unknown key 'log-format': do you mean 'log_format'?"),
+        ("zzz = 1", "unknown key 'zzz'; known are listen, "),
+        ("[registry]\nport = 1", "unknown key 'registry'"),
+        ("port = true", "port in settings file"),
+        ("port = [1]", "must be a text or a number"),
+        ("port = ", "is not TOML"),
+        ("port = 70000", "port '70000' is not 0 to 65535"),
+        ("log_format = 'xml'", "'xml' is none of text, json"),
+        ("listen = ':1'", "names no host"),
     ],
 )
-def test_a_file_that_is_wrong_is_named(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_wrong_in_a_file_is_named_with_the_file(tmp_path: Path, text: str, said: str) -> None:
     path = written(tmp_path, text)
-    with pytest.raises(BadConfiguration, match=re.escape(said)) as raised:
-        load({}, EMPTY, path)
-    assert path in str(raised.value)
+    with pytest.raises(BadSettings) as caught:
+        settings({"config": path}, {})
+    assert said in str(caught.value)
+    assert path in str(caught.value)
 
 
-def test_a_file_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
-    for flag, environment in ((str(tmp_path / "x"), EMPTY), (None, {"GCOM_SERVE_CONFIG": str(tmp_path / "x")})):
-        with pytest.raises(BadConfiguration, match="cannot be read: No such file"):
-            load({}, environment, flag)
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match=r"nowhere\.toml' cannot be read: No such file"):
+        settings({"config": str(tmp_path / "nowhere.toml")}, {})
 
 
-def test_a_variable_that_is_wrong_is_named() -> None:
-    with pytest.raises(BadConfiguration, match=r"^GCOM_SERVE_PORT: port 'x' is not"):
-        load({}, {"GCOM_SERVE_PORT": "x"})
-    with pytest.raises(BadConfiguration, match=r"^GCOM_SERVE_PROT .* did you mean GCOM_SERVE_PORT\?"):
-        load({}, {"GCOM_SERVE_PROT": "1"})
+def test_a_variable_that_is_none_of_ours_is_named() -> None:
+    with pytest.raises(BadSettings, match="GCOM_SERVE_LOGFORMAT is none of a registry's: do you mean"):
+        settings({}, {"GCOM_SERVE_LOGFORMAT": "json"})
+    assert settings({}, {"GCOM_REGISTRY_PORT": "tcp://10.0.0.1:7411", "GCOM_FAULTS": ""})["port"] == "7411"
 
 
-def test_a_flag_that_is_wrong_is_no_fault_of_the_configuration() -> None:
-    with pytest.raises(BadValue, match="port 'x'") as raised:
-        load({"port": "x"}, {"GCOM_SERVE_PORT": "y"})
-    assert not isinstance(raised.value, BadConfiguration)
+def test_a_wrong_flag_is_no_matter_of_settings() -> None:
+    with pytest.raises(BadValue, match="--log-level: 'LOUD' is none of DEBUG") as caught:
+        settings({"log_level": "LOUD"}, {})
+    assert not isinstance(caught.value, BadSettings)
 
 
-def test_variables_of_members_are_no_settings_but_for_the_certificate() -> None:
-    found = load({}, {"GCOM_LISTEN": "0.0.0.0", "GCOM_REGISTRY": "10.0.0.1:1", "GCOM_TLS_CERT": "c", "GCOM_PORT": "x"})
-    assert {key: it.value for key, it in found.chosen.items() if it.origin != "default"} == {"tls_cert": "c"}
+def test_each_is_a_flag_and_is_listed_in_the_documentation() -> None:
+    assert set(KEYS) <= set(inspect.signature(cli.top).parameters)
+    text = (ROOT / "docs" / "operating.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| `(GCOM_\w+)` \| (?:`(\S+)` )?\| (.+) \|$", text, re.MULTILINE)
+    assert rows == [(it.key, it.variable, it.default, it.meaning) for it in SETTINGS]
 
 
-def test_no_file_is_read_where_that_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    (tmp_path / "gcom").mkdir()
-    written(tmp_path / "gcom", "prot = 1")
-    assert load({}, EMPTY, "none").place.ports == (7411,)
-    assert load({}, {"GCOM_SERVE_CONFIG": "none"}).place.ports == (7411,)
+LOGGING = """
+from loguru import logger
+from registry.operation.logs import Voice
+Voice("json", "INFO")
+logger.debug("not this")
+try:
+    raise ValueError("no\\ngood")
+except ValueError:
+    logger.exception("it {}", "failed")
+"""
 
 
-def test_the_folder_of_the_data_is_shown_as_it_will_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    kept = tmp_path / "gcom" / "registry-7500"
-    cases: list[tuple[dict[str, str | None], Path | None]] = [
-        ({"port": "7500"}, kept),
-        ({"port": "0"}, None),
-        ({"data": "none"}, None),
-        ({"listen": "127.0.0.1:7500-7510"}, kept),
-        ({"port": "0", "data": "names"}, Path("names")),
-    ]
-    for flags, folder in cases:
-        found = load(flags, EMPTY)
-        assert (found.data, found.chosen["data"].value) == (folder, str(folder or "none"))
-
-
-def test_the_authority_is_beside_the_data_where_a_folder_was_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert load({"data": "names"}, EMPTY).authority == Path("names/authority")
-    assert {load({"data": data}, EMPTY).authority for data in (None, "none")} == {tmp_path / "gcom" / "authority"}
-
-
-def test_a_place_that_is_none_is_named_where_it_stands() -> None:
-    for environment, said in (
-        ({"GCOM_SERVE_LISTEN": "10.0.0.5:x"}, "^GCOM_SERVE_LISTEN: "),
-        ({"GCOM_SERVE_ADVERTISE": ":1"}, "^GCOM_SERVE_ADVERTISE: "),
-    ):
-        with pytest.raises(BadConfiguration, match=said):
-            load({}, environment)
+def test_the_log_is_json_with_its_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", LOGGING], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
+    row = json.loads(done.stderr)
+    assert (done.returncode, row["level"], row["message"]) == (0, "ERROR", "it failed")
+    assert row["traceback"].startswith("Traceback")
+    assert "ValueError" in row["traceback"]

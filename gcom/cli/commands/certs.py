@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gcom.cli import options
-from gcom.cli.output import Output, notice, table
+from gcom.cli.output import Output, notice
 from gcom.errors import BadValue
 
 if TYPE_CHECKING:  # `cryptography` takes a tenth of a second to load, and most commands need none
@@ -89,6 +89,7 @@ def list_issued(authority: AuthorityFolder = None, as_json: options.Json = False
       gcom certs list
     """
     from gcom.certificates.authority import now_utc
+    from gcom.cli.commands.directory import table
 
     now, rows = int(now_utc().timestamp()), []
     for it in _authority(authority).records.issued():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from gcom.cli.output import Output, notice, table
+from gcom.cli.output import Output, notice
 from gcom.cli.rows import describe
 from gcom.core.messages.registry import GroupInfo
 from gcom.runtime.life import is_dead
@@ -200,3 +200,15 @@ def _columns(entry: GroupInfo) -> tuple[str, ...]:
     definition = entry.definition
     members = f"{len(entry.members)}" + (f" of {len(definition.static)}" if definition.static else "")
     return (definition.group, definition.ordering, definition.multicast, members, str(entry.view), state_of(entry))
+
+
+def table(output: Output, rows: Sequence[Sequence[str]]) -> None:
+    """Print columns."""
+    for line in columns(rows):
+        output.text(line)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return columns as wide as their widest value; no name has blanks, so programs can split the lines."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]

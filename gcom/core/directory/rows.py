@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from gcom.core.messages.registry import GroupInfo
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process, name_of
@@ -125,17 +124,9 @@ class Store:
         """Keep no more that all have left."""
 
 
-def census(rows: Iterable[Row], running_ms: int) -> tuple[dict[str, int], int]:
+def census(rows: Collection[Row], running_ms: int) -> tuple[dict[str, int], int]:
     """Return the number of groups in each state, and of the members of all views."""
-    found, members = dict.fromkeys(("empty", "alive", "detached", "doubted"), 0), 0
+    found = dict.fromkeys(("empty", "alive", "detached", "doubted"), 0)
     for row in rows:
         found[row.state(running_ms)] += 1
-        members += len(row.view.members) if row.view else 0
-    return found, members
-
-
-def weight_of(entry: GroupInfo) -> int:
-    """Return roughly the bytes that an entry takes in an answer."""
-    others = [text for seat in entry.others for text in seat]
-    texts = (*entry.members, *entry.addresses, *entry.definition.static, *others)
-    return 256 + sum(map(len, texts)) + 3 * len(texts)
+    return found, sum(len(row.view.members) for row in rows if row.view)

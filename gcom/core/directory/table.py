@@ -17,7 +17,7 @@ from typing import assert_never
 
 from gcom.core.directory.askers import Askers, askers, sequencer_askers
 from gcom.core.directory.refusals import NO_WITNESS, members, other_definition, stale, unknown
-from gcom.core.directory.rows import DissolvedInstance, Row, Store, census, weight_of
+from gcom.core.directory.rows import DissolvedInstance, Row, Store, census
 from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import (
     Answer,
@@ -98,11 +98,6 @@ class Directory:
         """The time, in ms, for which it still gives no name away."""
         return max(0, self._grace_until_ms - self._running_ms)
 
-    @property
-    def starting(self) -> bool:
-        """Return whether it gives no name away yet."""
-        return self.grace_ms > 0
-
     # requests
 
     def knows(self, group: str) -> bool:
@@ -179,7 +174,7 @@ class Directory:
         weight = 0
         for name in later:
             entry = self._entry(self._rows[name])
-            weight += weight_of(entry)
+            weight += _weight(entry)
             # At least one per page, or a list would never come to its end.
             if page and weight > PAGE_BYTES:
                 break
@@ -435,7 +430,6 @@ class Directory:
         return [self._entry(row) for row in self._rows.values() if row.view and not row.alive(self._running_ms)]
 
     def census(self) -> tuple[dict[str, int], int]:
-        """Return the number of groups in each state, and of the members of all views."""
         return census(self._rows.values(), self._running_ms)
 
     def _entry(self, row: Row) -> GroupInfo:
@@ -454,7 +448,7 @@ class Directory:
         return Refusal("Dissolved", f"{text}: keep what you have, and join anew")
 
     def _unready(self, group: str) -> Refusal | None:
-        if not self.starting:
+        if not self.grace_ms:
             return None
         text = (
             f"it waits {self.grace_ms / 1000:.1f} s more for members of group {group!r} to register, if there are any"
@@ -468,3 +462,9 @@ class Directory:
             "Unavailable",
             f"no room for group {group!r}: this registry holds its {limits.DIRECTORY_GROUPS_MAX} groups; remove some",
         )
+
+
+def _weight(entry: GroupInfo) -> int:
+    others = [text for seat in entry.others for text in seat]
+    texts = (*entry.members, *entry.addresses, *entry.definition.static, *others)
+    return 256 + sum(map(len, texts)) + 3 * len(texts)
