@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -45,6 +46,26 @@ TieBreakerWord = Annotated[
         help=f"Who decides when half of a view is left: one of {', '.join(TieBreaker)}. [default: LEADER]",
         metavar="WHO",
     ),
+]
+Cert = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Certificate of this process, with --key and --ca. [default: $GCOM_TLS_CERT]"),
+]
+Key = Annotated[str | None, typer.Option(metavar="FILE", help="Its private key. [default: $GCOM_TLS_KEY]")]
+Authority = Annotated[
+    str | None,
+    typer.Option("--ca", metavar="FILE", help="The one authority that is trusted. [default: $GCOM_TLS_CA]"),
+]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST[:PORT[-PORT]]",
+        help="Where a member listens. [default: $GCOM_LISTEN, else where its registry can reach it]",
+    ),
+]
+Advertise = Annotated[
+    str | None,
+    typer.Option(metavar="HOST[:PORT]", help="Its address for others, where another. [default: $GCOM_ADVERTISE]"),
 ]
 Wait = Annotated[
     int,
@@ -90,3 +111,13 @@ def checked_linger(seconds: float | None) -> float | None:
     if seconds is not None and (math.isnan(seconds) or not 0 <= seconds <= LINGER_S_MAX):
         raise BadValue(f"linger {seconds} is not 0 to {LINGER_S_MAX:.0f} seconds")
     return seconds
+
+
+def into_environment(
+    cert: str | None, key: str | None, ca: str | None, listen: str | None, advertise: str | None
+) -> None:
+    """Have the options of all commands stand where a library looks for them."""
+    given = {"TLS_CERT": cert, "TLS_KEY": key, "TLS_CA": ca, "LISTEN": listen, "ADVERTISE": advertise}
+    for variable, value in given.items():
+        if value is not None:
+            os.environ[f"GCOM_{variable}"] = value

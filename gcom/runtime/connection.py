@@ -12,11 +12,13 @@ from typing import Protocol
 
 from gcom.core.codec import frames as codec
 from gcom.core.messages.events import CallFailed, Replied
-from gcom.core.messages.frames import Frame, Refused
-from gcom.errors import PeerError, VersionMismatch
+from gcom.core.messages.frames import Frame, Refused, Reply
+from gcom.errors import PeerError, Untrusted, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.life import is_dead
+from gcom.runtime.security.process import Security
 from gcom.runtime.session import Session
+from gcom.values import names
 from gcom.values.names import Address, Process
 
 CALL_TIMEOUT_S = 2.5  # longer than SILENCE_MS: a paused peer is suspected before its call is given up
@@ -28,6 +30,7 @@ class LinkHost(Protocol):
 
     lock: Lock
     waiting_links: int
+    credentials: Security
 
     def now_ms(self) -> int: ...
 
@@ -41,15 +44,19 @@ class LinkHost(Protocol):
 
 
 class Link:
-    """The connection that serves the peers at one address until none is left. Guarded by the host's lock."""
+    """The connection that serves a member at one address until it is none there. Guarded by the host's lock.
 
-    def __init__(self, host: LinkHost, address: Address) -> None:
+    A node has one name, so there is one for each peer's node; who claims another's address has a link of its own.
+    """
+
+    def __init__(self, host: LinkHost, address: Address, member: str) -> None:
         self.address = address
+        self.member = member
         self.waiting = False
         self._host = host
         self._turns: deque[tuple[Session, Process]] = deque()
         self._ready = Condition(host.lock)
-        self._caller = pyro.Caller(address, pyro.NODE)
+        self._caller = pyro.Caller(address, pyro.NODE, host.credentials, member)
         self._closed = False
         self._thread = Thread(target=self._run, name=f"gcom link {address}", daemon=True)
         self._thread.start()
@@ -128,7 +135,7 @@ class Link:
         event: Replied | CallFailed
         try:
             answer = self._host.call(self._caller, peer, codec.encode(frame), CALL_TIMEOUT_S)
-            event = Replied(peer, codec.decode_reply(answer))
+            event = Replied(peer, self._checked(codec.decode_reply(answer)))
         # The kernel is asked for a proof only after a failure: a peer that answers is not dead.
         except pyro.ConnectionRefused:
             event = CallFailed(peer, refused=True, dead=is_dead(self.address))
@@ -140,3 +147,9 @@ class Link:
             self._host.count_misbehaviour(peer, error)
             event = CallFailed(peer, refused=False)
         session.handle(event)
+
+    def _checked(self, reply: Reply) -> Reply:
+        """Return a reply that may be of this link's member; raises Untrusted for another's."""
+        if isinstance(reply, Frame) and names.name_of(reply.source) != self.member:
+            raise Untrusted(f"{self.address} answered for {reply.source}, and not for {self.member}")
+        return reply

@@ -32,9 +32,9 @@ def test_one_silent_call_is_the_answer_to_all_who_wait_behind_it() -> None:
         over.wait(LIMIT_S)
         return b""
 
-    server = pyro.Server("127.0.0.1", 0, {pyro.SEQUENCER: pyro.Endpoint(silent)})
+    server = pyro.Server("127.0.0.1", 0, {pyro.SEQUENCER: pyro.Endpoint(silent)}, credentials=pyro.UserSecret())
     server.start()
-    client = SequencerClient(server.address)
+    client = SequencerClient(server.address, credentials=pyro.UserSecret())
     waiters = [Waiter() for _ in range(GROUPS)]
     wants = [Want(f"g{place}", "i", 1, "a#1", 1, 0, 0) for place in range(GROUPS)]
     for waiter, want in zip(waiters, wants, strict=True):

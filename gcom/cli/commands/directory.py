@@ -33,7 +33,7 @@ def show_groups(directory: DirectoryClient, output: Output, as_json: bool) -> No
             output.row({**_row(entry), "starting": starting})
     else:
         titles = ("GROUP", "ORDERING", "MULTICAST", "MEMBERS", "VIEW", "STATE")
-        _table(output, [titles, *map(_columns, found)] if found else [])
+        table(output, [titles, *map(_columns, found)] if found else [])
     output.flush()
     if starting:
         notice(STARTING)
@@ -52,7 +52,7 @@ def show_members(directory: DirectoryClient, output: Output, group: str, as_json
             output.row({"type": "member", "group": group, "view": entry.view, **row, "dead": process in dead})
     else:
         rows = [(name_of(process), process, place_of(address)) for process, address in seats]
-        _table(output, [("NAME", "PROCESS", "ADDRESS"), *rows] if rows else [])
+        table(output, [("NAME", "PROCESS", "ADDRESS"), *rows] if rows else [])
     output.flush()
     _tell_state(entry, dead)
     if directory.starting():
@@ -118,11 +118,19 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     # With the instance that was looked at: if another one has begun meanwhile,
     # the registry refuses (Directory._on_fork).
     directory.fork(entry)
-    order_s, free_s = limits.FORK_MS // 1000, limits.FREE_MS // 1000
-    notice(f"for {order_s} s: a member of view {entry.view} that runs and hears no quorum takes it up by itself,")
-    notice("as it registers, which it does every second; nothing is to be started for that. If none has in")
-    notice(f"{free_s} s, the first that asks begins {group!r}: a newcomer, or one put out that is on its way back")
+    _tell_who_takes_it(entry, left)
     return 0
+
+
+def _tell_who_takes_it(entry: GroupInfo, left: Sequence[Process]) -> None:
+    """Print who takes up an order, and what comes if nobody does."""
+    order_s, free_s, group = limits.FORK_MS // 1000, limits.FREE_MS // 1000, entry.definition.group
+    if left:
+        notice(f"for {order_s} s: a member of view {entry.view} that runs and hears no quorum takes it up by itself,")
+        notice("as it registers, which it does every second; nothing is to be started for that")
+    nobody = "if none has" if left else f"nobody of view {entry.view} is left to take it up:"
+    notice(f"{nobody} in {free_s} s the first that asks begins {group!r}:")
+    notice("a newcomer, or one put out that is on its way back")
 
 
 def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
@@ -194,7 +202,7 @@ def _columns(entry: GroupInfo) -> tuple[str, ...]:
     return (definition.group, definition.ordering, definition.multicast, members, str(entry.view), state_of(entry))
 
 
-def _table(output: Output, rows: Sequence[Sequence[str]]) -> None:
+def table(output: Output, rows: Sequence[Sequence[str]]) -> None:
     """Print columns as wide as their widest value; no name has blanks, so programs can split the lines."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import assert_never
 
+from gcom.core.directory.askers import Askers, askers, sequencer_askers
 from gcom.core.directory.refusals import NO_WITNESS, members, other_definition, stale, unknown
 from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.witness import Witness
@@ -35,6 +36,7 @@ from gcom.core.messages.registry import (
     Request,
     Unregister,
 )
+from gcom.core.messages.sequencer import Close, Open, SequencerRequest, Want
 from gcom.core.messages.witness import (
     WitnessAccept,
     WitnessDecided,
@@ -102,6 +104,16 @@ class Directory:
         return self.grace_ms > 0
 
     # requests
+
+    def knows(self, group: str) -> bool:
+        """Return whether a group of that name is in the table."""
+        return group in self._rows
+
+    def askers(self, request: Request | SequencerRequest) -> Askers:
+        """Return the processes of which one must ask this, or None where anybody may."""
+        if isinstance(request, Open | Want | Close):
+            return sequencer_askers(request, self._rows)
+        return askers(request, self._rows)
 
     def ask(self, request: Request, now_ms: int) -> Answer:
         """Carry out one request, whole or not at all. `now_ms` never goes back."""

@@ -16,6 +16,7 @@ from gcom.core.messages.events import SequencerAnswered
 from gcom.core.messages.sequencer import SequencerRequest
 from gcom.errors import GComError
 from gcom.runtime import pyro
+from gcom.runtime.security.process import Security
 from gcom.values import limits
 from gcom.values.names import Address
 
@@ -25,10 +26,15 @@ Told = Callable[[SequencerAnswered], None]  # the `handle` of the session that a
 class SequencerClient:
     """The queue of requests, from any thread; the answers come in the thread that runs `serve`."""
 
-    def __init__(self, address: Address, put: Callable[[pyro.Caller, bytes, float], bytes] = pyro.Caller.call) -> None:
+    def __init__(
+        self,
+        address: Address,
+        put: Callable[[pyro.Caller, bytes, float], bytes] = pyro.Caller.call,
+        credentials: Security | None = None,
+    ) -> None:
         """Have calls made by `put`, in place of `Caller.call`."""
         self._put = put
-        self._caller = pyro.Caller(address, pyro.SEQUENCER)
+        self._caller = pyro.Caller(address, pyro.SEQUENCER, credentials)
         self._requests: SimpleQueue[tuple[Told, SequencerRequest] | None] = SimpleQueue()  # one per group at most
 
     def ask(self, request: SequencerRequest, told: Told) -> None:
