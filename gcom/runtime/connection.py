@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from threading import Condition, Lock, Thread
+from time import monotonic
 from typing import Protocol
 
 from gcom.core.codec import frames as codec
@@ -53,6 +54,7 @@ class Link:
         self.address = address
         self.member = member
         self.waiting = False
+        self.round_trip_s: float | None = None  # smoothed as TCP does (RFC 6298)
         self._host = host
         self._turns: deque[tuple[Session, Process]] = deque()
         self._ready = Condition(host.lock)
@@ -134,7 +136,11 @@ class Link:
         session.log_before_frame()
         event: Replied | CallFailed
         try:
-            answer = self._host.call(self._caller, peer, codec.encode(frame), CALL_TIMEOUT_S)
+            data = codec.encode(frame)
+            began = monotonic()
+            answer = self._host.call(self._caller, peer, data, CALL_TIMEOUT_S)
+            took_s, before_s = monotonic() - began, self.round_trip_s
+            self.round_trip_s = took_s if before_s is None else before_s + (took_s - before_s) / 8
             event = Replied(peer, self._checked(codec.decode_reply(answer)))
         # The kernel is asked for a proof only after a failure: a peer that answers is not dead.
         except pyro.ConnectionRefused:
