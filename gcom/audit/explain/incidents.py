@@ -111,6 +111,7 @@ def _units(judgement: Judgement, rule: str) -> list[_Unit]:
     rest = max(tally.violations - sum(map(len, by_process.values())), 0)
     units = []
     for _, examples in sorted(by_process.items()):
+        # All violations of the rule at this process together: several lost messages of one run are one damage.
         marks = {mark for example in examples for mark in RULES[rule].marks_of(example)}
         # A violation that shows only where a view begins has its cause elsewhere: it comes last.
         ordered = sorted(examples, key=lambda each: (each.get("kind") == "start", each.get("at", 0)))

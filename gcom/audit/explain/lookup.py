@@ -100,6 +100,7 @@ class LogLookup:
         """Return all records in the file of the first with which the process delivered, or skipped, the message."""
 
         def settled(state: Record) -> bool:
+            # A state tells ranges, so whether a message had been delivered before a file is known without reading it.
             theirs = settled_in(state).get(sender)
             return theirs is not None and number in theirs
 
@@ -250,6 +251,7 @@ class LogLookup:
             if index and state is not None and state.get("instance", "") == key[1] and passed(state):
                 last = index
                 break
+        # From the likeliest file backwards: what a state calls settled lies before it, and nearly always just before.
         return iter(reversed(paths[max(last - _FILES_TRIED_MAX, 0) : last]))
 
     def _segment(self, path: str) -> LogSegment | None:
@@ -300,6 +302,7 @@ def _record(segment: LogSegment, row: int, key: Key) -> Record:
     rows = segment.rows
     if row in rows.rare:
         return rows.rare[row]
+    # Only fields that the columns have: what the audit does not read is in no witness either.
     written: Record = {"type": _NAMES.get(int(rows.kind[row]), ""), "group": key[0], "instance": key[1]}
     for name in ("view", "sent_view", "number", "serial", "count"):
         if (number := int(getattr(rows, name)[row])) >= 0:

@@ -131,6 +131,7 @@ def _seek(incident: Incident, result: AuditResult, lookup: LogLookup) -> Minimal
     with TemporaryDirectory(prefix="gcom-witness-") as scratch:
         for cut in cutter.candidates():
             witness = cutter.project(cut)
+            # The first that breaks is where shrinking begins: candidates come from small to large.
             broken = broken_by(witness, Path(scratch))
             if broken:
                 return _Shrinking(cutter, cut, witness, broken, Path(scratch)).shrunk()
@@ -173,6 +174,7 @@ class _Shrinking:
         while before != self._size() and self.trials < _TRIALS_MAX:
             before = self._size()
             for who in sorted(self.witness.records):
+                # Whole logs before records: a process that is not needed at all goes in one audit.
                 self._try(replace(self.cut, gone=self.cut.gone | {who}))
             for source in [each for of in self.witness.sources.values() for each in of]:
                 self._try(replace(self.cut, without=self.cut.without | {source}))
@@ -263,6 +265,7 @@ class _Cutter:
                 # serials are counted anew.
                 self._serials.add(placed[-1].serial - 1)
             events = [*placed, *events]
+        # Rules of single messages need no neighbours; FIFO's and the orders' violations are between two.
         if radius or self._keeps.neighbours:
             for event in events:
                 yield from ((event.sender, number) for number in (event.number, event.number + event.count - 1))
@@ -307,6 +310,7 @@ class _Cutter:
     def _of_messages(self, process: str, messages: tuple[Message, ...]) -> set[LogEvent]:
         known = self._found[process]
         for message in messages:
+            # Looked up once per message: shrinking asks for the same ones hundreds of times.
             if message not in known:
                 sender, number = message
                 sent = self._lookup.sending(process, self._key, number) if sender == process else None
@@ -326,6 +330,7 @@ class _Cutter:
     def _views(self, events: list[LogEvent]) -> range:
         """Return the views that the kept records name, and the one after."""
         seen = {view for view in (self._incident.view or -1, *(event.view for event in events)) if view > 0}
+        # And the view after: its installation is the end of the session in the one before.
         return range(max(min(seen) - self._keeps.view_before, 1), max(seen) + 2) if seen else range(0)
 
     def _of_views(self, process: str, views: range) -> set[LogEvent]:
@@ -366,6 +371,7 @@ class _Cutter:
         group, instance = self._key
         if hole.state is None:
             return {}
+        # Of this group alone: the others' states would need records that the witness does not have.
         state = hole.state.get(group)
         return {"state": {group: state} if state is not None and state.get("instance", "") == instance else {}}
 

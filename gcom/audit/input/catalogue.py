@@ -43,6 +43,7 @@ def catalogue(listing: Listing) -> Catalogue:
         opening, wrong = read_opening(path)
         if opening is None:
             found.notes.append(f"{path}:1: {wrong}")
+            # It may have been a log: nobody knows whose, so nobody knows which groups it told of.
             found.unread.append(found.notes[-1])
         else:
             found.openings[path] = opening

@@ -53,6 +53,7 @@ def import_shiviz(file: Path, into: Path, regex: str = SHIVIZ) -> Imported:
         size = f"expected at most {FILE_BYTES_MAX:,} bytes, got {file.stat().st_size:,}"
         raise BadValue(f"{file} is too large: {size}; cut it between two runs, and import each part")
     events = parse(file.read_text(errors="replace"), regex, str(file))
+    # In the order of the file, each once: a set would order them anew in every run.
     hosts = list(dict.fromkeys([each.host for each in events]))
     notes = _write(events, hosts, into)
     return Imported(len(hosts), len(events), notes)

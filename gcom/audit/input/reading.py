@@ -17,6 +17,7 @@ from gcom.audit.input.segments import LogSegment, Opening, opening_of, read_segm
 from gcom.errors import BadValue, NotALog
 from gcom.trace.segment import folder_name
 
+# Six digits or more: a log of a million segments goes on counting. A dot in front: still being written.
 _NAME = re.compile(r"\.?\d{6,}\.jsonl|\d{6,}\.parquet")
 
 

@@ -67,6 +67,7 @@ def split_at_buckets(place: Ints, count: Ints) -> tuple[Ints, Ints, Ints]:
     # Nearly always no run crosses a border: nothing is cut, and no arrays are made for it.
     if len(row) == len(place):
         return row, np.zeros(len(row), np.int64), count
+    # Counts the parts of each run from 0, without a loop over runs.
     nth = np.arange(len(row)) - np.repeat(np.cumsum(parts) - parts, parts)
     begin = np.maximum((first[row] + nth) * BUCKET, place[row])
     end = np.minimum((first[row] + nth + 1) * BUCKET, place[row] + count[row])

@@ -114,6 +114,7 @@ class MessageRecorder:
         # was sent, and that the delivery's digest has no counterpart.
         for kind, way in ((SEND, SENT), (DELIVER, HEARD)):
             of_kind = mine[rows.kind[mine] == kind]
+            # Sends have no sender in their record: it is the process itself.
             codes = [-1] if kind == SEND else np.unique(rows.sender[of_kind]).tolist()
             for code in codes:
                 who = self.process if kind == SEND else rows.senders[code]

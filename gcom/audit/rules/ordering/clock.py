@@ -85,7 +85,7 @@ def _marks(e: Example) -> set[Mark]:
     return {("message", e["other"], max(e["said"], e["true"]))}
 
 
-# Blamed for an entry that is one more, one less, or missing: what CAUSAL builds on must itself be true.
+# Blamed for an entry that is one more, one less, or missing: receivers hold back by these entries.
 RULE = AuditRule(
     "CLOCK",
     "The clock of a send says what had been delivered.",
