@@ -144,6 +144,7 @@ def test_the_container_runs_as_it_says(tmp_path: Path) -> None:
     ]
     ours |= {"GCOM_SERVE_DATA": str(tmp_path), "GCOM_SERVE_LISTEN": "127.0.0.1:0", "GCOM_SERVE_METRICS": "127.0.0.1:0"}
     with Child([sys.executable, "-m", "registry"], environment(**ours, HOME=str(tmp_path))) as container:
+        container.until(lambda: any("metrics at" in line for line in container.errors), "its figures")
         container.until(lambda: container.out, "ready")
         url = next(line for line in container.errors if "metrics at" in line).split("http://")[1].split("/")[0]
         check = json.loads(dict(found)["HEALTHCHECK"].partition("CMD ")[2])

@@ -230,7 +230,7 @@ def a_tombstone_is_forgotten(patch: Patch) -> None:
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.the_registry_forgets_all)
 def a_registry_that_starts_gives_names_away(patch: Patch) -> None:
-    patch.setattr(Directory, "starting", False)
+    patch.setattr(Directory, "grace_ms", 0)
 
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
