@@ -304,8 +304,8 @@ def join(
         wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker)
     else:
         wanted = None
-        # Without --create they would be passed over silently, and the user believe in an order that the group does
-        # not have.
+        # Without --create they would be passed over silently, and the user believe in an order that the
+        # group does not have.
         given = {"netsplit": netsplit, "tie-breaker": tie_breaker}
         options.refuse_without_create(ordering=ordering, multicast=multicast, static=static, safe=safe, **given)
     _log_to_stderr()

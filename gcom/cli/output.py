@@ -21,8 +21,8 @@ PATIENCE = 10  # polls after a signal; then the rest is dropped, unread
 
 # Control characters, and those that turn the direction of writing; a line break is up to the caller.
 _CONTROLS = [*range(32), *range(127, 160), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
-# Tab and line break stay. What turns the direction of writing could show a name backwards, so that it passes for
-# another.
+# Tab and line break stay. What turns the direction of writing could show a name backwards, so that
+# it passes for another.
 _STRIP = dict.fromkeys(code for code in _CONTROLS if code not in (9, 10))
 
 

@@ -105,8 +105,8 @@ class JsonRows:
             text, raw = message.text, _base64(payload)
         else:
             text, raw = payload, ""
-        # Written by hand around JSON's own escaping of the text: json.dumps of a whole object per delivery would cost
-        # more than the delivery.
+        # Written by hand around JSON's own escaping of the text: else an object would be made per delivery, to be
+        # taken apart at once.
         row = f'{prefix}{message.number},"view":{message.view},"text":{encode_basestring(text)}{raw}}}'
         self._output.line(row.encode("utf-8", "replace"))
 

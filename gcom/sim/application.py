@@ -56,8 +56,8 @@ class Application:
         self._view = 0  # installed, but not reached by the reader
         self._reading = False
         self._composed = 0
-        # With a random stream of its own: a plan in which nobody writes letters draws the same messages as one with
-        # letters.
+        # With a random stream of its own: a plan in which nobody writes letters draws the same messages
+        # as one with letters.
         self._endpoint = UnicastTraffic(session, Random(f"mail {rng.random()}"), lambda: self.has_state)
         self._entered = False
         self._reconciliation = StateReconciliation()
@@ -65,8 +65,8 @@ class Application:
 
     def go_on_from(self, former: Application) -> None:
         """Take over the state of the former session of the same process, which has read all that was handed to it."""
-        # A successor goes on with the state that its former session leaves, so what that one had queued is read
-        # first.
+        # A successor goes on with the state that its former session leaves, so what that one had
+        # queued is read first.
         for arrival in former._queue.arrivals:
             former._take_in(arrival)
         self._state, self._reconciliation = former._state, former._reconciliation
@@ -169,8 +169,8 @@ class Application:
                 self._reconciliation.merged(self._session.process, sender, data, awaiting=awaiting)
             case _:
                 pass
-        # A state covers messages that were queued before it came: nobody will read them, and their credit is given at
-        # once.
+        # A state covers messages that were queued before it came: nobody will read them, and their credit
+        # is given at once.
         for covered in self._queue.put(arrival):
             self._later(0, partial(self._credit, covered))
         if self._queue.arrivals and not self._reading:

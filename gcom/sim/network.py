@@ -129,8 +129,8 @@ class Network:
         """Return the break that blocks packets from one name to another, if there is one."""
         for kind, cut in self._cuts:
             if (one, other) in cut.blocks:
-                # A cut counts as a fault when it has stopped a packet, not when it is drawn: a run must show what it
-                # was for.
+                # A cut counts as a fault when it has stopped a packet, not when it is drawn: a run must show
+                # what it was for.
                 if not cut.counted:
                     cut.counted = True
                     self._simulation.count(kind)

@@ -92,8 +92,8 @@ class SimNode:
         self.paused = False
         # What the paused process would have done dies with it.
         self._held.clear()
-        # What a process had written and not flushed is lost with it, or not: both must leave a log that is judged
-        # rightly.
+        # What a process had written and not flushed is lost with it, or not: both must leave a log
+        # that is judged rightly.
         whole = self._rng.random() < 0.5
         for session in self.sessions.values():
             session.lose_log(whole)

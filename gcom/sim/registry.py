@@ -97,8 +97,8 @@ class Registry:
 
     def _tick(self) -> None:
         self._ticks += 1
-        # A stopped process does not tick. When it runs again its own pause shows it that time passed without it
-        # (ARCHITECTURE 11).
+        # A stopped process does not tick. When it runs again its own pause shows it that time passed
+        # without it (ARCHITECTURE 11).
         if self._down != STOPPED:
             self.directory.tick(self._simulation.now_ms)
             if self._ticks % limits.REAP_TICKS == 0:
@@ -154,8 +154,8 @@ class Registry:
         self._outage = False
         if event.detail == FORGETS:
             self._disk, self._store = {}, _Disk()
-        # Without its disk it must wait longer before it grants a claim: it does not even know which groups may come
-        # back.
+        # Without its disk it must wait longer before it grants a claim: it does not even know which
+        # groups may come back.
         self._live(limits.FORGOTTEN_GRACE_MS if event.detail == FORGETS else limits.START_GRACE_MS)
         if event.for_ms:
             self._go_down("unreachable", event.for_ms)
@@ -211,8 +211,8 @@ class Registry:
         sequencer = self.sequencer
 
         def answer(data: bytes) -> bytes | None:
-            # A question that comes late meets another life, which knows nothing of its view, and must not answer for
-            # it.
+            # A question that comes late meets another life, which knows nothing of its view, and must
+            # not answer for it.
             if self.sequencer is not sequencer:
                 return None
             answer = sequencer.ask(sequencer_codec.decode_request(data))

@@ -105,8 +105,8 @@ def run_seeds(
     try:
         seeds = iter(folders.items())
         with starting():
-            # A few seeds ahead and not all: results are printed in the order of seeds, and Ctrl-C need not wait for
-            # thousands.
+            # A few seeds ahead and not all: results are printed in the order of seeds, and Ctrl-C need
+            # not wait for thousands.
             running = deque(pool.submit(run_seed, *given) for given in islice(seeds, jobs * AHEAD))
         while running:
             yield running.popleft().result()

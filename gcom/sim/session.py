@@ -223,8 +223,8 @@ class SimSession:
                 self.lost = self.machine.returns and not final  # else its application begins anew
                 self.node.on_failed()
             case Ended(_, reason):
-                # A real process comes back from these by itself, with the state that it had; from a leave it does
-                # not.
+                # A real process comes back from these by itself, with the state that it had; from a
+                # leave it does not.
                 self.lost = reason in RETURNS
                 self.application.posted(effect)
                 self.node.on_ended(reason)
@@ -326,8 +326,8 @@ class SimSession:
     def _say(self, frame: Frame, put: Callable[[], None], broken: Callable[[], None] = lambda: None) -> None:
         """Send a call or a reply, unless a failpoint makes the process crash or pause over it."""
         event = self.world.failpoints.at_call(self, frame)
-        # `last`: the frame goes out, and then the process dies: the peer knows what the process never hears an answer
-        # to.
+        # `last`: the frame goes out, and then the process dies: the peer knows what the process never
+        # hears an answer to.
         if event is None or event.last:
             put()
         if event is None:
@@ -388,8 +388,8 @@ class SimSession:
         """Crash the log: it ends here, or where it last had to be written."""
         if self._log:
             if whole:
-                # The kernel had it all; else only what had to be written before a frame left is there, as after a
-                # real crash.
+                # The kernel had it all; else only what had to be written before a frame left is there, as
+                # after a real crash.
                 self._log.flush()
             self._log.abandon()
             self._log = None

@@ -47,8 +47,8 @@ class Simulation:
 
     def at(self, delay_ms: int, action: Callable[[], None]) -> None:
         """Schedule an action; equal times run in the order in which they were asked for."""
-        # The number breaks ties, so the heap never compares two actions, and equal times keep their order: a seed is
-        # a run.
+        # The number breaks ties, so the heap never compares two actions, and equal times keep their order: a
+        # seed is a run.
         self._sequence += 1
         heapq.heappush(self._heap, (self.now_ms + delay_ms, self._sequence, action))
 
@@ -142,8 +142,8 @@ class Simulation:
         """Return the number of messages that should have been sent by now and were not."""
         if self._faulty_since_ms is None:
             return 0
-        # Faults may have let too little through for the run to show anything (MESSAGES_MIN): the rest is sent in
-        # peace.
+        # Faults may have let too little through for the run to show anything (MESSAGES_MIN): the rest
+        # is sent in peace.
         if self.faults_over:
             return 0 if self.has_enough else CATCH_UP
         passed_ms = min(self.plan.fault_ms, self.now_ms - self._faulty_since_ms)

@@ -80,8 +80,8 @@ class UnicastTraffic:
 
     def _post(self, target: str, text: str) -> None:
         view = self._session.machine.view
-        # Without room `send` would block, which a simulated application cannot; to one that is out nothing is sent at
-        # all.
+        # Without room `send` would block, which a simulated application cannot; to one that is out nothing
+        # is sent at all.
         if (
             self._session.is_member
             and view

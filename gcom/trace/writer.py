@@ -222,8 +222,8 @@ class DeliveryLog:
         self._open_one.append(line(record.at, us, record.definition, session, record.event))
         self._encoded_at = record.next_at
         if isinstance(record.event, Ended):
-            # A process enters an instance once. What follows under the group's name is another session, with its own
-            # state.
+            # A process enters an instance once. What follows under the group's name is another session,
+            # with its own state.
             del self._sessions[record.definition.group]
 
     def _session(self, group: str, instance: str) -> LoggedSession:

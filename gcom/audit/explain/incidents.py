@@ -111,6 +111,7 @@ def _units(judgement: Judgement, rule: str) -> list[_Unit]:
     rest = max(tally.violations - sum(map(len, by_process.values())), 0)
     units = []
     for _, examples in sorted(by_process.items()):
+        # All violations of the rule at this process together: several lost messages of one run are one damage.
         marks = {mark for example in examples for mark in RULES[rule].marks_of(example)}
         # A violation that shows only where a view begins has its cause elsewhere: it comes last.
         ordered = sorted(examples, key=lambda each: (each.get("kind") == "start", each.get("at", 0)))
@@ -133,8 +134,8 @@ def _incident(judgement: Judgement, rule: str, example: Example, more: int) -> I
     positions = [(each["process"], each["at"]) for each in seen if each.get("at") and each.get("process")]
     places = [(each["file"], each["line"]) for each in seen if each.get("file")]
     group, instance = judgement.key
-    # Without positions and files: the same damage has the same id when the logs are cut into other segments, or read
-    # in part.
+    # Without positions and files: the same damage has the same id when the logs are cut into other segments,
+    # or read in part.
     identity = repr((rule, group, instance, sorted(processes), messages, example.get("kind"), example.get("view")))
     return Incident(
         hashlib.sha256(identity.encode()).hexdigest()[:12],

@@ -82,8 +82,8 @@ class LogLookup:
     def position(self, process: str, at: int) -> LogEvent | None:
         """Return the process's record at position `at`."""
         openings = self._catalogue.openings
-        # An opening's `at` is the position of its first record, so the last segment that begins at or before it has
-        # it.
+        # An opening's `at` is the position of its first record, so the last segment that begins at or
+        # before it has it.
         paths = [path for path in self._catalogue.paths.get(process, ()) if openings[path].at <= at]
         segment = self._segment(paths[-1]) if paths else None
         if segment is None:
@@ -100,6 +100,7 @@ class LogLookup:
         """Return all records in the file of the first with which the process delivered, or skipped, the message."""
 
         def settled(state: Record) -> bool:
+            # A state tells ranges, so whether a message had been delivered before a file is known without reading it.
             theirs = settled_in(state).get(sender)
             return theirs is not None and number in theirs
 
@@ -143,8 +144,8 @@ class LogLookup:
         for path in self._catalogue.paths.get(process, ()):
             opening, segment = self._catalogue.openings[path], self._segment(path)
             # A segment that begins before the end of the last one has another writer: "smaller: two writers"
-            # (DELIVERY_LOG.md). The order of its records is unknown, so the witness has a hole there, as the audit has
-            # a gap.
+            # (DELIVERY_LOG.md). The order of its records is unknown, so the witness has a hole there, as the
+            # audit has a gap.
             if segment is None or opening.at < expected:
                 previous, missing = opening.segment, True
                 continue
@@ -250,6 +251,7 @@ class LogLookup:
             if index and state is not None and state.get("instance", "") == key[1] and passed(state):
                 last = index
                 break
+        # From the likeliest file backwards: what a state calls settled lies before it, and nearly always just before.
         return iter(reversed(paths[max(last - _FILES_TRIED_MAX, 0) : last]))
 
     def _segment(self, path: str) -> LogSegment | None:
@@ -300,6 +302,7 @@ def _record(segment: LogSegment, row: int, key: Key) -> Record:
     rows = segment.rows
     if row in rows.rare:
         return rows.rare[row]
+    # Only fields that the columns have: what the audit does not read is in no witness either.
     written: Record = {"type": _NAMES.get(int(rows.kind[row]), ""), "group": key[0], "instance": key[1]}
     for name in ("view", "sent_view", "number", "serial", "count"):
         if (number := int(getattr(rows, name)[row])) >= 0:

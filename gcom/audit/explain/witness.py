@@ -109,13 +109,13 @@ def broken_by(witness: MinimalLog, home: Path) -> frozenset[str]:
     if not witness.records or not witness.kept.all_of(incident.messages):
         return frozenset()
     write_witness(witness, home)
-    # By the audit itself, in this process: a witness is what the audit finds broken, and not what this file thinks it
-    # would.
+    # By the audit itself, in this process: a witness is what the audit finds broken, and not what this
+    # file thinks it would.
     outcome = run(catalogue(list_segments([str(home)])))
     for judgement in outcome.judgements:
         if judgement.key == (incident.group, incident.instance) and incident.rule in judgement.expected:
-            # The same rule may break elsewhere in the smaller log: only the same clause, processes and messages
-            # count.
+            # The same rule may break elsewhere in the smaller log: only the same clause,
+            # processes and messages count.
             named = incident.kind, set(incident.processes), {witness.kept.renamed(each) for each in incident.messages}
             found = [(each.kind, set(each.processes), set(each.messages)) for each in each_of(judgement, incident.rule)]
             if named in found:
@@ -131,6 +131,7 @@ def _seek(incident: Incident, result: AuditResult, lookup: LogLookup) -> Minimal
     with TemporaryDirectory(prefix="gcom-witness-") as scratch:
         for cut in cutter.candidates():
             witness = cutter.project(cut)
+            # The first that breaks is where shrinking begins: candidates come from small to large.
             broken = broken_by(witness, Path(scratch))
             if broken:
                 return _Shrinking(cutter, cut, witness, broken, Path(scratch)).shrunk()
@@ -173,6 +174,7 @@ class _Shrinking:
         while before != self._size() and self.trials < _TRIALS_MAX:
             before = self._size()
             for who in sorted(self.witness.records):
+                # Whole logs before records: a process that is not needed at all goes in one audit.
                 self._try(replace(self.cut, gone=self.cut.gone | {who}))
             for source in [each for of in self.witness.sources.values() for each in of]:
                 self._try(replace(self.cut, without=self.cut.without | {source}))
@@ -238,8 +240,8 @@ class _Cutter:
                     return
                 numbers = range(event.number, event.number + event.count) if event.number > 0 else ()
                 everything.update(dict.fromkeys((event.sender, number) for number in numbers))
-        # Last: everything that the group's logs have, if that is little. What breaks nowhere near the incident breaks
-        # here.
+        # Last: everything that the group's logs have, if that is little. What breaks nowhere near
+        # the incident breaks here.
         yield _Cut(tuple(everything), whole=True)
 
     def messages(self, radius: int) -> list[Message]:
@@ -259,10 +261,11 @@ class _Cutter:
         if self._keeps.serials:
             placed = [event for event in self._lookup.around(middle, self._key, _BEFORE, 0) if event.serial > 0][-2:]
             if placed and placed[-1].serial > placed[0].serial:
-                # One serial in between stands for all that were missed: so the gap stays a gap when serials are
-                # counted anew.
+                # One serial in between stands for all that were missed: so the gap stays a gap when
+                # serials are counted anew.
                 self._serials.add(placed[-1].serial - 1)
             events = [*placed, *events]
+        # Rules of single messages need no neighbours; FIFO's and the orders' violations are between two.
         if radius or self._keeps.neighbours:
             for event in events:
                 yield from ((event.sender, number) for number in (event.number, event.number + event.count - 1))
@@ -281,8 +284,8 @@ class _Cutter:
             found = [each for place, event in numbered for each in self._records(process, place, event, kept)]
             # Serials are numbered anew only after all records are known, as a skip's serial counts like a delivery's.
             kept.note_serials([record for _, record in found])
-            # Serials are noted before records are left out, so that a serial that is passed over stays a gap and does
-            # not close.
+            # Serials are noted before records are left out, so that a serial that is passed over stays a gap
+            # and does not close.
             found = [(source, record) for source, record in found if source not in cut.without]
             witness.records[process] = [record for _, record in found]
             witness.sources[process] = [source for source, _ in found]
@@ -307,6 +310,7 @@ class _Cutter:
     def _of_messages(self, process: str, messages: tuple[Message, ...]) -> set[LogEvent]:
         known = self._found[process]
         for message in messages:
+            # Looked up once per message: shrinking asks for the same ones hundreds of times.
             if message not in known:
                 sender, number = message
                 sent = self._lookup.sending(process, self._key, number) if sender == process else None
@@ -326,6 +330,7 @@ class _Cutter:
     def _views(self, events: list[LogEvent]) -> range:
         """Return the views that the kept records name, and the one after."""
         seen = {view for view in (self._incident.view or -1, *(event.view for event in events)) if view > 0}
+        # And the view after: its installation is the end of the session in the one before.
         return range(max(min(seen) - self._keeps.view_before, 1), max(seen) + 2) if seen else range(0)
 
     def _of_views(self, process: str, views: range) -> set[LogEvent]:
@@ -366,6 +371,7 @@ class _Cutter:
         group, instance = self._key
         if hole.state is None:
             return {}
+        # Of this group alone: the others' states would need records that the witness does not have.
         state = hole.state.get(group)
         return {"state": {group: state} if state is not None and state.get("instance", "") == instance else {}}
 
@@ -423,8 +429,8 @@ class _KeptMessages:
         if record["type"] == "view":
             changed |= self._base(record)
             if "" not in members_kept:
-                # Without a log a member makes rules UNKNOWN; the leader stays, as a view without it would break
-                # another rule.
+                # Without a log a member makes rules UNKNOWN; the leader stays, as a view without it
+                # would break another rule.
                 changed["members"] = [
                     who for who in record["members"] if who in members_kept or who == record["leader"]
                 ]

@@ -78,8 +78,8 @@ def _list_remote(folder: str) -> dict[str, int]:
     except OSError as error:
         raise AuditUnavailable(f"{folder} cannot be listed: {error}; {_CHECK}") from None
     root, name = path.rstrip("/"), folder.rstrip("/")
-    # Arrow lists paths without the scheme that the caller gave; names get it back, since tasks open files by
-    # name.
+    # Arrow lists paths without the scheme that the caller gave; names get it back, since tasks
+    # open files by name.
     names = {name + info.path[len(root) :]: info.size for info in found if info.type == FileType.File}
     return dict(sorted(names.items()))
 

@@ -53,6 +53,7 @@ def import_shiviz(file: Path, into: Path, regex: str = SHIVIZ) -> Imported:
         size = f"expected at most {FILE_BYTES_MAX:,} bytes, got {file.stat().st_size:,}"
         raise BadValue(f"{file} is too large: {size}; cut it between two runs, and import each part")
     events = parse(file.read_text(errors="replace"), regex, str(file))
+    # In the order of the file, each once: a set would order them anew in every run.
     hosts = list(dict.fromkeys([each.host for each in events]))
     notes = _write(events, hosts, into)
     return Imported(len(hosts), len(events), notes)
@@ -75,8 +76,8 @@ def parse(text: str, regex: str, name: str) -> list[ImportedEvent]:
         if not isinstance(clock, dict) or not all(type(n) is int and n >= 0 for n in clock.values()):
             got = match["clock"][:200]
             raise NotALog(f"{name}:{line}: not a vector clock: expected a map of host to number, got {got}")
-        # The process is called host#1, and `#` is what separates a member from its incarnation in every name of
-        # ours.
+        # The process is called host#1, and `#` is what separates a member from its incarnation in
+        # every name of ours.
         if not host or "#" in host:
             raise NotALog(
                 f"{name}:{line}: not a host: expected a name without #, got {host!r}; rename it, or give a --regex"
@@ -142,8 +143,8 @@ def _write_host(
     for record in _records(host, mine, known, sorted(f"{each}#1" for each in hosts)):
         _append(segment, at, {"group": _GROUP, "instance": _INSTANCE, "view": 1, **record})
         at += 1
-    # A file that ends is taken for a run that ended: else no rule about the end could fail, and all would be
-    # UNKNOWN.
+    # A file that ends is taken for a run that ended: else no rule about the end could fail, and
+    # all would be UNKNOWN.
     segment.seal(at, "exit")
 
 

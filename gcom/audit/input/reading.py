@@ -17,6 +17,7 @@ from gcom.audit.input.segments import LogSegment, Opening, opening_of, read_segm
 from gcom.errors import BadValue, NotALog
 from gcom.trace.segment import folder_name
 
+# Six digits or more: a log of a million segments goes on counting. A dot in front: still being written.
 _NAME = re.compile(r"\.?\d{6,}\.jsonl|\d{6,}\.parquet")
 
 
@@ -62,9 +63,9 @@ def _read(path: str, read: Callable[[str], bytes]) -> bytes:
     except FileNotFoundError:
         if not _base(path).startswith("."):
             raise
-        # 1. The listing has `.000003.jsonl`, which its process still writes. 2. The process seals it: the file is now
-        # `000003.jsonl`. 3. The audit opens the name that it listed, and nothing is there. Its content is under the new
-        # name.
+        # 1. The listing has `.000003.jsonl`, which its process still writes. 2. The process seals it: the file is
+        # now `000003.jsonl`. 3. The audit opens the name that it listed, and nothing is there. Its content is
+        # under the new name.
         return read(_sealed(path))
 
 
@@ -85,8 +86,8 @@ def read_opening(path: str) -> tuple[Opening | None, str]:
     if path.endswith(".parquet"):
         return compact_opening(path)
     line = _read(path, read_first_line)
-    # Without an end the line may be half: its process was killed while it began the segment, and wrote no record in
-    # it.
+    # Without an end the line may be half: its process was killed while it began the segment, and wrote
+    # no record in it.
     return opening_of(line) if line.endswith(b"\n") else (None, "no delivery log: it has no whole first line")
 
 

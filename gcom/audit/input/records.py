@@ -178,8 +178,8 @@ def problem_of(record: object) -> str:
     # joined, or that the last line is damaged.
     if record["type"] in _FIRST_AND_LAST:
         return f"a line that says `{record['type']}` and is not that of its segment, or not whole"
-    # Unknown types are counted and passed over (DELIVERY_LOG.md), but their positions must fit, or a gap would
-    # follow.
+    # Unknown types are counted and passed over (DELIVERY_LOG.md), but their positions must fit, or
+    # a gap would follow.
     if required is None:
         return _problem_of_numbers({name: record[name] for name in ("type", "count") if name in record})
     for name in (*required, *_OPTIONAL):
@@ -200,8 +200,8 @@ def _problem_of_numbers(record: Record) -> str:
         return f"a run of {record['count']:,} messages, more than {RUN_MAX:,}"
     if record["type"] == "skip" and ("sender" in record) != ("number" in record):
         return "a skip with one of sender and number"
-    # A skip has a sender and number, a serial, or both; without either it would give up nothing at some
-    # position.
+    # A skip has a sender and number, a serial, or both; without either it would give up
+    # nothing at some position.
     if record["type"] == "skip" and "sender" not in record and "serial" not in record:
         return "a skip of nothing"
     if not all(type(each) is int and -_NUMBER_MAX <= each <= _NUMBER_MAX for each in record.get("digests", ())):
@@ -483,8 +483,8 @@ def _are_sound(
 def _are_clocks(clocks: pa.ChunkedArray, sends: NDArray[np.bool_]) -> bool:
     if not pa.types.is_struct(clocks.type) or clocks.type.num_fields > _CLOCK_PROCESSES_MAX:
         return False
-    # Arrow takes the types of clock entries from the data: one text among the numbers would make a column of
-    # texts.
+    # Arrow takes the types of clock entries from the data: one text among the numbers would make
+    # a column of texts.
     if not all(pa.types.is_int64(clocks.type.field(i).type) for i in range(clocks.type.num_fields)):
         return False
     if not valid(clocks)[sends].all():

@@ -77,6 +77,7 @@ def read_segment(path: str, data: bytes) -> LogSegment | str:
     if opening is None:
         return f"{path}:1: {wrong}"
     torn = end != len(data)
+    # The last whole line, as only that one can be the close.
     last = data.rfind(b"\n", 0, end - 1) + 1
     closing = _closing(data[last:end]) if last >= first else None
     body = end if closing is None else last
@@ -123,6 +124,7 @@ def _keep_sound(segment: LogSegment, data: bytes, begin: int, end: int, *, whole
         begin = data.index(b"\n", begin) + 1
     segment.rows = rows if kept == len(rows) else parse(data, data.index(b"\n") + 1, begin)
     segment.damaged_tail = f"{segment.path}:{kept + 2}: {segment.damage}; nothing is read from this line on"
+    # The damage is told as that of the tail now; the close fits nothing that is left.
     segment.damage, segment.closing = "", None
 
 

@@ -40,8 +40,8 @@ class IncrementalCache:
         if found is None or found[0] != _VERSION or [type(each) for each in found] != [int, int, int]:
             found = (_VERSION, secrets.randbits(64), secrets.randbits(64))
             _write(mark, found)
-        # New fingerprints must be comparable with kept ones, so the seeds are drawn once per folder and not per
-        # audit.
+        # New fingerprints must be comparable with kept ones, so the seeds are drawn once per folder
+        # and not per audit.
         self.seeds: tuple[int, int] = (found[1], found[2])
 
     def get_chain(self, chain: Chain, catalogue: Catalogue) -> list[tuple[Any, ...]] | None:

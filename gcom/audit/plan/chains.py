@@ -18,8 +18,8 @@ def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
         chain: list[str] = []
         size, first = 0, True
         for path in paths:
-            # Without a state a chain could not begin there: who is in which group, and what was settled, would be
-            # unknown.
+            # Without a state a chain could not begin there: who is in which group, and what was
+            # settled, would be unknown.
             if chain and size >= chain_bytes and catalogue.openings[path].state is not None:
                 chains.append(Chain(process, tuple(chain), first, last=False))
                 chain, size, first = [], 0, False
@@ -46,8 +46,8 @@ def to_repeat(chains: dict[str, list[ChainSummary]]) -> list[str]:
         for part in parts:
             fits &= left.isdisjoint(part.groups)
             left |= part.left
-        # A gap, a note or messages outside of sessions: no state tells of these, so later chains began without
-        # knowing.
+        # A gap, a note or messages outside of sessions: no state tells of these, so later
+        # chains began without knowing.
         if len(parts) > 1 and (not fits or any(part.gaps or part.notes or part.outside for part in parts)):
             again.append(process)
     return again

@@ -83,8 +83,8 @@ def run(
         chains = [*chains, *whole]
         of_chains |= _of_chains(engine, repeated)
         summaries = engine.union(engine.where(summaries, "name", again, inside=False), repeated)
-    # Of all processes of the catalogue, also of those without a chain: a log of which no segment is believed is
-    # `lost`.
+    # Of all processes of the catalogue, also of those without a chain: a log of which no segment
+    # is believed is `lost`.
     coverage = {process: coverage_of(of_chains.get(process, [])) for process in catalogue.paths}
     tell("comparing what the processes say")
     judgements = _judge(engine, summaries, coverage, all_rules=all_rules)
@@ -110,8 +110,8 @@ def _scan(
         summaries, of_chain = scan(chains[index], seeds)
         for key, summary in summaries.items():
             yield TaskRow(*key, of_chain.process, _GROUP, 0, index, 0, summary)
-        # One row for the chain itself, beside one per group: the driver collects only these, summaries stay with the
-        # engine.
+        # One row for the chain itself, beside one per group: the driver collects only these, summaries
+        # stay with the engine.
         yield TaskRow("", "", of_chain.process, _CHAIN, 0, index, 0, of_chain)
 
     # Reused: groups are judged from them, and the chains' own rows are collected.

@@ -91,8 +91,8 @@ def _plain(thing: object) -> object:
             return _ext(_Code.PAIRS, [[_plain(key), _plain(value)] for key, value in thing.items()])
         case _ if is_dataclass(thing):
             name = type(thing).__name__
-            # By position, which costs no field names per object; _VERSION of the cache tells apart what another GCom
-            # wrote.
+            # By position, which costs no field names per object; _VERSION of the cache tells apart
+            # what another GCom wrote.
             return _ext(_Code.OBJECT, [name, [_plain(getattr(thing, field.name)) for field in fields(thing)]])
         case _:
             return thing

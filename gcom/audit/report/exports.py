@@ -89,6 +89,7 @@ def _judge(case: Xml.Element, rule: RuleResult, group: GroupResult, unknown: str
 
 def _tell(case: Xml.Element, kind: str, message: str, text: str = "") -> None:
     said = Xml.SubElement(case, kind, message=_fit(message))
+    # JUnit gives failures and errors a type, and a skipped case none.
     if kind != "skipped":
         said.set("type", case.get("name", ""))
     said.text = _fit(text) or None

@@ -126,6 +126,7 @@ def _draw_violations(axis: Any, violations: dict[str, dict[int, int]], first: in
     colors = (_FAIL, _UNKNOWN, _THIRD, _MUTED)
     below: Counter[int] = Counter()
     ranked = sorted(violations.items(), key=lambda item: -sum(item[1].values()))
+    # Three rules and the rest: more colours could not be told apart.
     shown = [
         *ranked[:3],
         *([("others", sum((Counter(each) for _, each in ranked[3:]), Counter()))] if ranked[3:] else []),
@@ -164,6 +165,7 @@ def _mark_views(axes: list[Any], views: list[tuple[int, float]]) -> None:
     for number, when in few:
         text = f"view {number}"
         needed = (len(text) + 2) * letter
+        # At the right edge the label stands on the other side of its line.
         at_end = when + needed > right
         begin = when - needed if at_end else when
         # It would cover the label before: the line is drawn, and the number left out.

@@ -61,8 +61,8 @@ class InstanceLogs:
         found: dict[tuple[int, int | str], list[tuple[str, SectionSummary]]] = defaultdict(list)
         for who, section in self.sections():
             if section.next not in ("none", "unknown"):
-                # DELIVERY_LOG.md, Class: equal (W, next). Who crashed is in none: nothing shows that it outlived the
-                # view.
+                # DELIVERY_LOG.md, Class: equal (W, next). Who crashed is in none: nothing shows that
+                # it outlived the view.
                 found[section.view, section.next].append((who, section))
         return found
 

@@ -42,8 +42,8 @@ def judge(group: InstanceLogs, *, all_rules: bool = False) -> Judgement:
         sends=sum(len(summary.sent) for summary in summaries.values()),
         sessions=[session_of(each, has_gap=bool(group.gaps.get(who))) for who, each in sorted(summaries.items())],
     )
-    # Before the rules compare: the reason of a rule's first unknown case is told, and a gap says more than what it
-    # left open.
+    # Before the rules compare: the reason of a rule's first unknown case is told, and a gap says more than
+    # what it left open.
     _add_gaps(group, tallies)
     case = Case(group, tallies, RULES)
     for name, rule in RULES.items():

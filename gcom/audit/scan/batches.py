@@ -23,8 +23,8 @@ from gcom.audit.summary.position import Key, LogPosition, reached_by
 from gcom.audit.summary.process import ProcessSummary, SectionSummary, add_prints
 from gcom.audit.summary.runs import merged, runs_of
 
-# In the report's order. No rule sees what another one did: each only reads the position and adds to its own part of
-# the summary.
+# In the report's order. No rule sees what another one did: each only reads the position and adds to its own
+# part of the summary.
 _BY_BATCH = [rule.judge_batch for rule in RULES.values() if rule.judge_batch is not None]
 
 
@@ -178,8 +178,8 @@ class BatchScan:
         # Across a gap a state proves sends: who delivers one of these has not made it up.
         self.summary.highest_sent = max(self.summary.highest_sent, state.get("number", 0))
         section = self._section()
-        # The gap hid a view. Its section is not covered, and has no start: nobody knows what was settled when it
-        # began.
+        # The gap hid a view. Its section is not covered, and has no start: nobody knows what was
+        # settled when it began.
         if section is None or section.view != state["view"]:
             self._close("unknown")
             self.summary.sections.append(SectionSummary(state["view"], installed=False, start=None, covered=False))
@@ -195,8 +195,8 @@ class BatchScan:
             return
         position, summary, rows = self.position, self.summary, self.rows
         position.present = True
-        # A state tells of sessions only: what lies outside of one is lost for a chain that begins later
-        # (plan/chains.py).
+        # A state tells of sessions only: what lies outside of one is lost for a chain
+        # that begins later (plan/chains.py).
         position.outside |= position.in_force is None
         batch = Batch(rows, mine, position, summary, self.path, self.words, self.clock, self.seeds)
         summary.deliveries += int(rows.count[batch.delivers].sum())

@@ -58,8 +58,8 @@ def scan(
         # Of the last segment that was read: each one before it was followed by another.
         found.exited = closing is not None and closing.exited
         found.rotated = closing is not None and not closing.exited and not segment.damage
-    # A close with `rotate` promises a successor. Before another segment it is no gap, at the end of the log it is
-    # one.
+    # A close with `rotate` promises a successor. Before another segment it is no gap, at the end of the
+    # log it is one.
     if chain.last and found.rotated:
         scanner.lose_segment(f"{chain.paths[-1]}: {chain.process} went on after it, and the next segment is missing")
     scanner.finish()
@@ -91,8 +91,8 @@ def _feed(scanner: Scanner, segment: LogSegment, previous: int, *, first: bool) 
 def _end(found: ChainSummary, scanner: Scanner) -> None:
     found.ends_at, found.gaps, found.hides_groups = scanner.expected, scanner.gaps, scanner.hides_groups
     found.notes, found.unknown_types = scanner.notes, scanner.unknown_types
-    # Only of groups in which a view is in force: of all others a state says nothing, and the next opening must say
-    # nothing either.
+    # Only of groups in which a view is in force: of all others a state says nothing, and the next opening
+    # must say nothing either.
     positions = scanner.positions
     found.ends = {key: each.reached(found.process) for key, each in positions.items() if each.view is not None}
     found.outside = any(each.outside for each in positions.values())

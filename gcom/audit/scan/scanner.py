@@ -50,8 +50,8 @@ class Scanner:
             position.restore(state)
             position.present, position.hides_members = True, False
             self.summaries[key].highest_sent = state.get("number", 0)
-            # Covered, though its beginning is in an earlier chain: joining the summaries puts both parts together
-            # (rules/groups.py).
+            # Covered, though its beginning is in an earlier chain: joining the summaries puts
+            # both parts together (rules/groups.py).
             section = SectionSummary(state["view"], installed=False, start=None, covered=True)
             self.summaries[key].sections.append(section)
 
@@ -60,9 +60,9 @@ class Scanner:
         self._path, self._wall_ns = segment.path, segment.opening.wall_ns
         opening = segment.opening
         if not first and opening.at < self.expected:
-            # 1. Segments come by number, so an opening below the position that was reached has a second writer. 2.
-            #    Its records would overlap those already judged. 3. It counts as a gap, and what was read so far
-            #    stays.
+            # 1. Segments come by number, so an opening below the position that was reached has a second
+            #    writer. 2. Its records would overlap those already judged. 3. It counts as a gap, and what was
+            #    read so far stays.
             what = f"is at position {opening.at} instead of {self.expected}: two processes claim one incarnation"
             self.lose_segment(f"{segment.path}:1: {self.process} {what}; nothing in it is read")
             return
@@ -129,8 +129,8 @@ class Scanner:
     def _break_rows(self, rows: Rows, breaks: list[Break]) -> None:
         if not len(rows):
             return
-        # All rows at once: a row is right if it begins where the one before ends. Only those that are not are gone
-        # through.
+        # All rows at once: a row is right if it begins where the one before ends. Only those that are
+        # not are gone through.
         ends = rows.at + rows.count
         wrong = np.flatnonzero(rows.at != np.concatenate(([self.expected], ends[:-1])))
         odd = np.flatnonzero((rows.kind == BAD) | (rows.kind == LOST))

@@ -40,11 +40,11 @@ class SparkEngine:
 
         def of_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
-                # Tasks get indexes, and the items by the closure that Spark ships: an item may be anything that
-                # pickles.
+                # Tasks get indexes, and the items by the closure that Spark ships: an item may
+                # be anything that pickles.
                 for place in batch.column(0).to_pylist():
-                    # One row per batch: a summary may be a megabyte, and Arrow would hold a whole batch of them at
-                    # once.
+                    # One row per batch: a summary may be a megabyte, and Arrow would hold a whole batch
+                    # of them at once.
                     yield from (_batch([(*row[:-1], pack(row.thing))]) for row in task(items[place]))
 
         places = self._spark.range(0, len(items), 1, min(len(items), TASKS))

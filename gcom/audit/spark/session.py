@@ -130,8 +130,8 @@ def _standard_error_to(file: IO[bytes]) -> Iterator[None]:
 def _settings(memory: str, *, local: bool) -> dict[str, str]:
     shared = {
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # What is shuffled is kilobytes per group, or excerpts of what differs; Spark's own 200 partitions would be
-        # 200 starts.
+        # What is shuffled is kilobytes per group, or excerpts of what differs; Spark's own 200 partitions
+        # would be 200 starts.
         "spark.sql.shuffle.partitions": "8",
         "spark.sql.adaptive.enabled": "true",
         "spark.ui.enabled": "false",

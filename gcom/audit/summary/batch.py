@@ -36,8 +36,8 @@ class Batch:
     true_clock: dict[str, Ints] = field(init=False)
 
     def __post_init__(self) -> None:
-        # A skip is settled as a delivery is, so it counts for order and serials; it is no delivery, so not for the
-        # clock.
+        # A skip is settled as a delivery is, so it counts for order and serials; it is no delivery, so
+        # not for the clock.
         kind = self.rows.kind[self.mine]
         self.sends, self.delivers = self.mine[kind == SEND], self.mine[kind == DELIVER]
         self.passed = self.mine[kind != SEND]
@@ -45,8 +45,8 @@ class Batch:
 
     def _true_clock(self) -> dict[str, Ints]:
         rows, before = self.rows, self.position.true_clock
-        # Of a process that no log names and nothing was delivered of, entry and number are both 0: it needs no
-        # column.
+        # Of a process that no log names and nothing was delivered of, entry and number are both 0:
+        # it needs no column.
         low, high = int(self.sends[0]), int(self.sends[-1]) + 1
         with_entries = {
             who for who, (where, _) in self.clock.items() if np.diff(np.searchsorted(where, (low, high)))[0]

@@ -19,10 +19,10 @@ from gcom.audit.summary.excerpts import Placed, cut
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.position import LogPosition
 
-# Columns of an excerpt: `number`, `count`, and "of q" for each other process q; in the PRESENT also `at`, `line`, and
-# "holes of q": the columns of _Holes, one after the other. What holds for the whole excerpt: `side`, `certain` and
-# `since`, its first position; in the PRESENT also `process`, `view`, `members` (None: a gap hides their record),
-# and `file`.
+# Columns of an excerpt: `number`, `count`, and "of q" for each other process q; in the PRESENT also `at`, `line`,
+# and "holes of q": the columns of _Holes, one after the other. What holds for the whole excerpt: `side`,
+# `certain` and `since`, its first position; in the PRESENT also `process`, `view`, `members` (None: a gap hides
+# their record), and `file`.
 PAST, PRESENT = "past", "present"
 _EVER = 1 << 62
 

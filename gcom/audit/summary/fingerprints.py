@@ -25,8 +25,8 @@ Ints = NDArray[np.int64]
 # read again. A smaller bucket would make all summaries longer, a larger one the tasks that judge it.
 BUCKET = 1 << 16  # places of a sequence that share one fingerprint
 
-# Splitmix64's two multipliers, and two odd numbers that spread offsets and places over all bits before they are
-# mixed.
+# Splitmix64's two multipliers, and two odd numbers that spread offsets and places over all bits
+# before they are mixed.
 _A = np.uint64(0xBF58476D1CE4E5B9)
 _B = np.uint64(0x94D049BB133111EB)
 _OFFSET = np.uint64(0x9E3779B97F4A7C15)
@@ -67,6 +67,7 @@ def split_at_buckets(place: Ints, count: Ints) -> tuple[Ints, Ints, Ints]:
     # Nearly always no run crosses a border: nothing is cut, and no arrays are made for it.
     if len(row) == len(place):
         return row, np.zeros(len(row), np.int64), count
+    # Counts the parts of each run from 0, without a loop over runs.
     nth = np.arange(len(row)) - np.repeat(np.cumsum(parts) - parts, parts)
     begin = np.maximum((first[row] + nth) * BUCKET, place[row])
     end = np.minimum((first[row] + nth + 1) * BUCKET, place[row] + count[row])

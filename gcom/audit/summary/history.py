@@ -39,8 +39,8 @@ def history_of(summaries: dict[str, ProcessSummary]) -> History:
     history = History()
     for process, summary in sorted(summaries.items()):
         history.whole.add(summary.timeline)
-        # Without deliveries per bin, which only the whole group's plot shows: a history is sent to the driver, per
-        # process.
+        # Without deliveries per bin, which only the whole group's plot shows: a history is sent to
+        # the driver, per process.
         mine = summary.timeline
         history.timelines[process] = Timeline(mine.shift, Counts(), mine.held, mine.own, mine.anchors)
     first: dict[int, dict[str, Any]] = {}

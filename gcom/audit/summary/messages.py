@@ -114,6 +114,7 @@ class MessageRecorder:
         # was sent, and that the delivery's digest has no counterpart.
         for kind, way in ((SEND, SENT), (DELIVER, HEARD)):
             of_kind = mine[rows.kind[mine] == kind]
+            # Sends have no sender in their record: it is the process itself.
             codes = [-1] if kind == SEND else np.unique(rows.sender[of_kind]).tolist()
             for code in codes:
                 who = self.process if kind == SEND else rows.senders[code]
@@ -185,8 +186,8 @@ class MessageTable:
 
 def table_of(excerpts: Iterable[Excerpt]) -> MessageTable:
     """Take the runs of excerpts apart; there is at least one excerpt."""
-    # By process and position, wherever the engine put them: which of two rows is named as the first must not depend
-    # on it.
+    # By process and position, wherever the engine put them: which of two rows is named as the first must
+    # not depend on it.
     ordered = sorted(excerpts, key=lambda excerpt: (excerpt["process"], int(excerpt["at"][0])))
     names = sorted({name for excerpt in ordered for name in excerpt["names"]})
     parts: dict[str, list[Ints]] = {}

@@ -78,8 +78,8 @@ class Timeline:
     def note(self, rows: Rows, mine: Ints, process: str, wall_ns: object) -> None:
         """Add a segment's rows `mine`, of one (group, instance); rows without a time are left out."""
         t = rows.t[mine]
-        # Times are what a clock said, and logs may say anything: what cannot be a time is left out, as it decides
-        # nothing.
+        # Times are what a clock said, and logs may say anything: what cannot be a time is left out,
+        # as it decides nothing.
         timed = mine[(t >= 0) & (t < _LONGEST)]
         if not len(timed) or type(wall_ns) is not int or not 0 < wall_ns < 1 << 62:
             return
@@ -87,8 +87,8 @@ class Timeline:
         self._cover(int(when.min()), int(when.max()))
         bins = when >> self.shift
         starts = np.concatenate(([0], np.flatnonzero(np.diff(bins)) + 1))
-        # A log's own clock is monotonic, so a bin's first row has its lowest position, but for segments of two
-        # writers.
+        # A log's own clock is monotonic, so a bin's first row has its lowest position, but for
+        # segments of two writers.
         for each, at in zip(bins[starts].tolist(), rows.at[timed[starts]].tolist(), strict=True):
             self.anchors[each] = min(at, self.anchors.get(each, at))
         kind = rows.kind[timed]
@@ -110,15 +110,15 @@ class Timeline:
             return
         own = delivers[rows.sender[delivers] == rows.senders.index(process)]
         first = rows.number[sends]
-        # The search below needs numbers that go up. If they do not, NO_CREATION says so, and no time is worth
-        # showing.
+        # The search below needs numbers that go up. If they do not, NO_CREATION says so, and no
+        # time is worth showing.
         if not len(own) or (np.diff(first) <= 0).any():
             return
         number = rows.number[own]
         run = np.searchsorted(first, number, "right") - 1
         took = rows.t[own] - rows.t[sends][run]
-        # A run's delivery belongs to the send whose range has its first number; a negative time is one before the
-        # send.
+        # A run's delivery belongs to the send whose range has its first number; a negative time is
+        # one before the send.
         sound = (run >= 0) & (number < first[run] + rows.count[sends][run]) & (took >= 0)
         self.own.add_many(bucket_of(took[sound]), rows.count[own][sound])
 

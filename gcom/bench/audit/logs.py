@@ -111,8 +111,8 @@ class _Writer:
     def round(self, lengths: list[int], order: list[int], late: int | None) -> None:
         mine, count = self._sent[self._me], lengths[self._me]
         others = [(i, who) for i, who in enumerate(self._processes) if i != self._me]
-        # Every entry changes with every round, so a log of these is the dearest one for the audit: nothing could be
-        # left out.
+        # Every entry changes with every round, so a log of these is the dearest one for the audit: nothing
+        # could be left out.
         clock = ",".join([f'"{who}":{self._heard[i]}' for i, who in others]) if mine else ""
         head = f'"at":{self._at},"t":{self._at},"group":"load","instance":"b1","view":{self._view}'
         counted = f',"count":{count}' if count > 1 else ""

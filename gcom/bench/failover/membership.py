@@ -121,8 +121,8 @@ def _change(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     """Have one of eight leave and come back."""
     scenario.ensure(8)
     probers = scenario.form_group(kind)
-    # Eight that send at full rate keep two processors 95 % busy, and their queue would be measured instead of the
-    # change.
+    # Eight that send at full rate keep two processors 95 % busy, and their queue would be measured
+    # instead of the change.
     scenario.flow(probers, GENTLY_S)
     *rest, goer = probers
     group = str((goer.view or {})["group"])

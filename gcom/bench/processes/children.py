@@ -51,8 +51,8 @@ class _Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            # In a session of its own: Ctrl-C at the terminal must not end the children before the command has said
-            # why.
+            # In a session of its own: Ctrl-C at the terminal must not end the children before the
+            # command has said why.
             start_new_session=True,
             env={**os.environ, "PYTHONPATH": _path(), **environment},
         )

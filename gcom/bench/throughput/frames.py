@@ -55,8 +55,8 @@ class FrameMesh:
     def send(self, first: int, payloads: list[bytes]) -> None:
         frame = msgpack.packb((self._name, first, payloads))
         for waiting in self._queues:
-            # The bound holds the producer back, as GCom's window does: without it the baseline would measure its own
-            # memory.
+            # The bound holds the producer back, as GCom's window does: without it the baseline would
+            # measure its own memory.
             waiting.put(frame, timeout=CALL_S)
         _deliver_all(self._deliver, self._name, first, payloads)
 

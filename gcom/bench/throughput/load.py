@@ -127,8 +127,8 @@ class StreamJudge:
         if (number - 1) % self._stride == 0:
             self.latencies_ns.append(self.last_ns - sent_ns)
         if len(self.latencies_ns) >= LATENCIES_MAX:
-            # Every second one is dropped, and from now on every second one is taken: the sample stays even over the
-            # whole run.
+            # Every second one is dropped, and from now on every second one is taken: the sample stays even
+            # over the whole run.
             del self.latencies_ns[1::2]
             self._stride *= 2
 

@@ -115,8 +115,8 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     if not yes and not _typed(group):
         notice("nothing was changed")
         return 1
-    # With the instance that was looked at: if another one has begun meanwhile, the registry refuses
-    # (Directory._on_fork).
+    # With the instance that was looked at: if another one has begun meanwhile,
+    # the registry refuses (Directory._on_fork).
     directory.fork(entry)
     _tell_who_takes_it(entry, left)
     return 0

@@ -51,8 +51,8 @@ class Feed:
         notice(f"line {line} is {size} bytes and was not sent: at most {limits.MESSAGE_BYTES_MAX} are allowed")
 
     def _run(self) -> None:
-        # Nothing is read before: what stands in the pipe stays there, and is not lost if the process never gets
-        # enough members.
+        # Nothing is read before: what stands in the pipe stays there, and is not lost if the process
+        # never gets enough members.
         self._enough.wait()
         try:
             for batch in self._lines.batches():
@@ -106,8 +106,8 @@ class ShellMember:
 
     def _session(self) -> None:
         while SIGNALLED.caught is None and self._departure is None:
-            # First without waiting: as long as more is here nothing is written out, so that many lines go in one
-            # write.
+            # First without waiting: as long as more is here nothing is written out, so that many lines
+            # go in one write.
             event = self._group.receive(0)
             if event is None:
                 self._output.flush()

@@ -29,8 +29,8 @@ class LifeRule(Rule):
     def _goes_on(self, history: ProcessHistory, what: str) -> None:
         # An effect after the end would reach an application that was told that all is over.
         if history.ended:
-            # Broken where a process that comes back takes its old name: its peers believe that it has what the first
-            # one had.
+            # Broken where a process that comes back takes its old name: its peers believe that it has what
+            # the first one had.
             raise Violation(f"LIFE: {history.process} {what} after its end ({history.ended.reason})")
 
 

@@ -91,8 +91,8 @@ class States:
         other, theirs = self._at.setdefault((view, state.origin), (who, (dict(mine[0]), mine[1])))
         # What was handed over is the donor's whole history, in every byte: a chunk of another state would show here.
         if mine != theirs:
-            # Broken where the state is taken at once, or behind the barrier: then it has other messages than its
-            # view.
+            # Broken where the state is taken at once, or behind the barrier: then it has other
+            # messages than its view.
             raise Violation(f"STATE: at the barrier of view {view} {who} has {mine}, and {other} {theirs}")
 
     def on_bringing(self, who: Process, state: State) -> None:
@@ -114,8 +114,8 @@ class States:
         for sender, (count, _) in self._brought[bringer].streams.items():
             found, _ = state.streams.get(sender, (0, 0))
             if found < count:
-                # Broken where one that enters another instance brings nothing, or each brought state counts as the
-                # first.
+                # Broken where one that enters another instance brings nothing, or each brought state
+                # counts as the first.
                 raise Violation(f"MERGE: {bringer} brought {count} of {sender}, and {who} has {found} of them")
 
     def on_lost(self, who: Process, view: View, reason: str) -> None:
@@ -128,6 +128,6 @@ class States:
         # Got in the view just before, it may still have been on its way when donors were asked.
         has = member in view.members and self._since.get(member, view.number) < view.number - 1
         if has and member not in reason:
-            # Broken where one that waits for the state counts as one that has it, and a joiner is told that nobody
-            # has.
+            # Broken where one that waits for the state counts as one that has it, and a joiner is
+            # told that nobody has.
             raise Violation(f"STATE_LOST: {loser} in view {view.number}, and {member} has the state: {reason}")

@@ -184,9 +184,9 @@ class Safety(_Obligation):
             # and where a suspicion expels without a quorum: whoever has the message then is not in the next view.
             self.claim(history.process, delivery.view, (run.sender, run.first, run.last))
         except Violation as violation:
-            # Not raised yet: 1. the delivery may be the last of a process that goes over to a successor; 2. a message
-            # with which a successor begins binds only classes that close later (_Obligation). Its next effect tells
-            # which.
+            # Not raised yet: 1. the delivery may be the last of a process that goes over to a successor; 2. a
+            # message with which a successor begins binds only classes that close later (_Obligation). Its
+            # next effect tells which.
             self._suspended.setdefault(history.process, violation)
 
     def installed(self, history: ProcessHistory, installed: Installed) -> None:

@@ -25,8 +25,8 @@ class Precedence:
         """Add `one` before `other`; return the path from `other` back to `one` if there is one already."""
         for message in (one, other):
             if message not in self._place:
-                # At the end of the line: a message that is new is after all that is known, until somebody says
-                # otherwise.
+                # At the end of the line: a message that is new is after all that is known,
+                # until somebody says otherwise.
                 self._place[message] = len(self._place)
                 self._after[message], self._before[message] = [], []
         # Nearly every delivery says what another process's said before.

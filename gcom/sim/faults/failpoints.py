@@ -113,8 +113,8 @@ class Failpoints:
                 continue
             if len(armed.informed) < self._count(armed, session):
                 if not armed.victim:
-                    # The first that makes such a call: it may be leader, proposer or joiner, whoever the protocol
-                    # brings there.
+                    # The first that makes such a call: it may be leader, proposer or joiner, whoever
+                    # the protocol brings there.
                     armed.victim = session.process
                     # All that it sends is late from now on, so that the runs arrive when its end is long known.
                     if armed.event.detail == LATE_RUNS:

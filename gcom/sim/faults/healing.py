@@ -58,9 +58,9 @@ class Healing:
             # What most defects of a view change come to: a change that nobody can end, as a promise was forgotten, a
             # value is held by nobody who lives, or a question is not asked again.
             raise self._stuck("those who run are not in one view")
-        # In this order: 1. one view; 2. what was sent last is settled, with nothing behind it that would reveal a
-        # loss; 3. what sides brought is merged; 4. enough was sent; 5. a last message of each reaches all; 6. all is
-        # read.
+        # In this order: 1. one view; 2. what was sent last is settled, with nothing behind it that would
+        # reveal a loss; 3. what sides brought is merged; 4. enough was sent; 5. a last message of each reaches
+        # all; 6. all is read.
         if simulation.plan.silent:
             self._storm()
         if simulation.silent and not self._settles(end_ms):
@@ -130,8 +130,8 @@ class Healing:
         here = {session.process for session in members}
         for session in members:
             view = session.machine.view
-            # Only a majority is blamed: a minority cannot put anybody out, and half of a view depends on the
-            # tie-breaker.
+            # Only a majority is blamed: a minority cannot put anybody out, and half of a view
+            # depends on the tie-breaker.
             if view and gone & set(view.members) and 2 * len(here & set(view.members)) > len(view.members):
                 # Broken where nobody is ever suspected, or silence is no evidence.
                 raise Violation(f"SILENCE: {session.describe()}: {sorted(gone)} have said nothing for {SILENT_MS} ms")

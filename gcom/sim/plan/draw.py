@@ -247,7 +247,7 @@ def _one_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Trouble
 def _halves(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Trace 1: two halves that both reach the registry, which starts again between their questions."""
     sides = order[: len(order) // 2], order[len(order) // 2 :]
-    # Longer than DETACH_MS in most cases: each half has time to ask for the registry's vote.
+    # As long as DETACH_MS, or longer: each half has time to ask for the registry's vote.
     split = TroubleEvent(Fault.PARTITION, at_ms, rng.randint(3_000, 6_000), order, "silent", sides=sides)
     return [split, TroubleEvent(Fault.AMNESIA, at_ms, rng.choice((0, 0, 200)), detail=VOTE)]
 

@@ -25,8 +25,8 @@ def _judge_batch(batch: Batch) -> None:
         tally.evaluated += int(batch.rows.count[sends].sum())
     for who, true in batch.true_clock.items():
         said = _said(batch, who)
-        # _said() has gone on with the logged clock all the same: entries are changes, and the next one counts from
-        # there.
+        # _said() has gone on with the logged clock all the same: entries are changes, and the next
+        # one counts from there.
         if not judged or (said == true).all():
             continue
         if position.members is not None and who in position.members:
@@ -85,7 +85,7 @@ def _marks(e: Example) -> set[Mark]:
     return {("message", e["other"], max(e["said"], e["true"]))}
 
 
-# Blamed for an entry that is one more, one less, or missing: what CAUSAL builds on must itself be true.
+# Blamed for an entry that is one more, one less, or missing: receivers hold back by these entries.
 RULE = AuditRule(
     "CLOCK",
     "The clock of a send says what had been delivered.",

@@ -140,8 +140,8 @@ class OrderMerge:
             queue = self._queues[each]
             if not queue or queue[0].number != front.number or queue[0].sender != front.sender:
                 return None
-            # Runs are cut differently at different processes: only messages that are at the front of all queues leave
-            # together.
+            # Runs are cut differently at different processes: only messages that are at the front of
+            # all queues leave together.
             count = min(count, queue[0].count)
         return held, count
 

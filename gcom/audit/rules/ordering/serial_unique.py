@@ -74,8 +74,8 @@ def _judge_bucket(_: MessageRequest, sender: str, excerpts: list[Excerpt], __: f
     table = table_of(excerpts)
     # One bucket is compared one way only: by serial, which two messages share; or by number, which has two serials.
     key, other, kind = (table.message, table.serial, "message") if sender else (table.serial, table.message, "serial")
-    # Sorted by one and then the other, two rows that clash are neighbours; a third is a clash with its neighbour
-    # only.
+    # Sorted by one and then the other, two rows that clash are neighbours; a third is a clash
+    # with its neighbour only.
     order: Ints = np.lexsort((other, key))
     clash = np.flatnonzero((key[order][1:] == key[order][:-1]) & (other[order][1:] != other[order][:-1]))
     for index in clash.tolist():
@@ -97,8 +97,8 @@ def _marks(e: Example) -> set[Mark]:
     return {("serials", who, None) for who in processes_in(e)}
 
 
-# Blamed where numbers come in another order under the same serials, and for a serial that a new sequencer gives
-# again.
+# Blamed where numbers come in another order under the same serials, and for a serial that a
+# new sequencer gives again.
 RULE = AuditRule(
     "SERIAL_UNIQUE",
     "A serial is of one message, and a message has one serial.",

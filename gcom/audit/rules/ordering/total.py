@@ -88,8 +88,8 @@ def _sentence(e: Example) -> str:
     return f"{'; '.join(parts)}: no single order fits."
 
 
-# Blamed for a swap in a group whose logs have no serials, and for three orders that rotate, of which no two share two
-# messages.
+# Blamed for a swap in a group whose logs have no serials, and for three orders that rotate, of which no
+# two share two messages.
 RULE = AuditRule(
     "TOTAL",
     "One order fits what all processes delivered.",

@@ -46,8 +46,8 @@ def _judge(case: Case, tally: Tally) -> None:
             rest = numbers.minus(sent_there)
             if not rest:
                 continue
-            # What the sender's log does not have at all is NO_CREATION's to judge, or unknown where that log has an
-            # end missing.
+            # What the sender's log does not have at all is NO_CREATION's to judge, or unknown where that log
+            # has an end missing.
             unsent = rest.minus(theirs.sent) if theirs is not None else rest
             elsewhere = rest.minus(unsent)
             if elsewhere:

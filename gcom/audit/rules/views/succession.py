@@ -35,8 +35,8 @@ class JudgedInstance:
         self.founders = [session for session in self.sessions.values() if session.first]
         # All founders write the same (continuity, `unlike`), so any one will do.
         self.succeeds = successions_in(self.founders[0].first) if self.founders else []
-        # The definition is the instance's, and every view has it: the lowest that any log has, as view 1 may be in
-        # none.
+        # The definition is the instance's, and every view has it: the lowest that any log has, as view 1
+        # may be in none.
         lowest = min((session.lowest for session in self.sessions.values() if session.lowest), key=_by_view, default={})
         self.primary = lowest.get("netsplit", "PRIMARY") == "PRIMARY"
         self.reliable = lowest.get("multicast") == "RELIABLE"
@@ -232,8 +232,8 @@ def has_cut(link: SuccessionLink, process: str) -> bool:
     """Tell whether the process, or an earlier one of its member, went over with all of the cut; a gap may hide that."""
     for session in link.old.sessions.values():
         over = session.into == link.new.name and name_of(session.process) == name_of(process)
-        # Under another incarnation, too: who lost its session comes back by the same name, with what it had settled
-        # then.
+        # Under another incarnation, too: who lost its session comes back by the same name, with what
+        # it had settled then.
         if session.views and (over or session.process == process):
             missing = any(
                 each.minus(session.settled.get(who, Intervals())) for who, each in link.claim.required.items()

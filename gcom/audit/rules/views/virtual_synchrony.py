@@ -45,8 +45,8 @@ def _judge_starts(group: InstanceLogs, tally: Tally) -> None:
         tally.evaluated += len(installers) > 1
         one, first = installers[0]
         for who, start in installers[1:]:
-            # One violation per process, of the first sender: a process that entered with another base differs in all
-            # of them.
+            # One violation per process, of the first sender: a process that entered with another base differs
+            # in all of them.
             unlike = [sender for sender in sorted(start.keys() & first.keys()) if start[sender] != first[sender]]
             if unlike:
                 sender = unlike[0]
