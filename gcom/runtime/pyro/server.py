@@ -18,8 +18,7 @@ from Pyro5 import config, errors, protocol
 from Pyro5 import server as pyro_server
 
 from gcom.errors import BadValue, GComError, Unavailable
-from gcom.runtime.pyro import tls
-from gcom.runtime.pyro.bodies import READ, body, body_of, failure, rejection
+from gcom.runtime.pyro import stock, tls
 from gcom.runtime.pyro.connections import ConnectionAdmission, Connections
 from gcom.runtime.pyro.credentials import Credentials
 from gcom.runtime.pyro.places import HOW_SECURE, Place, is_loopback, listenable, public_address
@@ -44,10 +43,6 @@ from gcom.values.names import Address
 HANDSHAKE_S = 3.0  # a stranger has this long to introduce itself
 WORKERS_SPARE = 32  # beyond the connections at once: they end those that give way, and tell others that all are busy
 REPORT_S = 10.0  # refusals are told at most this often
-MSGPACK_ALONE = (
-    'only msgpack is spoken here: set Pyro5.config.SERIALIZER = "msgpack", or PYRO_SERIALIZER=msgpack in the '
-    "environment"
-)
 ACCEPT_PAUSE_S = 0.05  # after accept failed for want of descriptors or threads
 
 
@@ -187,17 +182,16 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         hello = read(sock, deadline)
         try:
-            _check_form(hello)
+            _check_form(hello, self._speaks(hello.serializer))
             conn.gcom_peer = self._peer(sock, hello, deadline)
             with tls.serving(conn.gcom_peer, sock):
-                answer = body(self._welcome(hello), hello.serializer)
+                answer = self._welcome(hello)
         except Bad as bad:
             self._refusals.add(bad.reason)
-            write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *rejection(str(bad), hello.serializer))
+            write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *stock.rejection(str(bad), hello.serializer))
             return False
         write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, answer, hello.serializer)
         sock.settimeout(None)
-        conn.gcom_serializer = hello.serializer  # one for all of its requests
         return True
 
     def _peer(self, sock: tls.Connection, hello: WireMessage, deadline: float) -> Identity | None:
@@ -208,7 +202,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
 
     def _prove(self, sock: tls.Connection, secret: UserSecret, hello: WireMessage, deadline: float) -> Identity | None:
         """Return None once the peer has proved that it knows the user's secret, or nobody's names; raises Bad."""
-        match body_of(hello):
+        match stock.read_body(hello):
             case {"handshake": {"nonce": bytes() as nonce}, "object": str() as name} if len(nonce) == NONCE_BYTES:
                 exchange = Exchange(sock.getpeername(), sock.getsockname(), name, nonce)
             case {"object": str() as name} if name in self.objectsById and name not in self._openly:
@@ -221,11 +215,16 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             raise Bad("wrong secret", f"{NOT_TRUSTED}you are another user of this machine, or have another home folder")
         return None
 
-    def _welcome(self, hello: WireMessage) -> dict[str, object]:
-        match body_of(hello):
+    def _speaks(self, serializer: int) -> bool:
+        """Tell whether a serializer is read here; serpent only where stock programs may call something."""
+        return serializer == MSGPACK or (
+            serializer == stock.SERPENT and self._secret is not None and bool(self._openly)
+        )
+
+    def _welcome(self, hello: WireMessage) -> bytes:
+        match stock.read_body(hello):
             case {"object": str() as name} if name in (objects := self._objects()):
-                _check_serializer(hello, objects[name])
-                return {"handshake": "hello", "meta": _exposed(objects[name])}
+                return stock.dump({"handshake": "hello", "meta": _exposed(objects[name])}, hello.serializer)
         raise Bad("unknown object", "no such object here")
 
     def _objects(self) -> dict[str, Any]:
@@ -251,18 +250,18 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             if tls.is_revoked(conn.sock, self._credentials):
                 raise Bad("revoked")
             with self._connections.serving(conn), tls.serving(conn.gcom_peer, conn.sock):
-                self._serve(conn, request)
+                self._serve(conn.sock, request)
         except Bad as bad:
             self._refusals.add(bad.reason)
             raise errors.SecurityError(bad.reason) from bad
         except (EOFError, OSError) as error:
             raise errors.ConnectionClosedError("gone") from error
 
-    def _serve(self, conn: Any, request: WireMessage) -> None:
-        sock: tls.Connection = conn.sock
+    def _serve(self, sock: tls.Connection, request: WireMessage) -> None:
         if request.kind == protocol.MSG_PING:
             return write(sock, protocol.MSG_PING, 0, request.seq, b"pong", request.serializer)
-        if request.kind != protocol.MSG_INVOKE or request.serializer != conn.gcom_serializer:
+        spoken = request.serializer == MSGPACK or self._speaks(request.serializer)
+        if request.kind != protocol.MSG_INVOKE or not spoken:
             raise Bad("serializer" if request.kind == protocol.MSG_INVOKE else "message type")
         if request.flags & protocol.FLAGS_ONEWAY:
             raise Bad("oneway")  # a thread per call, without order or bound, and nobody to tell
@@ -271,30 +270,33 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
 
     def _answer(self, request: WireMessage) -> tuple[int, bytes]:
         """Return flags and answer of a call: every error in it becomes an answer, and the connection goes on."""
+        spoken = request.serializer
         try:
-            answer = body(self._call(request), request.serializer)
+            answer = stock.dump(self._call(request), spoken)
             if len(answer) > CALL_BYTES_MAX:
                 raise Bad("answer too large", "the answer is too large: ask for less")
-            return 0, answer
         except Bad as bad:
             self._refusals.add(bad.reason)
-            told: Exception = errors.SecurityError(str(bad))
+            return protocol.FLAGS_EXCEPTION, stock.failure(errors.SecurityError(str(bad)), spoken)
         except GComError as refusal:  # a frame that its handler refused
             self._refusals.add(type(refusal).__name__)
-            told = errors.PyroError(f"{type(refusal).__name__}: {refusal}")
+            return protocol.FLAGS_EXCEPTION, stock.failure(
+                errors.PyroError(f"{type(refusal).__name__}: {refusal}"), spoken
+            )
         except errors.PyroError as error:
-            told = error
+            return protocol.FLAGS_EXCEPTION, stock.failure(error, spoken)
         except Exception as error:  # outermost: a worker's own loop is Pyro5's, and ends at any exception
             self._refusals.add("failed call")
-            told = errors.PyroError(f"the call failed: {type(error).__name__}")
-        return protocol.FLAGS_EXCEPTION, failure(told, request.serializer)
+            return protocol.FLAGS_EXCEPTION, stock.failure(
+                errors.PyroError(f"the call failed: {type(error).__name__}"), spoken
+            )
+        return 0, answer
 
     def _call(self, request: WireMessage) -> Any:
         if request.flags & protocol.FLAGS_BATCH:
             raise Bad("batch", "batches are not served: make single calls")
-        match body_of(request):
+        match plain(request.body) if request.serializer == MSGPACK else stock.read_body(request):
             case [str() as name, str() as method, [*positional], dict() as named] if name in (it := self._objects()):
-                _check_serializer(request, it[name])
                 found = getattr(it[name], method, None) if method[:1] != "_" else None
                 if getattr(found, "_pyroExposed", False) is not True or not callable(found):
                     raise Bad("unknown method", "no such method here")
@@ -467,17 +469,11 @@ def _other_host(sock: socket.socket) -> str:
     return "" if is_loopback(host) else host
 
 
-def _check_form(hello: WireMessage) -> None:
+def _check_form(hello: WireMessage, spoken: bool) -> None:
     if hello.kind != protocol.MSG_CONNECT:
         raise Bad("no introduction")
-    if hello.serializer not in READ:
-        raise Bad("serializer", MSGPACK_ALONE)
-
-
-def _check_serializer(message: WireMessage, called: object) -> None:
-    """Raise Bad where serpent is spoken to what takes frames of ours, and no stock client calls."""
-    if message.serializer != MSGPACK and isinstance(called, Endpoint):
-        raise Bad("serializer", MSGPACK_ALONE)
+    if not spoken:
+        raise Bad("serializer", stock.WORDS)
 
 
 def _exposed(it: object) -> dict[str, list[str]]:
