@@ -6,14 +6,15 @@ the accept loop, and an answer may be any exception of the peer's choosing. So t
 (version 502, `Pyro5.protocol`) with its own reader, used on both sides:
 
   * every message is judged by its 40 byte header before its body is read: size, flags, serializer, annotations;
-  * bodies are msgpack, read as plain values; nothing from a peer ever becomes an object, and no exception is rebuilt;
+  * bodies are msgpack, read as plain values; nothing from a peer ever becomes an object, and no exception is rebuilt.
+    Where stock programs may call something, serpent, their default, is read under bounds (`stock`);
   * a connection that has not said CONNECT within `HANDSHAKE_S` is closed, as is one that is idle for long, or for the
     longest when there are too many; one that comes when all are being served is told so without being read, thus the
     accept loop waits for nobody.
 
-Who the peer is, is in `tls` and `secret` (docs/protocols/security.md). A stock Pyro5 proxy with SERIALIZER = "msgpack"
-can call a `Server` that has no secret, or what is open there, and a `Caller` can call a stock daemon that has
-msgpack. One call is two sends and four reads in all, without correlation ids or metadata calls.
+Who the peer is, is in `tls` and `secret` (docs/protocols/security.md). A stock Pyro5 proxy can call what is open at a
+`Server`, and with SERIALIZER = "msgpack" one that has no secret; a `Caller` can call a stock daemon that has msgpack.
+One call is two sends and four reads in all, without correlation ids or metadata calls.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ from time import monotonic
 from typing import Any
 
 from loguru import logger
-from Pyro5 import config, errors, protocol, serializers
+from Pyro5 import config, errors, protocol
 from Pyro5 import server as pyro_server
 
 from gcom.errors import BadValue, GComError, Unavailable
-from gcom.runtime.pyro import tls
+from gcom.runtime.pyro import stock, tls
 from gcom.runtime.pyro.connections import ConnectionAdmission, Connections
 from gcom.runtime.pyro.credentials import Credentials
 from gcom.runtime.pyro.places import HOW_SECURE, Place, is_loopback, listenable, public_address
@@ -182,15 +182,15 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         hello = read(sock, deadline)
         try:
-            _check_form(hello)
+            _check_form(hello, self._speaks(hello.serializer))
             conn.gcom_peer = self._peer(sock, hello, deadline)
             with tls.serving(conn.gcom_peer, sock):
                 answer = self._welcome(hello)
         except Bad as bad:
             self._refusals.add(bad.reason)
-            write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *_rejection(str(bad), hello.serializer))
+            write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *stock.rejection(str(bad), hello.serializer))
             return False
-        write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, answer)
+        write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, answer, hello.serializer)
         sock.settimeout(None)
         return True
 
@@ -202,7 +202,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
 
     def _prove(self, sock: tls.Connection, secret: UserSecret, hello: WireMessage, deadline: float) -> Identity | None:
         """Return None once the peer has proved that it knows the user's secret, or nobody's names; raises Bad."""
-        match plain(hello.body):
+        match stock.read_body(hello):
             case {"handshake": {"nonce": bytes() as nonce}, "object": str() as name} if len(nonce) == NONCE_BYTES:
                 exchange = Exchange(sock.getpeername(), sock.getsockname(), name, nonce)
             case {"object": str() as name} if name in self.objectsById and name not in self._openly:
@@ -215,10 +215,16 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             raise Bad("wrong secret", f"{NOT_TRUSTED}you are another user of this machine, or have another home folder")
         return None
 
+    def _speaks(self, serializer: int) -> bool:
+        """Tell whether a serializer is read here; serpent only where stock programs may call something."""
+        return serializer == MSGPACK or (
+            serializer == stock.SERPENT and self._secret is not None and bool(self._openly)
+        )
+
     def _welcome(self, hello: WireMessage) -> bytes:
-        match plain(hello.body):
+        match stock.read_body(hello):
             case {"object": str() as name} if name in (objects := self._objects()):
-                return pack({"handshake": "hello", "meta": _exposed(objects[name])})
+                return stock.dump({"handshake": "hello", "meta": _exposed(objects[name])}, hello.serializer)
         raise Bad("unknown object", "no such object here")
 
     def _objects(self) -> dict[str, Any]:
@@ -254,36 +260,41 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
     def _serve(self, sock: tls.Connection, request: WireMessage) -> None:
         if request.kind == protocol.MSG_PING:
             return write(sock, protocol.MSG_PING, 0, request.seq, b"pong", request.serializer)
-        if request.kind != protocol.MSG_INVOKE or request.serializer != MSGPACK:
+        if request.kind != protocol.MSG_INVOKE or not self._speaks(request.serializer):
             raise Bad("serializer" if request.kind == protocol.MSG_INVOKE else "message type")
         if request.flags & protocol.FLAGS_ONEWAY:
             raise Bad("oneway")  # a thread per call, without order or bound, and nobody to tell
         flags, answer = self._answer(request)
-        return write(sock, protocol.MSG_RESULT, flags, request.seq, answer)
+        return write(sock, protocol.MSG_RESULT, flags, request.seq, answer, request.serializer)
 
     def _answer(self, request: WireMessage) -> tuple[int, bytes]:
         """Return flags and answer of a call: every error in it becomes an answer, and the connection goes on."""
+        spoken = request.serializer
         try:
-            answer = _dump(self._call(request))
+            answer = stock.dump(self._call(request), spoken)
             if len(answer) > CALL_BYTES_MAX:
                 raise Bad("answer too large", "the answer is too large: ask for less")
         except Bad as bad:
             self._refusals.add(bad.reason)
-            return protocol.FLAGS_EXCEPTION, _failure(errors.SecurityError(str(bad)))
+            return protocol.FLAGS_EXCEPTION, stock.failure(errors.SecurityError(str(bad)), spoken)
         except GComError as refusal:  # a frame that its handler refused
             self._refusals.add(type(refusal).__name__)
-            return protocol.FLAGS_EXCEPTION, _failure(errors.PyroError(f"{type(refusal).__name__}: {refusal}"))
+            return protocol.FLAGS_EXCEPTION, stock.failure(
+                errors.PyroError(f"{type(refusal).__name__}: {refusal}"), spoken
+            )
         except errors.PyroError as error:
-            return protocol.FLAGS_EXCEPTION, _failure(error)
+            return protocol.FLAGS_EXCEPTION, stock.failure(error, spoken)
         except Exception as error:  # outermost: a worker's own loop is Pyro5's, and ends at any exception
             self._refusals.add("failed call")
-            return protocol.FLAGS_EXCEPTION, _failure(errors.PyroError(f"the call failed: {type(error).__name__}"))
+            return protocol.FLAGS_EXCEPTION, stock.failure(
+                errors.PyroError(f"the call failed: {type(error).__name__}"), spoken
+            )
         return 0, answer
 
     def _call(self, request: WireMessage) -> Any:
         if request.flags & protocol.FLAGS_BATCH:
             raise Bad("batch", "batches are not served: make single calls")
-        match plain(request.body):
+        match stock.read_body(request):
             case [str() as name, str() as method, [*positional], dict() as named] if name in (it := self._objects()):
                 found = getattr(it[name], method, None) if method[:1] != "_" else None
                 if getattr(found, "_pyroExposed", False) is not True or not callable(found):
@@ -457,32 +468,14 @@ def _other_host(sock: socket.socket) -> str:
     return "" if is_loopback(host) else host
 
 
-def _check_form(hello: WireMessage) -> None:
+def _check_form(hello: WireMessage, spoken: bool) -> None:
     if hello.kind != protocol.MSG_CONNECT:
         raise Bad("no introduction")
-    if hello.serializer != MSGPACK:
-        raise Bad("serializer", 'only msgpack is spoken here: set Pyro5.config.SERIALIZER = "msgpack"')
+    if not spoken:
+        raise Bad("serializer", stock.WORDS)
 
 
 def _exposed(it: object) -> dict[str, list[str]]:
     """Return the metadata of an object that a stock proxy asks for when it connects."""
     members = pyro_server._get_exposed_members(it)
     return {name: sorted(found) for name, found in members.items()}
-
-
-def _rejection(text: str, serializer: int) -> tuple[bytes, int]:
-    """Return a text in the serializer that the peer speaks. Writing is harmless in any of them; only reading is not."""
-    writer = serializers.serializers_by_id.get(serializer)
-    return (writer.dumps(text), serializer) if writer else (pack(text), MSGPACK)
-
-
-def _dump(value: object) -> bytes:
-    """Return an answer as bytes; objects of Pyro5's own, such as URIs, in the form that a stock proxy reads."""
-    dumped: bytes = pack(value) if type(value) is bytes else serializers.serializers["msgpack"].dumps(value)
-    return dumped
-
-
-def _failure(error: Any) -> bytes:
-    """Return an exception in the form that a stock proxy reads: its class and text, never a traceback."""
-    name = f"Pyro5.errors.{type(error).__name__}"
-    return pack({"__class__": name, "__exception__": True, "args": [str(error)[:1000]], "attributes": {}})

@@ -104,7 +104,7 @@ def remaining(deadline: float) -> float:
 def plain(body: memoryview) -> Any:
     """Return msgpack as plain values. Containers have small bounds: a nest of large empty ones would cost gigabytes."""
     try:
-        return msgpack.unpackb(body, object_hook=_plain_map, max_array_len=1024, max_map_len=64, max_ext_len=0)
+        return msgpack.unpackb(body, object_hook=plain_map, max_array_len=1024, max_map_len=64, max_ext_len=0)
     except (ValueError, msgpack.exceptions.UnpackException) as error:
         raise Bad("not msgpack") from error
 
@@ -117,7 +117,7 @@ def unpack(data: bytes) -> Any:
         raise PeerError(f"{len(data)} bytes are {bad}") from bad
 
 
-def _plain_map(value: dict[Any, Any]) -> Any:
+def plain_map(value: dict[Any, Any]) -> Any:
     """Turn a URI, the one class that a stock client of the name server sends, into text; others stay maps."""
     match value:
         case {"__class__": "Pyro5.core.URI", "state": [protocol_name, name, None, host, int() as port]}:
