@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, NoReturn
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -13,6 +16,12 @@ from gcom.errors import BadValue, GComError, RegistryUnavailable
 from registry.operation import options
 from registry.operation.serving import EXIT_FAILED, EXIT_NO_REGISTRY, EXIT_SETTINGS, EXIT_USAGE, authority_folder, serve
 from registry.operation.settings import SETTINGS, BadSettings, ServiceSettings, default_file, settings
+
+if TYPE_CHECKING:  # commands import what they need
+    from gcom.cli.output import Output
+    from gcom.runtime.registry.directory_client import DirectoryClient
+
+FLAGS = frozenset(["--config", *(setting.flag for setting in SETTINGS)])
 
 app = typer.Typer(
     add_completion=False,
@@ -24,7 +33,22 @@ app = typer.Typer(
 
 def main() -> None:
     """Run as the entry point of the script."""
-    app(prog_name="gcom-registry")
+    app(_flags_first(sys.argv[1:]), prog_name="gcom-registry")
+
+
+def _flags_first(words: Sequence[str]) -> list[str]:
+    """Return the words with the settings' flags, and their values, before the command, wherever they stood."""
+    flags: list[str] = []
+    rest: list[str] = []
+    given = iter(words)
+    for word in given:
+        if word == "--":
+            rest += [word, *given]
+        elif word.partition("=")[0] not in FLAGS:
+            rest.append(word)
+        else:
+            flags += [word] if "=" in word else [word, *islice(given, 1)]
+    return flags + rest
 
 
 def _show_version(wanted: bool) -> None:
@@ -67,7 +91,7 @@ def top(
       gcom-registry --listen 10.0.0.5
                                     serve other machines; then gcom-registry invite NAME
       gcom-registry --metrics 9100  figures for Prometheus at http://127.0.0.1:9100/metrics
-      gcom-registry --config /etc/gcom/registry.toml config
+      gcom-registry config --config /etc/gcom/registry.toml
                                     show what that would set, and nothing else
       GCOM_REGISTRY=127.0.0.1:7500 gcom groups
                                     ask the one that runs on port 7500
@@ -88,11 +112,12 @@ def top(
 
 @app.command()
 def run(context: typer.Context) -> None:
-    """Run a registry; the same as no command at all.
+    """Run a registry; the same as no command at all. Its flags are those of `gcom-registry --help`.
 
     \b
-    Example:
-      gcom-registry --port 7500 run
+    Examples:
+      gcom-registry run --port 7500
+      gcom-registry run --config /etc/gcom/registry.toml --log-format json
     """
     sys.exit(serve(_settings(context)))
 
@@ -104,7 +129,7 @@ def config(context: typer.Context, as_json: options.Json = False) -> None:
     \b
     Examples:
       gcom-registry config
-      gcom-registry --config /etc/gcom/registry.toml config --json
+      gcom-registry config --config /etc/gcom/registry.toml --json
     """
     found = _settings(context)
     for setting in SETTINGS:
@@ -128,20 +153,68 @@ def status(context: typer.Context, as_json: options.Json = False) -> None:
     \b
     Examples:
       gcom-registry status
-      gcom-registry --port 7500 status --json
+      gcom-registry status --port 7500 --json
     """
     from registry.operation.asking import page, registry_status
 
-    try:
+    with _complaining():
         told = registry_status(_settings(context))
+    print(json.dumps(told, ensure_ascii=False) if as_json else "\n".join(page(told)))
+    sys.exit(EXIT_FAILED if told["unready"] else 0)
+
+
+@app.command()
+def groups(context: typer.Context, as_json: options.Json = False) -> None:
+    """List the groups that the registry of these settings knows, as `gcom groups` does; it is asked as itself.
+
+    \b
+    Examples:
+      gcom-registry groups
+      gcom-registry groups --port 7500 --json
+    """
+    from gcom.cli.commands.directory import show_groups
+
+    _show(context, lambda client, output: show_groups(client, output, as_json))
+
+
+@app.command()
+def members(
+    context: typer.Context,
+    group: Annotated[str, typer.Argument(help="The group's name.", show_default=False)],
+    as_json: options.Json = False,
+) -> None:
+    """List the members of a group, the leader first, as `gcom members` does; the registry is asked as itself.
+
+    \b
+    Examples:
+      gcom-registry members news
+      gcom-registry members news --json
+    """
+    from gcom.cli.commands.directory import show_members
+
+    _show(context, lambda client, output: show_members(client, output, group, as_json))
+
+
+def _show(context: typer.Context, show: Callable[[DirectoryClient, Output], None]) -> None:
+    """Show what the directory of the registry of these settings says, or end."""
+    from gcom.cli.output import Output, OutputClosed
+    from registry.operation.asking import directory
+
+    with _complaining(), closing(directory(_settings(context))) as client, suppress(OutputClosed):
+        show(client, Output())
+
+
+@contextmanager
+def _complaining() -> Iterator[None]:
+    """End with the status of whatever is raised."""
+    try:
+        yield
     except BadValue as error:
         _complain(str(error), EXIT_USAGE)
     except RegistryUnavailable as error:
         _complain(str(error), EXIT_NO_REGISTRY)
     except GComError as error:
         _complain(str(error), EXIT_FAILED)
-    print(json.dumps(told, ensure_ascii=False) if as_json else "\n".join(page(told)))
-    sys.exit(EXIT_FAILED if told["unready"] else 0)
 
 
 @app.command()
@@ -150,9 +223,6 @@ def invite(
     name: Annotated[str, typer.Argument(help="The guest's name: as this member it may speak.", show_default=False)],
     admin: Annotated[bool, typer.Option("--admin", help="May remove and fork groups of others, too.")] = False,
     expires: Annotated[str, typer.Option(metavar="TIME", help="How long it is good: 30m, 1h, 2d.")] = "1h",
-    data: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="The --data of the registry, if it has one.")
-    ] = None,
 ) -> None:
     """Print an invitation for another machine, on which `gcom accept INVITATION` takes it up. It works once.
 
@@ -160,11 +230,12 @@ def invite(
     Examples:
       gcom-registry invite bob
       gcom-registry invite carol --admin --expires 1d
+      gcom-registry invite dave --data names      of the registry that keeps what it knows there
     """
     from registry.invitations import invitation
 
     try:
-        made, ends = invitation(authority_folder(data or _settings(context).get("data")), name, admin, expires)
+        made, ends = invitation(authority_folder(_settings(context).get("data")), name, admin, expires)
     except BadValue as error:
         _complain(str(error), EXIT_USAGE)
     print(made)
@@ -172,7 +243,7 @@ def invite(
 
 
 def _settings(context: typer.Context) -> ServiceSettings:
-    """Return the settings by the flags before the command, or end."""
+    """Return the settings by the flags, or end."""
     try:
         return settings(context.obj)
     except BadSettings as error:

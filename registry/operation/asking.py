@@ -12,6 +12,7 @@ from gcom.certificates.authority import Authority
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.errors import PeerError, RegistryUnavailable
 from gcom.runtime import pyro
+from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values.names import Address
 from registry import enrolment
 from registry.operation.serving import authority_folder
@@ -34,6 +35,12 @@ def registry_status(wanted: ServiceSettings) -> dict[str, Any]:
     if isinstance(told, dict) and told.keys() >= {field.name for field in fields(RegistryStatus)}:
         return told
     raise PeerError(f"{address} answered a question for its status with nonsense: is it of another version?")
+
+
+def directory(wanted: ServiceSettings) -> DirectoryClient:
+    """Return a client of the directory of the registry that the settings are of; raises BadValue."""
+    address, credentials = _way_to(wanted)
+    return DirectoryClient(address, ASK_S, credentials=credentials)
 
 
 def _way_to(wanted: ServiceSettings) -> tuple[Address, pyro.Credentials | pyro.UserSecret]:

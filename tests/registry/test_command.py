@@ -280,3 +280,42 @@ def test_status_asks_a_registry_for_other_machines_as_itself(start: Start, tmp_p
     text, err = asking.communicate(timeout=LIMIT_S)
     assert "TLS, certificates on both sides" in text, err
     assert f"data         {tmp_path}" in text
+
+
+def test_flags_may_stand_before_and_behind_the_command(start: Start) -> None:
+    behind = start("config", "--json", "--port", "7500", "--data=none")
+    before = start("--port", "7500", "--data=none", "config", "--json")
+    assert behind.communicate(timeout=LIMIT_S)[0] == before.communicate(timeout=LIMIT_S)[0] != ""
+    wrong = start("run", "--port", "x")
+    assert "port 'x'" in wrong.communicate(timeout=LIMIT_S)[1]
+    assert wrong.returncode == 2
+
+
+def test_groups_and_members_are_those_of_the_one_that_runs(start: Start) -> None:
+    process = start("run", "--port", "0", "--data", "none")
+    port = port_of(ready(process))
+    client = DirectoryClient(f"127.0.0.1:{port}")
+    client.create(Definition.parse("news"))
+    client.close()
+    listed, told, unknown = (
+        start("groups", "--port", port, "--json"),
+        start("members", "news", "--port", port),
+        start("members", "nix", "--port", port),
+    )
+    rows = [json.loads(line) for line in listed.communicate(timeout=LIMIT_S)[0].splitlines()]
+    assert [(row["group"], row["state"]) for row in rows] == [("news", "empty")]
+    assert "group 'news' is empty" in told.communicate(timeout=LIMIT_S)[1]
+    assert "there is no group 'nix'" in unknown.communicate(timeout=LIMIT_S)[1]
+    assert (listed.returncode, told.returncode, unknown.returncode) == (0, 0, 1)
+    ended(process)
+    gone = start("groups", "--port", port)
+    assert f"no registry at 127.0.0.1:{port}" in gone.communicate(timeout=LIMIT_S)[1]
+    assert gone.returncode == 69
+
+
+def test_groups_are_asked_of_a_registry_for_other_machines_as_itself(start: Start, tmp_path: Path) -> None:
+    where = ("--listen", "127.0.0.1:0", "--data", str(tmp_path))
+    ready(start("run", *where))
+    asking = start("groups", *where)
+    assert "the registry knows no groups" in asking.communicate(timeout=LIMIT_S)[1]
+    assert asking.returncode == 0

@@ -84,6 +84,8 @@ class Row:
 
     def with_seats(self, seats: Iterable[tuple[Process, Address]]) -> Row:
         """Remember these processes, too, but for one whose life is back; the oldest give way at the bound."""
+        if not (seats or self.older):
+            return self
         # A life that is back under its name has what it had, or was given the group's state. Another life of that name
         # says nothing of the first: 1. C is paused, and put out. 2. Somebody starts C again. 3. All but the first C
         # are killed. 4. It runs again, with what all had.

@@ -270,9 +270,9 @@ class Directory:
         # Notes are of one view. This one is registered, so each noted process is a member, or will never be.
         noted = row.noted if number < row.noted_view else ()
         now_ms = self._running_ms
-        heard = replace(row, view=request.view, noted=noted, heard_ms=now_ms)
-        renewed = heard if request.detached else replace(heard, renewed_ms=now_ms, forked_ms=None)
-        return self._put(renewed.with_seats(request.away))
+        renewed_ms, forked_ms = (row.renewed_ms, row.forked_ms) if request.detached else (now_ms, None)
+        row = replace(row, view=request.view, noted=noted, heard_ms=now_ms, renewed_ms=renewed_ms, forked_ms=forked_ms)
+        return self._put(row.with_seats(request.away))
 
     def _on_rival(self, row: Row, request: Register) -> Answer:
         """Take the registration of another instance of the name."""
