@@ -146,8 +146,6 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         try:
             self._secure(conn, deadline)
             if self._introduce(conn, deadline):
-                if conn.gcom_peer is not NOBODY:
-                    self._connections.introduced(conn)
                 return True
         except Bad as bad:
             self._refusals.add(bad.reason)
@@ -191,6 +189,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             self._refusals.add(bad.reason)
             write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *stock.rejection(str(bad), hello.serializer))
             return False
+        if conn.gcom_peer is not NOBODY:
+            self._connections.introduced(conn)  # before it is told: a stranger gives way, who is welcome does not
         write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, answer, hello.serializer)
         sock.settimeout(None)
         return True
