@@ -260,7 +260,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
     def _serve(self, sock: tls.Connection, request: WireMessage) -> None:
         if request.kind == protocol.MSG_PING:
             return write(sock, protocol.MSG_PING, 0, request.seq, b"pong", request.serializer)
-        if request.kind != protocol.MSG_INVOKE or not self._speaks(request.serializer):
+        spoken = request.serializer == MSGPACK or self._speaks(request.serializer)
+        if request.kind != protocol.MSG_INVOKE or not spoken:
             raise Bad("serializer" if request.kind == protocol.MSG_INVOKE else "message type")
         if request.flags & protocol.FLAGS_ONEWAY:
             raise Bad("oneway")  # a thread per call, without order or bound, and nobody to tell
@@ -294,7 +295,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
     def _call(self, request: WireMessage) -> Any:
         if request.flags & protocol.FLAGS_BATCH:
             raise Bad("batch", "batches are not served: make single calls")
-        match stock.read_body(request):
+        match plain(request.body) if request.serializer == MSGPACK else stock.read_body(request):
             case [str() as name, str() as method, [*positional], dict() as named] if name in (it := self._objects()):
                 found = getattr(it[name], method, None) if method[:1] != "_" else None
                 if getattr(found, "_pyroExposed", False) is not True or not callable(found):
