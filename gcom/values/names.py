@@ -7,6 +7,7 @@ new process (ARCHITECTURE 4; JGroups met what comes of reusing them in JGRP-2286
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from gcom.errors import BadValue
 
@@ -71,6 +72,7 @@ def process(name: str, incarnation: str) -> Process:
     return f"{member_name(name)}#{incarnation}"
 
 
+@lru_cache(4096)  # asked for each frame and each reply
 def name_of(who: Process) -> str:
     """Return the name in a process id: `alice` of `alice#7f3a`."""
     return who.partition("#")[0]

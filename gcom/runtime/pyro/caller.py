@@ -64,7 +64,9 @@ class Caller:
         """
         self.address = address.partition("@")[0]  # without the life that is expected there
         self._object_id = object_id
-        self._credentials, self._member = credentials, member
+        self._secret = credentials if isinstance(credentials, UserSecret) else None
+        self._certificates = None if isinstance(credentials, UserSecret) else credentials
+        self._member = member
         self._sock: tls.Connection | None = None
         self._seq = 0
         self._closed = False
@@ -121,12 +123,11 @@ class Caller:
 
     def _kept(self) -> tls.Connection | None:
         """Return the connection of the last call, unless the peer has ended it since."""
-        if self._sock is not None and (_is_over(self._sock) or self._is_revoked(self._sock)):
+        if self._sock is not None and (
+            _is_over(self._sock) or (self._certificates and tls.is_revoked(self._sock, self._certificates))
+        ):
             self._drop()
         return self._sock
-
-    def _is_revoked(self, sock: tls.Connection) -> bool:
-        return not isinstance(self._credentials, UserSecret) and tls.is_revoked(sock, self._credentials)
 
     def _dial(self, deadline: float) -> tls.Connection:
         deadline = min(deadline, monotonic() + CONNECT_S)
@@ -140,13 +141,11 @@ class Caller:
             # Dialling a free port of our own range may connect a socket to itself.
             raise ConnectionRefusedError("connected to itself")
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        secret = self._credentials if isinstance(self._credentials, UserSecret) else None
-        certificates = None if isinstance(self._credentials, UserSecret) else self._credentials
-        self._sock = sock = tls.dialled(raw, certificates, deadline, self._member)
-        if secret is None:
+        self._sock = sock = tls.dialled(raw, self._certificates, deadline, self._member)
+        if self._secret is None:
             self._introduce(sock, {"handshake": "hello", "object": self._object_id}, deadline)
         else:
-            self._prove(sock, secret, deadline)
+            self._prove(sock, self._secret, deadline)
         return sock
 
     def _introduce(self, sock: tls.Connection, words: dict[str, object], deadline: float) -> WireMessage:

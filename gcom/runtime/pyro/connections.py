@@ -90,15 +90,11 @@ class Connections:
             with self._lock:
                 if conn in self._served:
                     self._served.remove(conn)
-                    self._again(conn, waited)
-
-    def _again(self, conn: Connection, waited: dict[Connection, float]) -> None:
-        """Let a connection wait for its next request; or end it, answered, where the server serves nobody any more."""
-        if not self._closed:
-            waited[conn] = monotonic()
-            return
-        shut(conn.sock)
-        self._lock.notify_all()
+                    if self._closed:
+                        shut(conn.sock)  # it has its answer, and nobody serves it any more
+                        self._lock.notify_all()
+                    else:
+                        waited[conn] = monotonic()
 
     def forget(self, conn: Connection) -> None:
         """Let go of a connection that ended."""

@@ -44,6 +44,7 @@ HANDSHAKE_S = 3.0  # a stranger has this long to introduce itself
 WORKERS_SPARE = 32  # beyond the connections at once: they end those that give way, and tell others that all are busy
 REPORT_S = 10.0  # refusals are told at most this often
 ACCEPT_PAUSE_S = 0.05  # after accept failed for want of descriptors or threads
+_THIS_USER = contextlib.nullcontext()  # a process of this very user is served under no name, and most requests are
 
 
 def settings(connections: int = limits.CONNECTIONS_MAX) -> None:
@@ -145,8 +146,6 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         try:
             self._secure(conn, deadline)
             if self._introduce(conn, deadline):
-                if conn.gcom_peer is not NOBODY:
-                    self._connections.introduced(conn)
                 return True
         except Bad as bad:
             self._refusals.add(bad.reason)
@@ -190,6 +189,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             self._refusals.add(bad.reason)
             write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *stock.rejection(str(bad), hello.serializer))
             return False
+        if conn.gcom_peer is not NOBODY:
+            self._connections.introduced(conn)  # before it is told: a stranger gives way, who is welcome does not
         write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, answer, hello.serializer)
         sock.settimeout(None)
         return True
@@ -247,9 +248,10 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         """Serve one request of a connection. Raises a Pyro5 error to end it, for Pyro5's worker to close."""
         try:
             request = read(conn.sock)
-            if tls.is_revoked(conn.sock, self._credentials):
+            if self._credentials is not None and tls.is_revoked(conn.sock, self._credentials):
                 raise Bad("revoked")
-            with self._connections.serving(conn), tls.serving(conn.gcom_peer, conn.sock):
+            named = _THIS_USER if conn.gcom_peer is None else tls.serving(conn.gcom_peer, conn.sock)
+            with self._connections.serving(conn), named:
                 self._serve(conn.sock, request)
         except Bad as bad:
             self._refusals.add(bad.reason)
@@ -260,8 +262,9 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
     def _serve(self, sock: tls.Connection, request: WireMessage) -> None:
         if request.kind == protocol.MSG_PING:
             return write(sock, protocol.MSG_PING, 0, request.seq, b"pong", request.serializer)
-        spoken = request.serializer == MSGPACK or self._speaks(request.serializer)
-        if request.kind != protocol.MSG_INVOKE or not spoken:
+        if request.kind != protocol.MSG_INVOKE or (
+            request.serializer != MSGPACK and not self._speaks(request.serializer)
+        ):
             raise Bad("serializer" if request.kind == protocol.MSG_INVOKE else "message type")
         if request.flags & protocol.FLAGS_ONEWAY:
             raise Bad("oneway")  # a thread per call, without order or bound, and nobody to tell
@@ -295,7 +298,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
     def _call(self, request: WireMessage) -> Any:
         if request.flags & protocol.FLAGS_BATCH:
             raise Bad("batch", "batches are not served: make single calls")
-        match plain(request.body) if request.serializer == MSGPACK else stock.read_body(request):
+        match stock.read_body(request):
             case [str() as name, str() as method, [*positional], dict() as named] if name in (it := self._objects()):
                 found = getattr(it[name], method, None) if method[:1] != "_" else None
                 if getattr(found, "_pyroExposed", False) is not True or not callable(found):

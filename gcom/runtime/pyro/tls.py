@@ -27,6 +27,9 @@ _READ_BYTES = 128 * 1024
 _PLAIN_GCOM = b"P"  # of PYRO; a TLS handshake begins with 22
 _PEER: ContextVar[Identity | None] = ContextVar("peer", default=None)
 _SERIAL: ContextVar[int] = ContextVar("serial", default=0)
+# The identity of the peer whose request this thread serves; None for a process of this very user. Asked for twice per
+# request, so it is the variable's own method.
+peer = _PEER.get
 
 _OF_PEER = {  # OpenSSL's code of what is wrong with a peer's certificate
     9: "its certificate is not valid yet: this machine's clock is slow, or its authority's is fast",
@@ -224,11 +227,6 @@ def serving(who: Identity | None, sock: Connection) -> Iterator[None]:
     finally:
         _PEER.reset(token)
         _SERIAL.reset(serial)
-
-
-def peer() -> Identity | None:
-    """Return the identity of the peer whose request this thread serves; None for a process of this very user."""
-    return _PEER.get()
 
 
 def peer_serial() -> int:
