@@ -155,6 +155,7 @@ def test_a_group_that_could_not_be_created_is_created_by_the_banners_button(
     assert joins == [gcom.Definition("fresh", "FIFO")] * 2
 
 
+@pytest.mark.slow
 def test_a_registry_that_dies_while_a_dialog_is_open(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     with gcom.embedded() as embedded:
         window = opened("alice", embedded.address, "news")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.commands import run_gcom
 
 
@@ -22,6 +24,7 @@ def refused(*words: str) -> str:
     return done.stderr.decode()
 
 
+@pytest.mark.slow
 def test_the_life_of_a_certificate(tmp_path: Path) -> None:
     assert "its fingerprint is" in said("certs", "init")
     assert "has issued no certificate" in said("certs", "list")
@@ -40,6 +43,7 @@ def test_the_life_of_a_certificate(tmp_path: Path) -> None:
     assert "member/bob" in said("certs", "show", str(tmp_path / "bob" / "certificate.pem"))
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_named() -> None:
     assert "make one with gcom certs init" in refused("certs", "issue", "alice")
     assert "no identity of this user: there are none" in refused("certs", "show", "alice")

@@ -6,6 +6,8 @@ import json
 import re
 import signal
 
+import pytest
+
 from gcom.cli.commands.status import Answer, lines
 from gcom.core.messages.registry import GroupInfo
 from gcom.runtime.inspection.status import MemberStatus
@@ -78,6 +80,7 @@ def test_silence_suspicions_and_what_is_held_back_are_said() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_it_asks_each_member(registry: str) -> None:
     with Command("join", "news", "--name", "alice", "--create", "--json", registry=registry) as alice:
         alice.until_members(1)
@@ -101,6 +104,7 @@ def test_it_asks_each_member(registry: str) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_member_that_does_not_answer_is_named(registry: str) -> None:
     with Command("join", "news", "--name", "alice", "--create", "--json", registry=registry) as alice:
         alice.until_members(1)
@@ -111,6 +115,7 @@ def test_a_member_that_does_not_answer_is_named(registry: str) -> None:
     assert re.search(rb"alice did not tell: nobody listens at 127\.0\.0\.1:\d+", done.stdout)
 
 
+@pytest.mark.slow
 def test_an_empty_group_and_one_that_is_not_there(registry: str) -> None:
     assert run_gcom("create", "news", registry=registry).returncode == 0
     empty, missing = run_gcom("status", "news", registry=registry), run_gcom("status", "olds", registry=registry)

@@ -160,6 +160,7 @@ def test_what_is_not_there_is_said() -> None:
         assert get(serving.address, "/readyz", "POST")[0] == 501
 
 
+@pytest.mark.slow
 def test_clients_who_say_nothing_keep_nobody_out() -> None:
     with MetricsServer("0", (), WELL) as serving, ExitStack() as stack:
         silent = [stack.enter_context(socket.create_connection(names.split_address(serving.address), LIMIT_S))]

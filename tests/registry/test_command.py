@@ -171,6 +171,7 @@ def ended(process: subprocess.Popen[str]) -> str:
     return err
 
 
+@pytest.mark.slow
 def test_at_a_fixed_port_it_keeps_what_it_knows_in_a_folder_of_the_user(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,6 +253,7 @@ def test_a_data_folder_that_cannot_be_is_named(start: Start, tmp_path: Path) -> 
     assert str(tmp_path) in err
 
 
+@pytest.mark.slow
 def test_status_tells_how_the_one_that_runs_stands(start: Start) -> None:
     process = start("--port", "0", "--data", "none")
     port = port_of(ready(process))
@@ -273,6 +275,7 @@ def test_status_tells_how_the_one_that_runs_stands(start: Start) -> None:
     assert gone.returncode == 69
 
 
+@pytest.mark.slow
 def test_status_asks_a_registry_for_other_machines_as_itself(start: Start, tmp_path: Path) -> None:
     where = ("--listen", "127.0.0.1:0", "--data", str(tmp_path))
     ready(start(*where))
@@ -291,6 +294,7 @@ def test_flags_may_stand_before_and_behind_the_command(start: Start) -> None:
     assert wrong.returncode == 2
 
 
+@pytest.mark.slow
 def test_groups_and_members_are_those_of_the_one_that_runs(start: Start) -> None:
     process = start("run", "--port", "0", "--data", "none")
     port = port_of(ready(process))
@@ -313,6 +317,7 @@ def test_groups_and_members_are_those_of_the_one_that_runs(start: Start) -> None
     assert gone.returncode == 69
 
 
+@pytest.mark.slow
 def test_groups_are_asked_of_a_registry_for_other_machines_as_itself(start: Start, tmp_path: Path) -> None:
     where = ("--listen", "127.0.0.1:0", "--data", str(tmp_path))
     ready(start("run", *where))

@@ -72,6 +72,7 @@ def refused(address: str, credentials: pyro.Credentials) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_a_revoked_member_is_put_out_while_the_group_goes_on(
     authority: Authority, registry: RegistryServer, tmp_path: Path, expect_log: ExpectLog
 ) -> None:

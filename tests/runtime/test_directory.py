@@ -80,6 +80,7 @@ def test_threads_share_a_client(client: DirectoryClient) -> None:
     assert len(client.groups()) == 160
 
 
+@pytest.mark.slow
 def test_it_survives_a_restart_of_the_registry() -> None:
     with embedded() as first:
         client = DirectoryClient(first.address)
