@@ -46,7 +46,7 @@ def is_outermost(source: Source, handler: ast.ExceptHandler) -> bool:
 
 
 def unsafe(source: Source) -> Iterator[str]:
-    for found in source.imports():
+    for found in source.imports:
         if found.module.partition(".")[0] in UNSAFE_MODULES:
             yield f"{source.path}:{found.line} imports {found.module}"
     for node in source.nodes:

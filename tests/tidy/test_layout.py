@@ -21,7 +21,7 @@ LEVELS = (1, 2, 3)  # gcom.core | gcom.core.membership | gcom.core.membership.co
 
 def _imports(source: Source) -> Iterator[str]:
     """The modules of ours that a file imports, also for types alone; an import within a function is a way round."""
-    for found in source.imports():
+    for found in source.imports:
         target = found.module if found.module in NAMES else found.module.rpartition(".")[0]
         if target in NAMES and not found.inside:
             yield target
