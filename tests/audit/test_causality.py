@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from gcom.audit.input.records import DELIVER, Rows
 from gcom.audit.plan.wire import pack, unpack
@@ -44,6 +45,7 @@ def _lately(chance: random.Random) -> list[tuple[str, int, int]]:
     return [row for index, run in enumerate(runs, 1) for row in (run, (NEEDER, index, 1))]
 
 
+@pytest.mark.slow
 def test_what_was_missing_is_told_of_each_message_that_needs_it() -> None:
     for seed in range(300):
         chance = random.Random(seed)

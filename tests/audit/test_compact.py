@@ -46,6 +46,7 @@ def test_lines_in_another_style_are_parsed_alike() -> None:
     assert parse(data, 0, len(data)).number.tolist() == list(range(1, 50))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(61, 67))
 def test_parquet_has_the_same_meaning(seed: int, tmp_path: Path) -> None:
     make(tmp_path / "logs", seed, damaged=seed % 2 == 0)

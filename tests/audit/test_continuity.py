@@ -124,6 +124,7 @@ def test_right_histories_pass(tmp_path: Path) -> None:
     assert _sweep(tmp_path, range(15), damaged=False) == {"PASS": 15}
 
 
+@pytest.mark.slow
 def test_the_quick_plan_says_what_the_oracle_says(tmp_path: Path) -> None:
     seen = _sweep(tmp_path, range(1000, 1020), damaged=True)
     assert min(seen["FAIL"], seen["UNKNOWN"], seen["PASS"]) >= 1

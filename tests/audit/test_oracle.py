@@ -83,6 +83,7 @@ def test_buckets_do_not_show_in_many_groups(tmp_path: Path) -> None:
     _sweep(tmp_path, range(14000, 14160))
 
 
+@pytest.mark.slow
 def test_undamaged_groups_are_not_blamed(tmp_path: Path) -> None:
     for seed in range(201, 209):
         folder = tmp_path / str(seed)

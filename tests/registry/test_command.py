@@ -79,6 +79,7 @@ def test_it_serves_until_a_signal(start: Start, number: signal.Signals, status: 
     assert (process.returncode, out, err) == (status, "", "")
 
 
+@pytest.mark.slow
 def test_a_restart_takes_its_port_again_at_once(start: Start) -> None:
     process = start("--port", "0")
     address = ready(process)
@@ -133,6 +134,7 @@ def test_help_has_examples_and_version_is_one_line(start: Start) -> None:
     assert (helped.returncode, versioned.returncode) == (0, 0)
 
 
+@pytest.mark.slow
 def test_a_closed_output_does_not_stop_it(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -149,6 +151,7 @@ def test_a_closed_output_does_not_stop_it(start: Start) -> None:
     assert (process.returncode, [line for line in err.splitlines() if "starting:" not in line]) == (0, [])
 
 
+@pytest.mark.slow
 def test_it_keeps_what_it_knows_in_the_folder_of_data(start: Start, tmp_path: Path) -> None:
     folder = tmp_path / "votes"
     first = start("--port", "0", "--data", str(folder))
@@ -193,6 +196,7 @@ def test_at_a_fixed_port_it_keeps_what_it_knows_in_a_folder_of_the_user(
     assert "starting: it waits 5 s for groups that are there" in ended(again)
 
 
+@pytest.mark.slow
 def test_one_that_keeps_nothing_says_what_that_risks_and_waits_longer(start: Start) -> None:
     free = start("--port", "0", "--data", "none")
     address = ready(free)
@@ -285,6 +289,7 @@ def test_status_asks_a_registry_for_other_machines_as_itself(start: Start, tmp_p
     assert f"data         {tmp_path}" in text
 
 
+@pytest.mark.slow
 def test_flags_may_stand_before_and_behind_the_command(start: Start) -> None:
     behind = start("config", "--json", "--port", "7500", "--data=none")
     before = start("--port", "7500", "--data=none", "config", "--json")
