@@ -71,6 +71,7 @@ def credentials_for(registry: Address, name: str | None = None, files: Certifica
     """
     files = files or files_from_environment()
     host = names.split_address(registry)[0]
+    # Where certificates are given they are used on loopback as well: nothing is less secure than was asked for.
     if files is None and pyro.is_loopback(host):
         return pyro.UserSecret()
     if files is None:
