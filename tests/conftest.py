@@ -1,4 +1,4 @@
-"""What every test has in common: a record of WARNING or above that nobody announced fails the test it appears in.
+"""Common ground of all tests: a record of WARNING or above that nobody announced fails the test it appears in.
 
 A warning is a promise to the operator that something deserves a look; one that appears in a test that did not mean to
 provoke it is either a fault or a false alarm, and both want mending. A test that does mean it says so beforehand:

@@ -314,8 +314,6 @@ class Session:
                 case Deliver():
                     if self._receive:
                         self._queue.tail.append(effect)
-                    # Nobody will read it, or its sender is about to leave: it counts as read, or the window would stay
-                    # shut (`begin_leaving`).
                     if not self._receive or (self.leaving and effect.run.sender == self.machine.process):
                         done.append(effect)
                 case Installed() | Suspected():

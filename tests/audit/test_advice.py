@@ -1,4 +1,4 @@
-"""Whoever is told that something is not known is told why, where, and what to do about it."""
+"""Advice: where something is not known, the report says why, where, and what to do about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is no sound log gets words that name file and line; what can still be judged is judged."""
+"""Unsound logs get words that name file and line; what can still be judged is judged."""
 
 from __future__ import annotations
 

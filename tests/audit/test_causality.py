@@ -1,4 +1,4 @@
-"""What a process had not settled of a sender, held against a dumb twin that remembers every number by itself."""
+"""Messages that a process had not settled, held against a dumb twin that remembers every number by itself."""
 
 from __future__ import annotations
 

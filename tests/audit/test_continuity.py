@@ -30,7 +30,7 @@ WORST = ("FAIL", "UNKNOWN", "PASS", "VACUOUS")
 
 
 def verdicts(folder: Path, told: Told) -> tuple[str, str]:
-    """What the audit and the oracle say of the name: the worst of its instances."""
+    """The verdicts of the audit and the oracle on the name: the worst of its instances."""
     write(folder, told.logs, told.endings)
     ours = {verdict_of(each.tallies["CONTINUITY"]) for each in audit(folder).judgements}
     theirs = {report.tallies["CONTINUITY"].verdict for report in judge(folder).groups.values()}

@@ -1,4 +1,4 @@
-"""What failover and membership measure, with real processes, a few rounds; no time is judged."""
+"""The benches of failover and membership, with real processes, a few rounds; no time is judged."""
 
 from __future__ import annotations
 

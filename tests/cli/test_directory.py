@@ -154,7 +154,7 @@ def entry(group: str = "news", *addresses: str, **more: Any) -> GroupInfo:
 
 
 def told(show: Callable[[DirectoryClient, Output], object], directory: _Told) -> list[str]:
-    """What is printed."""
+    """Return the lines that are printed."""
     with tempfile.TemporaryFile() as file:
         show(cast(DirectoryClient, directory), Output(file.fileno()))
         file.seek(0)

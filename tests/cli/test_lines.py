@@ -17,7 +17,7 @@ Refused = list[tuple[int, int]]
 
 
 def read(pieces: list[bytes]) -> tuple[list[bytes | str], Refused]:
-    """What a reader makes of those pieces, written one after the other."""
+    """Return a reader's lines from those pieces, written one after the other."""
     refused: Refused = []
     source, sink = os.pipe()
 

@@ -1,4 +1,4 @@
-"""What a message costs in frames, where nobody fails and little is sent: O(N), in every order (ARCHITECTURE 5, 6)."""
+"""The cost of a message in frames, where nobody fails and little is sent: O(N), in every order (ARCHITECTURE 5, 6)."""
 
 from __future__ import annotations
 

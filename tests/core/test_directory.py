@@ -161,7 +161,7 @@ def test_registering_where_view_3_of_k2_is_known(
 
 
 def test_an_older_view_changes_nothing_but_is_remembered() -> None:
-    """Who is behind may be cut off, and may have the name as far as anybody knows."""
+    """A member that is behind may be cut off, and may have the name as far as anybody knows."""
     it = directory()
     before = entry(it.ask(register(3, A)))
     it.run(limits.LEASE_MS)

@@ -167,7 +167,7 @@ def test_it_keeps_what_it_knows_in_the_folder_of_data(start: Start, tmp_path: Pa
 
 
 def ended(process: subprocess.Popen[str]) -> str:
-    """What it said on standard error, once it has stopped as it was told to."""
+    """Return its words on standard error, once it has stopped as it was told to."""
     process.terminate()
     _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 0

@@ -1,4 +1,4 @@
-"""What a registry keeps on its disk: there again after a restart, locked, and refused when it is not its own."""
+"""The files of a registry: there again after a restart, locked, and refused when it is not its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What peers put to a node's address, and what its links do with odd peers: the group goes on undisturbed."""
+"""Odd peers at a node's address, and its links to them: the group goes on undisturbed."""
 
 from __future__ import annotations
 

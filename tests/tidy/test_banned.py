@@ -1,4 +1,4 @@
-"""What the house does not do: run what a peer sent, swallow every error, sleep or patch time in tests, leave a stub."""
+"""Banned here: to run what a peer sent, swallow every error, sleep or patch time in tests, leave a stub."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ REGISTRY_INSIDE = ("gcom", "gcom.runtime.registry.embedded")  # `gcom.embedded()
 
 @dataclass(frozen=True)
 class Layer:
-    """What one layer may import: our own modules by name, outside ones by their first name."""
+    """The imports that one layer may have: our own modules by name, outside ones by their first name."""
 
     name: str
     ours: tuple[str, ...]

@@ -28,7 +28,7 @@ def _imports(source: Source) -> Iterator[str]:
 
 
 def _graph(level: int) -> dict[str, set[str]]:
-    """Who imports whom, of what lies so deep: a folder is one node, with all that is in it."""
+    """The graph of imports between what lies so deep: a folder is one node, with all that is in it."""
     graph: dict[str, set[str]] = defaultdict(set)
     for source in MODULES:
         for target in _imports(source):

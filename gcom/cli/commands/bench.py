@@ -198,7 +198,7 @@ def registry(
     seconds: Annotated[float, typer.Option(metavar="SECONDS", help="For each of the two phases.")] = 10.0,
     as_json: options.Json = False,
 ) -> int:
-    """What a registry bears: the renewals of many groups, and lookups a second beside them.
+    """Measure the load that a registry bears: the renewals of many groups, and lookups a second beside them.
 
     It starts a registry of its own, which keeps what it knows in a temporary folder. First the groups are renewed and
     nobody asks: the registry's share of a core. Then the clients look groups up, each as fast as it gets answers. The

@@ -1,4 +1,4 @@
-"""What `gcom status` asks each member, and what it is told: the member's snapshot, in plain values.
+"""The question of `gcom status` to each member, and its answer: the member's snapshot, in plain values.
 
 Whoever is in the view may ask, and administrators; on loopback, every process of the user.
 """

@@ -28,7 +28,7 @@ Security = pyro.Credentials | pyro.UserSecret
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """What a node is told of how it is reached: where it listens, its address for others, and its certificates."""
+    """The settings by which a node is reached: where it listens, its address for others, and its certificates."""
 
     listen: str | None = None
     advertise: str | None = None

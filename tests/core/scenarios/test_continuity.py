@@ -1,4 +1,4 @@
-"""What a group has it keeps: six stories from the boundary between two instances of a name (ARCHITECTURE 10).
+"""Continuity, told in six stories from the boundary between two instances of a name (ARCHITECTURE 10).
 
 Told by what applications and operators see: what was delivered, the state that each keeps, who is in a view of which
 instance. A text is *confirmed* once a member of a SAFE group has delivered it.

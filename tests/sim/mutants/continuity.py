@@ -105,7 +105,7 @@ def who_is_suspected_counts_as_dead(patch: Patch) -> None:
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_and_is_needed)
 def one_survivor_need_not_promise(patch: Patch) -> None:
-    """Who is left of a view, and is not heard, is not waited for."""
+    """A survivor of a view that is not heard is not waited for."""
     survivors = vars(Triggers)["survivors"]
 
     def heard(self: Triggers) -> frozenset[Process] | None:

@@ -1,4 +1,4 @@
-"""What a mutant is, the seed that is recorded for it, and the hunt: seed after seed, each in a core broken anew."""
+"""Mutants: what one is, the seed that is recorded for it, and the hunt: seed after seed, each in a core broken anew."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Mutant:
         return list(islice((seed for seed in SEEDS if self.matters_in(_plan(seed))), TRIES))
 
     def plan(self, seed: int) -> Plan:
-        """What a seed's run is made of."""
+        """Return the plan of a seed's run."""
         return _plan(seed, self.aim)
 
     def is_clean(self, seed: int) -> bool:
@@ -61,7 +61,7 @@ class Mutant:
         return said if said and self.is_clean(seed) else ""
 
     def run(self, seed: int) -> str:
-        """What the checkers or the healed phase say of a seed; empty if nothing.
+        """Return the words of the checkers or the healed phase on a seed; empty if nothing.
 
         Another exception than a Violation does not count: an assertion of the core would be no merit of the checkers.
         """
@@ -92,7 +92,7 @@ def _is_clean(seed: int, aim: Aim | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Catch:
-    """What became of a mutant: the seed that caught it and what was said, or nothing after so many seeds."""
+    """The fate of a mutant: the seed that caught it and what was said, or nothing after so many seeds."""
 
     name: str
     tried: int
@@ -151,7 +151,7 @@ class Told:
     scenario: Callable[[], None]
 
     def said(self) -> str:
-        """What the scenario says; empty if nothing. An assertion of the core's own would be no merit of the test."""
+        """Return the scenario's words, or nothing. An assertion of the core's own would be no merit of the test."""
         with Patch.context() as patch:
             self.mutate(patch)
             try:
