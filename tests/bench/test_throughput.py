@@ -98,7 +98,7 @@ def test_a_child_that_fails_is_told_with_its_last_words() -> None:
     with Children() as children:
         children.start("m0", "gcom.bench.throughput.frames", "not a plan")
         with pytest.raises(Unavailable, match=r"'m0'.*ValueError"):
-            children.gather("ready", ["m0"], 20)
+            children.gather("ready", ["m0"], 120)
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ def test_children_do_not_outlive_a_parent_that_is_killed() -> None:
         "children = Children()\n"
         "children.start_registry()\n"
         "print(*[child.process.pid for child in children._children.values()], flush=True)\n"
-        "threading.Event().wait(60)\n"
+        "threading.Event().wait(600)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment)
@@ -117,8 +117,8 @@ def test_children_do_not_outlive_a_parent_that_is_killed() -> None:
     with parent.stdout:
         watched = os.pidfd_open(int(parent.stdout.readline()))
         parent.kill()
-        parent.wait(10)
+        parent.wait(120)
         ended = select.poll()
         ended.register(watched, select.POLLIN)
-        assert ended.poll(10_000), "the registry outlived its parent"
+        assert ended.poll(120_000), "the registry outlived its parent"
         os.close(watched)

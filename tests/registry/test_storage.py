@@ -157,7 +157,7 @@ class _Registries:
     def start(self) -> None:
         self.server = RegistryServer(data=self._folder)
         self.server.start()
-        self.client = DirectoryClient(self.server.address)
+        self.client = DirectoryClient(self.server.address, 120.0)
 
     def end(self) -> None:
         self.client.close()

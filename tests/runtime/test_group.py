@@ -182,7 +182,7 @@ class TestReceiving:
     @staticmethod
     def _expect_end(group: gcom.Group) -> None:
         with pytest.raises(gcom.NotAMember):
-            group.wait_for_members(2)
+            group.wait_for_members(2, LIMIT_S)
 
 
 class TestCallbacks:
