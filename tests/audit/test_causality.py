@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gcom.audit.input.records import DELIVER, Rows
+from gcom.audit.input.contract import DELIVER
+from gcom.audit.input.rows import Rows
 from gcom.audit.plan.wire import pack, unpack
 from gcom.audit.rules.ordering.causal import RULE
 from gcom.audit.summary.dependencies import Dependencies

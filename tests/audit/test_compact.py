@@ -11,7 +11,8 @@ import pytest
 
 from gcom.audit.input.compact import from_parquet, to_parquet
 from gcom.audit.input.reading import compact, list_segments, open_segment
-from gcom.audit.input.records import Rows, parse, parse_slowly
+from gcom.audit.input.records import parse, parse_slowly
+from gcom.audit.input.rows import Rows
 from gcom.audit.input.segments import LogSegment
 from gcom.errors import BadValue
 from tests.audit.cases import make

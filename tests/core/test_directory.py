@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gcom.core.codec import registry as codec
-from gcom.core.directory.table import PAGE_BYTES
+from gcom.core.directory.pages import PAGE_BYTES
 from gcom.core.messages.registry import (
     Claim,
     Create,
