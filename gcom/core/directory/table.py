@@ -237,10 +237,10 @@ class Directory:
         in_doubt = row.view is None or not (row.alive(self._running_ms) or request.detached)
         if row.definition != request.definition and in_doubt:
             return self._put(self._learned(request).with_seats(row.known.items()))
-        if row.definition != request.definition:
-            return other_definition(row, request.definition)
         if row.instance != request.instance:
             return self._on_rival(row, request)
+        if row.definition != request.definition:
+            return other_definition(row, request.definition)
         # This registry ended between its vote and its table: the vote is the decision, and heals the table.
         decided = self._witness.decided(request.instance, request.view.number)
         if decided and decided.decision.succession:
@@ -297,9 +297,9 @@ class Directory:
     def _stands_above(self, request: Register, row: Row) -> bool:
         """Return whether the instance that registers stands above the entry's.
 
-        By lineage; where sides merge, by size, as their leaders compare: both must come to the same answer.
+        By lineage, also where definitions differ; where sides merge, by size, as their leaders compare.
         """
-        if request.definition.netsplit is Netsplit.PRIMARY:
+        if request.definition != row.definition or request.definition.netsplit is Netsplit.PRIMARY:
             return lineage.precedence(request.instance) < lineage.precedence(row.instance)
         mine = by_size(len(request.view.members), request.view.number, request.instance)
         return mine < by_size(len(row.view.members) if row.view else 0, row.number, row.instance)

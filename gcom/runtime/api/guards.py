@@ -16,7 +16,7 @@ _REASONS = {  # of an end that the application did not ask for
     "fork": "too few members are left to go on as before",
     "merge": "another instance goes on under the group's name",
     "dissolved": "all others have left the group, or are dead",
-    "taken": "its name was another's when it came back",
+    "taken": "the name was another's when it came back",
     "defect": "a defect in GCom ended this node; its traceback was printed",
 }
 
