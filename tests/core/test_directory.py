@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gcom.core.codec import registry as codec
-from gcom.core.directory.table import PAGE_BYTES
+from gcom.core.directory.pages import PAGE_BYTES
 from gcom.core.messages.registry import (
     Claim,
     Create,
@@ -172,7 +172,7 @@ def test_one_of_another_definition_is_told_of_the_group_in_service(instance: str
 
 
 def test_an_older_view_changes_nothing_but_is_remembered() -> None:
-    """Who is behind may be cut off, and may have the name as far as anybody knows."""
+    """A member that is behind may be cut off, and may have the name as far as anybody knows."""
     it = directory()
     before = entry(it.ask(register(3, A)))
     it.run(limits.LEASE_MS)

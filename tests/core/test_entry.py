@@ -202,7 +202,7 @@ def test_who_answers_that_it_is_no_member_is_asked_for_its_word() -> None:
 
 
 def test_while_one_may_live_nobody_is_asked_for_a_word() -> None:
-    """Who vows cannot be admitted to the view meanwhile: it would wait for nothing."""
+    """A process that vows cannot be admitted to the view meanwhile: it would wait for nothing."""
     machine = looked_up(A, B, alive=False)
     machine.on_unreached(A, False, 0)
     assert machine.on_unreached(B, False, 0, absent=True) == []

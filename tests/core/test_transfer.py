@@ -1,4 +1,4 @@
-"""Who gives state to whom, and its way, by the machine alone (docs/protocols/state.md)."""
+"""Transfers of state from member to member, by the machine alone (docs/protocols/state.md)."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_it_comes_back_to_a_group_that_has_nothing_of_its_own(why: str, tmp_path
 
 def order(registry: Address) -> None:
     """Order a fork, as `gcom fork` does."""
-    with closing(DirectoryClient(registry)) as directory:
+    with closing(DirectoryClient(registry, 120.0)) as directory:
         directory.fork(directory.lookup("news"))
 
 

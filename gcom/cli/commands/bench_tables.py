@@ -58,10 +58,7 @@ def latency(setup: pacing.LatencySetup, output: Output, as_json: bool) -> int:
     """Measure and show the result; return 1 if a delivery was wrong."""
     with _progress(setup.turns) as told:
         outcome = pacing.measure(setup, told)
-    if as_json:
-        _row(outcome.row(), output, as_json)
-    else:
-        show(_latency_table(outcome), output)
+    _show_one(outcome.row(), _latency_table(outcome), output, as_json)
     for wrong in outcome.wrong:
         notice(f"wrong delivery: {wrong}")
     return 1 if outcome.wrong else 0
@@ -71,10 +68,7 @@ def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int
     """Measure and show the result; return 1 if a delivery was wrong."""
     with _progress(None) as told:
         outcome = remembering.measure(setup, told)
-    if as_json:
-        _row(outcome.row(), output, as_json)
-    else:
-        show(_memory_table(outcome), output)
+    _show_one(outcome.row(), _memory_table(outcome), output, as_json)
     if outcome.wrong:
         notice(f"{outcome.wrong} deliveries were wrong")
     return 1 if outcome.wrong else 0
@@ -101,13 +95,18 @@ def registry(setup: asking.DirectoryBenchSetup, output: Output, as_json: bool) -
     """Measure and show the result; return 1 if a renewal was refused."""
     with _progress(None) as told:
         outcome = asking.measure(setup, told)
-    if as_json:
-        _row(outcome.row(), output, as_json)
-    else:
-        show(_registry_table(outcome), output)
+    _show_one(outcome.row(), _registry_table(outcome), output, as_json)
     if outcome.refused:
         notice(f"{outcome.refused} renewals were refused")
     return 1 if outcome.refused else 0
+
+
+def _show_one(row: dict[str, object], table: Table, output: Output, as_json: bool) -> None:
+    """Print a bench's one result."""
+    if as_json:
+        _row(row, output, as_json)
+    else:
+        show(table, output)
 
 
 def _row(row: dict[str, object], output: Output, as_json: bool) -> None:

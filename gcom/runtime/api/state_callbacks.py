@@ -39,6 +39,7 @@ class StateCallbacks:
     def take(self, source: Session, view: int) -> None:
         """Give the state at the barrier of a view: everything before it has been dealt with by this thread."""
         get_state = self._membership.uses.get_state
+        # Only the question is put under the lock; the callback runs without it, so it may send.
         with self._host.lock:
             asked = source.machine.transfer.asks(view)
         if asked and get_state is not None:
@@ -140,6 +141,7 @@ class StateCallbacks:
         if brought is None:
             return
         with self._host.lock:
+            # As a message it would be refused, and the state with it: the application gets it back, to keep it aside.
             if len(brought) > limits.MESSAGE_BYTES_MAX:
                 self._membership.arrivals.appendleft(_too_large(self._membership.reconciliation.give_up()))
                 return

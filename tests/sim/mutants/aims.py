@@ -74,7 +74,7 @@ def one_is_needed_that_lags(plan: Plan) -> Plan:
 
 
 def a_dead_one_is_heard_in_the_change(plan: Plan) -> Plan:
-    """What one sent when it was cut off arrives when it is dead, and in the middle of the change that puts it out.
+    """Frames of one that was cut off arrive when it is dead, in the middle of the change that puts it out.
 
     The split is over before the packet is sent again for the last time, 3 s after the first (RESENT_MS); by then its
     sender is suspected, and the proposer pauses between promises and cut.
@@ -244,7 +244,7 @@ def a_newcomer_meets_an_outage(plan: Plan) -> Plan:
 
 
 def all_are_cut_off_in_a_change(plan: Plan) -> Plan:
-    """Who proposes dies when it has carried out what others have accepted, and these are all cut off at once."""
+    """The proposer dies when it has carried out what others have accepted, and these are all cut off at once."""
     rng, order = chance(plan)
     at_ms = FROM_MS + 20 + rng.randint(3, 9) * plan.delay_ms
     apart = TroubleEvent(
