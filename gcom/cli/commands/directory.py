@@ -199,6 +199,7 @@ def _row(entry: GroupInfo) -> dict[str, object]:
         "safe": definition.safe,
         "netsplit": str(definition.netsplit),
         "tie_breaker": str(definition.tie_breaker),
+        "detection": str(definition.detection),
         "instance": entry.instance,
         "view": entry.view,
         "members": list(entry.members),
