@@ -75,6 +75,8 @@ class MembershipHost(Protocol):
 
     def hurry(self, session: Session) -> None: ...
 
+    def raise_if_silent(self, group: str) -> None: ...
+
     def on_defect(self) -> None: ...
 
 
@@ -106,6 +108,10 @@ class Membership:
     def receives(self) -> bool:
         """Tell whether the application reads what is delivered; else it is dropped."""
         return self.uses.receive
+
+    def raise_if_silent(self) -> None:
+        """Raise NotPermitted where the registry's rules let this process not send."""
+        self._host.raise_if_silent(self.session.machine.group)
 
     @property
     def shown(self) -> bool:

@@ -44,6 +44,15 @@ Data = Annotated[
         show_default=False,
     ),
 ]
+Rights = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Who may do what, off loopback; SIGHUP has it read anew. Default: rights.toml beside the authority, if it "
+        "is there.",
+        show_default=False,
+    ),
+]
 Metrics = options.Metrics
 Config = Annotated[
     str | None,

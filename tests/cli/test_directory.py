@@ -285,3 +285,16 @@ def test_a_registry_with_a_folder_is_one(tmp_path: Path, capfd: pytest.CaptureFi
         assert "tie-breaker REGISTRY" in capfd.readouterr().err
         assert run(it.address, "create news") == 1
         assert "tie-breaker is REGISTRY, not LEADER" in capfd.readouterr().err
+
+
+def test_a_group_is_made_with_its_failure_detection(registry: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(registry, "create news --detection wan") == 0
+    assert "detection wan" in capfd.readouterr().err
+    assert run(registry, "create news") == 1
+    assert "detection is wan, not lan" in capfd.readouterr().err
+    assert run(registry, "groups --json") == 0
+    assert json.loads(capfd.readouterr().out)["detection"] == "wan"
+    assert run(registry, "create slow --detection 1") == 2
+    assert "nor 2 to 120 seconds" in capfd.readouterr().err
+    assert run(registry, "join news --name bob --detection wan") == 2
+    assert "--detection is for --create" in capfd.readouterr().err

@@ -1,4 +1,4 @@
-"""The output of `gcom bench failover`, `latency`, `memory`, `audit` and `registry`: progress, tables or JSON rows."""
+"""The output of `gcom bench`, but for throughput's: progress, tables or JSON rows."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from gcom.bench.failover import trials as killing
 from gcom.bench.failover.scenario import Scenario
 from gcom.bench.latency import turns as pacing
 from gcom.bench.memory import growth as remembering
+from gcom.bench.security import hostile as attacking
+from gcom.bench.security import tls as ciphering
 from gcom.cli.output import Output, notice
 from gcom.cli.progress import show
 from gcom.values.definition import Ordering
@@ -100,6 +102,36 @@ def registry(setup: asking.DirectoryBenchSetup, output: Output, as_json: bool) -
     if outcome.refused:
         notice(f"{outcome.refused} renewals were refused")
     return 1 if outcome.refused else 0
+
+
+def tls(setup: ciphering.TlsBenchSetup, output: Output, as_json: bool) -> int:
+    """Measure and show the result; return 1 if a delivery was wrong."""
+    with _progress(4 * setup.rounds) as told:
+        outcome = ciphering.measure(setup, told)
+    return _figures(f"TLS beside plain loopback: {setup.members} members", outcome, output, as_json)
+
+
+def hostile(setup: attacking.HostileBenchSetup, output: Output, as_json: bool) -> int:
+    """Measure and show the result; return 1 if a delivery was wrong."""
+    with _progress(2 * setup.rounds) as told:
+        outcome = attacking.measure(setup, told)
+    title = f"{setup.members} members beside {setup.connections:,} hostile connections"
+    return _figures(title, outcome, output, as_json)
+
+
+def _figures(
+    title: str, outcome: ciphering.TlsBenchResult | attacking.HostileBenchResult, output: Output, as_json: bool
+) -> int:
+    """Show figures with the values to reach; return 1 if a delivery was wrong."""
+    table = Table(title=title)
+    for column in ("", "value", "to reach", " "):
+        table.add_column(column, justify="right" if column in ("value", "to reach") else "left")
+    for name, value, bound, met in outcome.rows:
+        table.add_row(name, f"{value:,.2f}", f"{bound:,.2f}", _met(met))
+    _show_one(outcome.row(), table, output, as_json)
+    for wrong in outcome.wrong:
+        notice(f"wrong delivery: {wrong}")
+    return 1 if outcome.wrong else 0
 
 
 def _show_one(row: dict[str, object], table: Table, output: Output, as_json: bool) -> None:

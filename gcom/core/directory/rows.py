@@ -139,9 +139,10 @@ def census(rows: Collection[Row], running_ms: int) -> tuple[dict[str, int], int]
 def stands_above(request: Register, row: Row) -> bool:
     """Return whether the instance that registers stands above the entry's.
 
-    By lineage; where sides merge, by size, as their leaders compare: both must come to the same answer.
+    By lineage, also where definitions differ; where sides merge, by size, as their leaders compare: both must come to
+    the same answer.
     """
-    if request.definition.netsplit is Netsplit.PRIMARY:
+    if request.definition != row.definition or request.definition.netsplit is Netsplit.PRIMARY:
         return lineage.precedence(request.instance) < lineage.precedence(row.instance)
     mine = by_size(len(request.view.members), request.view.number, request.instance)
     return mine < by_size(len(row.view.members) if row.view else 0, row.number, row.instance)

@@ -233,10 +233,10 @@ class Directory:
         in_doubt = row.view is None or not (row.alive(self._running_ms) or request.detached)
         if row.definition != request.definition and in_doubt:
             return self._put(self._learned(request).with_seats(row.known.items()))
-        if row.definition != request.definition:
-            return other_definition(row, request.definition)
         if row.instance != request.instance:
             return self._on_rival(row, request)
+        if row.definition != request.definition:
+            return other_definition(row, request.definition)
         # This registry ended between its vote and its table: the vote is the decision, and heals the table.
         decided = self._witness.decided(request.instance, request.view.number)
         if decided and decided.decision.succession:

@@ -16,7 +16,7 @@ _REASONS = {  # of an end that the application did not ask for
     "fork": "too few members are left to go on as before",
     "merge": "another instance goes on under the group's name",
     "dissolved": "all others have left the group, or are dead",
-    "taken": "its name was another's when it came back",
+    "taken": "the name was another's when it came back",
     "defect": "a defect in GCom ended this node; its traceback was printed",
 }
 
@@ -64,12 +64,13 @@ def raise_if_detached(session: Session, done: str = "nothing was sent") -> None:
 
 
 def session_to_send_in(membership: Membership) -> Session:
-    """Return the session that may send; raises NotAMember, Detached."""
+    """Return the session that may send; raises NotAMember, Detached, NotPermitted."""
     session = membership.session
     raise_if_ended(membership, session)
     raise_if_detached(session)
     if session.leaving:
         raise NotAMember(f"group {session.machine.group!r} is being left: nothing more is sent in it")
+    membership.raise_if_silent()
     return session
 
 

@@ -192,8 +192,8 @@ class Receiving(GroupHandle):
             match arrival := self._arrival(deadline):
                 case TakeState(view):
                     self._state.take(self._source, view)
-                case SetState(_, data):
-                    self._state.set(self._source, data)
+                case SetState():
+                    self._state.set(self._source, arrival)
                 case MergeState(_, _, data):
                     self._state.merge(self._source, data)
                 case Deliver(run) if isinstance(run.payloads[0], Brought):  # for MergeState, at the next barrier
@@ -230,6 +230,11 @@ class Receiving(GroupHandle):
                 return Settled(first, last, arrived)
             case Suspected(process, _, reason):
                 return Suspicion(process, reason)
+            case effects.StateUnavailable(view, reason, True):
+                # Before `StateLost`, at which an application may well begin anew.
+                self._membership.arrivals.appendleft(effects.StateUnavailable(view, reason))
+                own = self._state.uncovered(self._source)
+                return StateUnmerged(own.data, own.reason)
             case effects.StateUnavailable(view, reason):
                 self._state.bring_again(self._source)
                 return StateLost(view, reason)
@@ -291,7 +296,7 @@ class Receiving(GroupHandle):
         deadline = deadline_of(timeout_s)
         while (arrived := self._await_state(timeout_s, deadline)) is not None:
             try:
-                self._state.set(self._source, arrived.data)
+                self._state.set(self._source, arrived)
             finally:
                 self._receiving.release()
         return not self._session.state_lost

@@ -310,6 +310,17 @@ def one_accepts_what_others_decide_otherwise(plan: Plan) -> Plan:
     return continued(plan, 12_000, leave, proposer, sleeps, *die[: plan.members])
 
 
+def donors_die_while_one_is_out(plan: Plan) -> Plan:
+    """One sleeps and is put out. One comes, and when it has got a part of the state all others die; then it wakes."""
+    rng, order = chance(plan)
+    *old, late = (*[name for name in order if name != plan.names[-1]], plan.names[-1])
+    at_ms = FROM_MS + 1_500
+    sleeps = TroubleEvent(Fault.PAUSE, at_ms, rng.randint(11_000, 12_000), tuple(old[:1]))
+    comes_ms = at_ms + 5_000
+    die = crashes(tuple(old[1:]), comes_ms + 60 + plan.delay_ms * rng.randint(6, 20))
+    return continued(plan, 16_000, sleeps, TroubleEvent(Move.JOIN, comes_ms, order=(late,)), *die, late=1)
+
+
 def donors_die(plan: Plan) -> Plan:
     """Two come, and when they have got a part of the state all who have it die."""
     rng, _ = chance(plan)
