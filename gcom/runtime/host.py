@@ -262,7 +262,9 @@ class Host:
 
     def ask_sequencer(self, session: Session, request: SequencerRequest) -> None:
         """Have the sequencer's thread put a request; the answer comes back to the session."""
-        self._sequencer.ask(request, session.handle)
+        definition = session.machine.definition
+        assert definition is not None, "only a member has an order"
+        self._sequencer.ask(request, session.handle, definition.detection)
 
     def hurry(self, session: Session) -> None:
         """Wake the timer if a step has brought the machine's deadline forward."""

@@ -13,6 +13,9 @@ from gcom.cli.output import Output
 app = typer.Typer(rich_markup_mode=None)
 
 Safe = Annotated[bool, typer.Option("--safe", help="Deliver what a majority of the members holds.")]
+Members = Annotated[int, typer.Option(metavar="N", help="Processes in the group.")]
+Senders = Annotated[int, typer.Option(metavar="N", help="How many of them send.")]
+Seconds = Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, all turns together.")]
 
 
 @app.callback()
@@ -25,10 +28,10 @@ def throughput(
     ordering: options.OrderingWord = None,
     multicast: options.MulticastWord = None,
     safe: Safe = False,
-    members: Annotated[int, typer.Option(metavar="N", help="Processes in the group.")] = 3,
-    senders: Annotated[int, typer.Option(metavar="N", help="How many of them send.")] = 3,
+    members: Members = 3,
+    senders: Senders = 3,
     size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 17 or more.")] = 100,
-    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, all turns together.")] = 10.0,
+    seconds: Seconds = 10.0,
     baseline: Annotated[
         str | None, typer.Option(metavar="KIND", help="Also measure, in turns: frames (bare Pyro5 frames).")
     ] = None,
@@ -68,10 +71,10 @@ def latency(
     multicast: options.MulticastWord = None,
     safe: Safe = False,
     rate: Annotated[float, typer.Option(metavar="N", help="Messages a second, of all senders together.")] = 1000.0,
-    members: Annotated[int, typer.Option(metavar="N", help="Processes in the group.")] = 3,
-    senders: Annotated[int, typer.Option(metavar="N", help="How many of them send.")] = 1,
+    members: Members = 3,
+    senders: Senders = 1,
     size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 16 or more.")] = 100,
-    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, all turns together.")] = 10.0,
+    seconds: Seconds = 10.0,
     baseline: Annotated[
         str | None, typer.Option(metavar="KIND", help="Also measure, in turns: pyro (a bare Pyro5 echo at that rate).")
     ] = None,
@@ -198,7 +201,7 @@ def registry(
     seconds: Annotated[float, typer.Option(metavar="SECONDS", help="For each of the two phases.")] = 10.0,
     as_json: options.Json = False,
 ) -> int:
-    """What a registry bears: the renewals of many groups, and lookups a second beside them.
+    """Measure the load that a registry bears: the renewals of many groups, and lookups a second beside them.
 
     It starts a registry of its own, which keeps what it knows in a temporary folder. First the groups are renewed and
     nobody asks: the registry's share of a core. Then the clients look groups up, each as fast as it gets answers. The

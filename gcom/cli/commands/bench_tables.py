@@ -60,10 +60,7 @@ def latency(setup: pacing.LatencySetup, output: Output, as_json: bool) -> int:
     """Measure and show the result; return 1 if a delivery was wrong."""
     with _progress(setup.turns) as told:
         outcome = pacing.measure(setup, told)
-    if as_json:
-        _row(outcome.row(), output, as_json)
-    else:
-        show(_latency_table(outcome), output)
+    _show_one(outcome.row(), _latency_table(outcome), output, as_json)
     for wrong in outcome.wrong:
         notice(f"wrong delivery: {wrong}")
     return 1 if outcome.wrong else 0
@@ -73,10 +70,7 @@ def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int
     """Measure and show the result; return 1 if a delivery was wrong."""
     with _progress(None) as told:
         outcome = remembering.measure(setup, told)
-    if as_json:
-        _row(outcome.row(), output, as_json)
-    else:
-        show(_memory_table(outcome), output)
+    _show_one(outcome.row(), _memory_table(outcome), output, as_json)
     if outcome.wrong:
         notice(f"{outcome.wrong} deliveries were wrong")
     return 1 if outcome.wrong else 0
@@ -103,10 +97,7 @@ def registry(setup: asking.DirectoryBenchSetup, output: Output, as_json: bool) -
     """Measure and show the result; return 1 if a renewal was refused."""
     with _progress(None) as told:
         outcome = asking.measure(setup, told)
-    if as_json:
-        _row(outcome.row(), output, as_json)
-    else:
-        show(_registry_table(outcome), output)
+    _show_one(outcome.row(), _registry_table(outcome), output, as_json)
     if outcome.refused:
         notice(f"{outcome.refused} renewals were refused")
     return 1 if outcome.refused else 0
@@ -131,18 +122,23 @@ def _figures(
     title: str, outcome: ciphering.TlsBenchResult | attacking.HostileBenchResult, output: Output, as_json: bool
 ) -> int:
     """Show figures with the values to reach; return 1 if a delivery was wrong."""
-    if as_json:
-        _row(outcome.row(), output, as_json)
-    else:
-        table = Table(title=title)
-        for column in ("", "value", "to reach", " "):
-            table.add_column(column, justify="right" if column in ("value", "to reach") else "left")
-        for name, value, bound, met in outcome.rows:
-            table.add_row(name, f"{value:,.2f}", f"{bound:,.2f}", _met(met))
-        show(table, output)
+    table = Table(title=title)
+    for column in ("", "value", "to reach", " "):
+        table.add_column(column, justify="right" if column in ("value", "to reach") else "left")
+    for name, value, bound, met in outcome.rows:
+        table.add_row(name, f"{value:,.2f}", f"{bound:,.2f}", _met(met))
+    _show_one(outcome.row(), table, output, as_json)
     for wrong in outcome.wrong:
         notice(f"wrong delivery: {wrong}")
     return 1 if outcome.wrong else 0
+
+
+def _show_one(row: dict[str, object], table: Table, output: Output, as_json: bool) -> None:
+    """Print a bench's one result."""
+    if as_json:
+        _row(row, output, as_json)
+    else:
+        show(table, output)
 
 
 def _row(row: dict[str, object], output: Output, as_json: bool) -> None:
