@@ -10,6 +10,7 @@ from threading import Lock
 import gcom
 from chat_gui.client.membership import NOT_IN, ChatMembership
 from chat_gui.model.backlog import Backlog
+from chat_gui.model.members import Pulse
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import (
     Connected,
@@ -53,6 +54,12 @@ class ChatClient:
         with self._lock:
             found = self._groups.get(name)
         return found.group if found and not found.over else None
+
+    def pulse(self, name: str) -> Pulse | None:
+        """Return what was last seen of a group's members; asking waits for no network."""
+        with self._lock:
+            found = self._groups.get(name)
+        return found.pulse if found else None
 
     # wishes
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from time import monotonic
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu, QTabWidget
 
 from chat_gui.model.chat import Chat, Notice
 from chat_gui.model.conversation import Conversation
+from chat_gui.model.members import Pulse
 from chat_gui.model.settings import next_zoom
+from chat_gui.view.desktop.announcer import Announcer
 from chat_gui.view.desktop.appearance import Appearance
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.desktop.notifications import Notifier
@@ -21,6 +24,7 @@ from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.search_bar import SearchBar
 
 TABS_BY_KEY = 9
+PULSE_MS = 1_000  # how often the member list says who is silent
 
 
 class Desk(QObject):
@@ -37,6 +41,7 @@ class Desk(QObject):
         tabs.currentChanged.connect(self._on_turned)
         self.notifier = Notifier(window)
         self.notifier.opened.connect(self.go_to)
+        self.announcer = Announcer(window)
         self._appearance = Appearance()
         keeper.changed.connect(self.apply)
         self.apply()
@@ -51,7 +56,8 @@ class Desk(QObject):
         self._chat.set_words(settings.words)
 
     def notify(self, notice: Notice, now_ms: int) -> None:
-        """Tell the desktop of a mention or a private message."""
+        """Tell the desktop of a mention or a private message, and assistive technology of that and of troubles."""
+        self.announcer.say(notice.text, urgent=notice.error)
         if notice.group and not notice.error:
             self.notifier.notify(self._keeper.settings, notice.group, notice.text, now_ms)
 
@@ -132,6 +138,16 @@ class Desk(QObject):
         self._keeper.change(zoom=next_zoom(self._keeper.settings.zoom, step))
 
     # tabs
+
+    def follow_pulse(self, pulse_of: Callable[[str], Pulse | None]) -> None:
+        """Show in the tab in front, again and again, how its members were last heard."""
+        timer = QTimer(self, interval=PULSE_MS)
+        timer.timeout.connect(lambda: self._show_pulse(pulse_of))
+        timer.start()
+
+    def _show_pulse(self, pulse_of: Callable[[str], Pulse | None]) -> None:
+        if tab := self._current():
+            tab.show_pulse(pulse_of(tab.state.name), monotonic())
 
     def _group_tabs(self) -> list[GroupTab]:
         return [tab for at in range(self._tabs.count()) if isinstance(tab := self._tabs.widget(at), GroupTab)]

@@ -84,6 +84,7 @@ class ChatWindow(QMainWindow):
         self._poll = QTimer(self, interval=LIST_MS)
         self._poll.timeout.connect(self._on_poll)
         self._poll.start()
+        self.desk.follow_pulse(self.client.pulse)
         if self._nick and self._registry:
             self.client.connect(self._nick, self._registry)
         elif not self._registry:
@@ -295,7 +296,10 @@ class ChatWindow(QMainWindow):
             if front:
                 state.conversation.watched = True
                 state.conversation.seen()
-            self.keeper.add(name, tab.refresh(self.chat, now_ms()))
+            news = tab.refresh(self.chat, now_ms())
+            if front:
+                self.desk.announcer.on_rows(news)
+            self.keeper.add(name, news)
             at = self._tabs.indexOf(tab)
             if self._tabs.tabText(at) != tab.title:
                 self._tabs.setTabText(at, tab.title)
