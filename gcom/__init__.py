@@ -74,6 +74,7 @@ from gcom.runtime.api.watch import Watch
 from gcom.runtime.faults import Delay, Faults, LinkFaults
 from gcom.runtime.registry.directory_client import DirectoryClient as Directory
 from gcom.runtime.registry.embedded import embedded
+from gcom.runtime.security.protection import Invitee, Protection, accept, invitee, protection
 from gcom.runtime.traces import Trace
 from gcom.values.answers import Outcome, Wait
 from gcom.values.clock import Causality, VectorClock
@@ -147,6 +148,7 @@ __all__ = [
     "GroupInfo",
     "HandlerFailed",
     "HeldBack",
+    "Invitee",
     "LinkFaults",
     "LocalError",
     "LogEnded",
@@ -166,6 +168,7 @@ __all__ = [
     "Ordering",
     "Outcome",
     "PeerError",
+    "Protection",
     "QuorumLost",
     "QuorumRegained",
     "Receipt",
@@ -197,6 +200,9 @@ __all__ = [
     "Watch",
     "WindowInfo",
     "WouldBlock",
+    "accept",
     "connect",
     "embedded",
+    "invitee",
+    "protection",
 ]

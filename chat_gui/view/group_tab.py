@@ -18,7 +18,7 @@ from chat_gui.view import colours
 from chat_gui.view.banner import Banner, words
 from chat_gui.view.conversation_view import ConversationView
 from chat_gui.view.members_view import MembersView
-from chat_gui.view.message_input import MessageInput
+from chat_gui.view.writing.message_input import MessageInput
 
 # A letter per ordering for the tab, and what it gives.
 BADGES = {"NONORDERED": "U", "FIFO": "F", "CAUSAL": "C", "TOTAL": "T", "CAUSALTOTAL": "CT"}

@@ -112,7 +112,7 @@ def test_every_control_has_a_name(opened: Opener) -> None:
         ConnectDialog("", "", window),
         CreateDialog(window),
         JoinDialog([], window),
-        PreferencesDialog(window.keeper, "alice", window),
+        PreferencesDialog(window.keeper, "alice", window.desk.actions, window),
         Switcher(["news"], window),
     ]
     for each in (window, *dialogs):

@@ -6,7 +6,7 @@ from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtTest import QTest
 
 from chat_gui.model.text import FOLDED_CHARS, folded, unfolded
-from chat_gui.view.message_input import MessageInput
+from chat_gui.view.writing.message_input import MessageInput
 
 
 def _input() -> MessageInput:

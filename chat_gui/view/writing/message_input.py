@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from chat_gui.model.completion import InputHistory, candidates
 from chat_gui.model.text import folded, unfolded
-from chat_gui.view.completion_list import CompletionList
+from chat_gui.view.writing.completion_list import CompletionList
 
 LINES_SHOWN_MAX = 6
 
