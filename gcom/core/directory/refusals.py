@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from gcom.core.directory.rows import Row
 from gcom.core.messages.registry import Refusal
+from gcom.values import limits
 from gcom.values.definition import Definition
+from gcom.values.names import Address
 
 NO_WITNESS = Refusal(
     "Unavailable",
@@ -17,10 +19,26 @@ def unknown(group: str) -> Refusal:
     return Refusal("UnknownGroup", text)
 
 
-def other_definition(row: Row, wanted: Definition) -> Refusal:
+def starting(group: str, grace_ms: int) -> Refusal:
+    text = f"it waits {grace_ms / 1000:.1f} s more for members of group {group!r} to register, if there are any"
+    return Refusal("RegistryStarting", text)
+
+
+def full(group: str) -> Refusal:
+    most = limits.DIRECTORY_GROUPS_MAX
+    return Refusal("Unavailable", f"no room for group {group!r}: this registry holds its {most} groups; remove some")
+
+
+def elsewhere(home: Address) -> Refusal:
+    """Return the refusal of what the group's home registry alone may answer."""
+    text = f"the home registry of this group is {home}: name it among your registries (--registry HOST:PORT,HOST:PORT)"
+    return Refusal("Unavailable", text)
+
+
+def different(present: Definition, wanted: Definition) -> Refusal:
     return Refusal(
         "GroupExists",
-        f"group {wanted.group!r} exists with another definition: {row.definition.differences(wanted)}; "
+        f"group {wanted.group!r} exists with another definition: {present.differences(wanted)}; "
         "use that definition, or another name",
     )
 

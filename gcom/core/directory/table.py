@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import assert_never
 
+from gcom.core.directory import copies
 from gcom.core.directory.askers import Askers, askers, sequencer_askers
-from gcom.core.directory.refusals import NO_WITNESS, members, other_definition, stale, unknown
+from gcom.core.directory.refusals import NO_WITNESS, different, full, members, stale, starting, unknown
 from gcom.core.directory.rows import DissolvedInstance, Row, Store, census
 from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import (
@@ -113,6 +114,8 @@ class Directory:
     def ask(self, request: Request, now_ms: int) -> Answer:
         """Carry out one request, whole or not at all. `now_ms` never goes back."""
         self.tick(now_ms)
+        if elsewhere := copies.refused(request, self._rows):
+            return elsewhere
         match request:
             case Create():
                 return self._on_create(request)
@@ -147,7 +150,7 @@ class Directory:
             return self._unready(wanted.group) or self._full(wanted.group) or self._found(wanted)
         # Creating it again with the same words is no error: several members may start with "create it first".
         if row.definition != wanted:
-            return other_definition(row, wanted)
+            return different(row.definition, wanted)
         return self._entry(row)
 
     def _found(self, wanted: Definition) -> GroupInfo:
@@ -238,7 +241,7 @@ class Directory:
         if row.definition != request.definition and in_doubt:
             return self._put(self._learned(request).with_seats(row.known.items()))
         if row.definition != request.definition:
-            return other_definition(row, request.definition)
+            return different(row.definition, request.definition)
         if row.instance != request.instance:
             return self._on_rival(row, request)
         # This registry ended between its vote and its table: the vote is the decision, and heals the table.
@@ -415,7 +418,13 @@ class Directory:
     def bury(self, group: str, instance: str, view: int, dead: Iterable[str]) -> bool:
         """Forget a group all of whose processes are `dead`, as their kernel says; return whether it was forgotten."""
         row = self._rows.get(group)
-        if row is None or (row.instance, row.number) != (instance, view) or not row.known.keys() <= set(dead):
+        # A copy may lack a view, and who is in it: only the home knows everybody who may have the name.
+        if (
+            row is None
+            or row.definition.home
+            or (row.instance, row.number) != (instance, view)
+            or not row.known.keys() <= set(dead)
+        ):
             return False
         # Of sides that go on by themselves one that was put out may be unknown here: it did not see all leave.
         if row.definition.netsplit is Netsplit.PARTITIONABLE:
@@ -448,20 +457,10 @@ class Directory:
         return Refusal("Dissolved", f"{text}: keep what you have, and join anew")
 
     def _unready(self, group: str) -> Refusal | None:
-        if not self.grace_ms:
-            return None
-        text = (
-            f"it waits {self.grace_ms / 1000:.1f} s more for members of group {group!r} to register, if there are any"
-        )
-        return Refusal("RegistryStarting", text)
+        return starting(group, self.grace_ms) if self.grace_ms else None
 
     def _full(self, group: str) -> Refusal | None:
-        if len(self._rows) < limits.DIRECTORY_GROUPS_MAX:
-            return None
-        return Refusal(
-            "Unavailable",
-            f"no room for group {group!r}: this registry holds its {limits.DIRECTORY_GROUPS_MAX} groups; remove some",
-        )
+        return full(group) if len(self._rows) >= limits.DIRECTORY_GROUPS_MAX else None
 
 
 def _weight(entry: GroupInfo) -> int:
