@@ -23,11 +23,13 @@ setup: ## Java, .venv and the locked packages; nothing else needs to be there bu
 test: setup ## every test that is not for soak, in a few minutes
 	@$(BIN)/python -m pytest $(PARALLEL)
 
-check: setup ## format, lint, types and the fast tests, of each table of cases three, in a minute
+# The types are judged beside the tests, and what mypy says is printed when both are done, where it is seen.
+check: setup ## format, lint, types and the fast tests, of each table of cases two, in a minute
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m "not slow and not soak" --cases 3 --hypothesis-profile=quick $(PARALLEL)
+	@said=$$(mktemp); $(BIN)/mypy >$$said 2>&1 & types=$$!; status=0; \
+		$(BIN)/python -m pytest -q -m "not slow and not soak" --cases 2 --hypothesis-profile=quick $(PARALLEL) || status=$$?; \
+		wait $$types || status=$$?; cat $$said; rm -f $$said; exit $$status
 
 soak: setup ## what takes hours to find a little: fresh seeds, long sweeps and troubles, many examples, every hunt for a mutant
 	@status=0; $(BIN)/python -m pytest -m "soak or hypothesis" --hypothesis-profile=soak --ignore=tests/sim/test_mutants.py $(PARALLEL) || status=$$?; \

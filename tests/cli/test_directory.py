@@ -154,7 +154,7 @@ def entry(group: str = "news", *addresses: str, **more: Any) -> GroupInfo:
 
 
 def told(show: Callable[[DirectoryClient, Output], object], directory: _Told) -> list[str]:
-    """What is printed."""
+    """Return the lines that are printed."""
     with tempfile.TemporaryFile() as file:
         show(cast(DirectoryClient, directory), Output(file.fileno()))
         file.seek(0)
@@ -261,7 +261,7 @@ def test_a_registry_that_starts_is_said_to(tmp_path: Path, capfd: pytest.Capture
 
 
 def test_a_group_whose_members_are_doubted_is_not_removed(registry: str, capfd: pytest.CaptureFixture[str]) -> None:
-    client = DirectoryClient(registry)
+    client = DirectoryClient(registry, 120.0)
     definition = gcom.Definition.parse("news")
     view = gcom.View(3, ("alice#1", "bob#1"), (ALICE, BOB))
     client.ask(Register(definition, "k1", view, "alice#1", detached=True))

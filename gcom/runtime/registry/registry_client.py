@@ -82,6 +82,7 @@ class RegistryClient:
     def _call_by(self, caller: pyro.Caller, data: bytes, deadline: float) -> bytes:
         kept = caller.connected
         try:
+            # Never 0: to a socket that means not to wait at all, not even for an answer that is there.
             return self._put(caller, data, max(0.001, deadline - monotonic()))
         except (pyro.ConnectionLost, pyro.ConnectionRefused):
             if not kept:
