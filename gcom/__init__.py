@@ -101,7 +101,7 @@ def connect(
     advertise: str | None = None,
     certificates: CertificateFiles | None = None,
 ) -> Node:
-    """Return a node of that name, at the registry `HOST:PORT`.
+    """Return a node of that name, at the registry `HOST:PORT`, or at several, `HOST:PORT,HOST:PORT`.
 
     The registry's default is GCOM_REGISTRY, else the one whose invitation of that name this user accepted, else
     127.0.0.1:7411. One that is not on this machine alone needs certificates: those of an accepted invitation, or
