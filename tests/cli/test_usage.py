@@ -11,7 +11,7 @@ import gcom
 from gcom.cli import app
 
 COMMANDS = ("groups", "members", "create", "remove", "join", "send", "tail", "demo", "sim", "fork", "audit", "bench")
-BENCHES = ("bench throughput", "bench failover", "bench memory", "bench audit")
+BENCHES = ("bench throughput", "bench latency", "bench failover", "bench memory", "bench audit")
 NOBODY = "127.0.0.1:1"
 
 
@@ -66,6 +66,10 @@ def test_no_command_is_bad_usage_and_shows_what_there_is(capsys: pytest.CaptureF
         ("bench throughput --seconds nan", "seconds"),
         ("bench throughput --ordering sideways", "NONORDERED, FIFO"),
         ("bench throughput --baseline wishes", "frames"),
+        ("bench latency --senders 4", "senders"),
+        ("bench latency --rate 0", "rate"),
+        ("bench latency --size 3", "size"),
+        ("bench latency --baseline wishes", "pyro"),
         ("bench throughput --log-dir /dev/null", "/dev/null"),
         ("bench failover --trials 0", "trials"),
         ("bench failover --members 2", "members"),

@@ -60,6 +60,7 @@ LAYERS = (
         "gcom.demo", (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench", "gcom.demo"), STDLIB | {"loguru", "rich"}
     ),
     Layer("gcom.bench.throughput.frames", ("gcom.bench",), STDLIB | {"Pyro5", "msgpack"}),  # the baseline is bare Pyro5
+    Layer("gcom.bench.latency.echo", ("gcom.bench",), STDLIB | {"Pyro5"}),  # the baseline is bare Pyro5
     Layer("gcom.bench", (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
     Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | AUDIT),

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import resource
 import sys
+from typing import TYPE_CHECKING
 
 from gcom.errors import Unavailable
+
+if TYPE_CHECKING:
+    import psutil
 
 
 def cpu_s() -> float:
     """Return the seconds of processor time of this process, its own and the kernel's for it."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
+
+
+def switches() -> int:
+    """Return how often a thread of this process gave up its core, or lost it to another."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_nvcsw + used.ru_nivcsw
+
+
+def cpu_s_of(process: int) -> float:
+    """Return the seconds of processor time of another process, in hundredths.
+
+    Raises Unavailable if it is gone, or psutil is not installed.
+    """
+    times = _process(process).cpu_times()
+    return float(times.user + times.system)
 
 
 def peak_bytes() -> int:
@@ -25,13 +44,23 @@ def resident_bytes(process: int, descendants: bool = False) -> int:
 
     Raises Unavailable if one of them is gone, or psutil is not installed.
     """
+    parent = _process(process)
+    import psutil
+
     try:
-        import psutil
-    except ImportError as error:
-        raise Unavailable("psutil is not installed, which measures memory: pip install 'gcom[bench]'") from error
-    try:
-        parent = psutil.Process(process)
         family = [parent, *(parent.children(recursive=True) if descendants else ())]
         return sum(int(each.memory_info().rss) for each in family)
     except psutil.NoSuchProcess as error:
         raise Unavailable(f"process {error.pid} is gone, whose memory was to be measured") from error
+
+
+def _process(process: int) -> psutil.Process:
+    """Return another process; raises Unavailable if it is gone, or psutil is not installed."""
+    try:
+        import psutil
+    except ImportError as error:
+        raise Unavailable("psutil is not installed, which measures processes: pip install 'gcom[bench]'") from error
+    try:
+        return psutil.Process(process)
+    except psutil.NoSuchProcess as error:
+        raise Unavailable(f"process {error.pid} is gone, which was to be measured") from error

@@ -63,6 +63,40 @@ def throughput(
 
 
 @app.command()
+def latency(
+    ordering: options.OrderingWord = None,
+    multicast: options.MulticastWord = None,
+    safe: Safe = False,
+    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second, of all senders together.")] = 1000.0,
+    members: Annotated[int, typer.Option(metavar="N", help="Processes in the group.")] = 3,
+    senders: Annotated[int, typer.Option(metavar="N", help="How many of them send.")] = 1,
+    size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 16 or more.")] = 100,
+    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, all turns together.")] = 10.0,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="KIND", help="Also measure, in turns: pyro (a bare Pyro5 echo at that rate).")
+    ] = None,
+    as_json: options.Json = False,
+) -> int:
+    """The time from send to delivery at the slowest receiver, at a steady rate, and what it costs each process.
+
+    It starts its own registry and one process a member, which take turns of a second. `cores` is processor time as a
+    share of a core. The exit status is 1 if any delivery was wrong. With --baseline pyro, `ratio` is GCom's p50 ÷ that
+    of one bare Pyro5 call at the same rate, there and back. It needs psutil: pip install 'gcom[bench]'.
+
+    \b
+    Examples:
+      gcom bench latency --ordering fifo --baseline pyro
+      gcom bench latency --ordering total --safe --rate 200 --members 5 --json
+    """
+    from gcom.bench.latency.turns import LatencySetup
+    from gcom.cli.commands import bench_tables
+
+    definition = options.definition("bench", ordering, multicast, None, safe, None)
+    setup = LatencySetup(definition, members, senders, rate, size, seconds, baseline)
+    return bench_tables.latency(setup, Output(), as_json)
+
+
+@app.command()
 def failover(
     trials: Annotated[int, typer.Option(metavar="N", help="Kills of each kind.")] = 50,
     kill: Annotated[

@@ -1,9 +1,10 @@
-"""The output of `gcom bench failover` and `gcom bench memory`: progress, then tables or JSON rows."""
+"""The output of `gcom bench failover`, `latency`, `memory` and `audit`: progress, then tables or JSON rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from statistics import median
 from time import monotonic
 
 from rich.console import Console
@@ -15,6 +16,7 @@ from gcom.bench.benchmark import MEBIBYTE, Figure, Told
 from gcom.bench.failover import membership
 from gcom.bench.failover import trials as killing
 from gcom.bench.failover.scenario import Scenario
+from gcom.bench.latency import turns as pacing
 from gcom.bench.memory import growth as remembering
 from gcom.cli.output import Output, notice
 from gcom.cli.progress import show
@@ -48,6 +50,19 @@ def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int
     if failed:
         notice(f"in {failed} trials the survivors did not go on within {killing.RESUME_S:g} s")
     return 1 if failed else 0
+
+
+def latency(setup: pacing.LatencySetup, output: Output, as_json: bool) -> int:
+    """Measure and show the result; return 1 if a delivery was wrong."""
+    with _progress(setup.turns) as told:
+        outcome = pacing.measure(setup, told)
+    if as_json:
+        _row(outcome.row(), output, as_json)
+    else:
+        show(_latency_table(outcome), output)
+    for wrong in outcome.wrong:
+        notice(f"wrong delivery: {wrong}")
+    return 1 if outcome.wrong else 0
 
 
 def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int:
@@ -113,6 +128,25 @@ def _figure_table(figures: list[Figure]) -> Table:
         goal = figure.goal
         shown = (goal.shown(figure.value), goal.shown(goal.most))
         table.add_row(goal.name, f"{len(figure.values)}", goal.by, *shown, _met(figure.met))
+    return table
+
+
+def _latency_table(outcome: pacing.LatencyResult) -> Table:
+    setup, turns = outcome.setup, outcome.turns
+    table = Table(title=f"{setup.rate:g} messages of {setup.size} B a second, {setup.members} members")
+    for title in ("", "p50 ms", "p99 ms", "share of a core"):
+        table.add_column(title, justify="right" if title else "left")
+    definition = setup.definition
+    kind = f"{definition.ordering} {definition.multicast}{' SAFE' if definition.safe else ''}"
+    sides = {kind: [turn.slowest for turn in turns], "bare pyro": [turn.echo for turn in turns if turn.echo]}
+    for side, spreads in sides.items():
+        if spreads:
+            p50, p99 = median(it.p50 for it in spreads), median(it.p99 for it in spreads)
+            table.add_row(side, f"{p50:.3f}", f"{p99:.3f}")
+    if outcome.ratio is not None:
+        table.add_row("ratio", f"{outcome.ratio:.2f}")
+    for name in turns[0].cores:
+        table.add_row(name, "", "", f"{outcome.cores(name):.2f}")
     return table
 
 

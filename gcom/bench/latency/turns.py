@@ -1,0 +1,192 @@
+"""The latency benchmark: all processes live at once, and take turns of a second at sending.
+
+A machine that others use too is faster at one time than at another, so each turn of ours has a turn of the echo before
+it; figures are medians over the turns. The age of a message at the slowest receiver counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from time import monotonic
+from typing import Annotated
+
+from gcom.bench.benchmark import BenchSetup, Between, Told
+from gcom.bench.latency.member import STALL_S
+from gcom.bench.latency.pacing import SIZE_MIN
+from gcom.bench.processes import usage
+from gcom.bench.processes.children import START_S, Children, Report
+from gcom.bench.throughput.load import percentile
+from gcom.values import limits
+from gcom.values.definition import Multicast
+
+BASELINES = ("pyro",)
+TURN_S = 1.0
+_END_S = 30.0  # on top of a member's own waits
+_ECHO, _CALLER, _REGISTRY = "echo", "caller", "registry"
+
+
+@dataclass(frozen=True, slots=True)
+class LatencySetup(BenchSetup):
+    """The senders among the members, and the messages a second of all of them together."""
+
+    senders: Annotated[int, Between(1, limits.MEMBERS_MAX)]
+    rate: Annotated[float, Between(1, 100_000)]
+    size: Annotated[int, Between(SIZE_MIN, limits.MESSAGE_BYTES_MAX)]
+    seconds: Annotated[float, Between(0.1, 3600.0)]
+    baseline: str | None = None
+
+    def refusal(self) -> str:
+        if self.senders > self.members:
+            return f"senders {self.senders} is not 1 to {self.members}: all of them are members"
+        if self.baseline not in (None, *BASELINES):
+            return f"baseline {self.baseline!r} is not one of {', '.join(BASELINES)}"
+        return ""
+
+    @property
+    def turns(self) -> int:
+        return max(1, round(self.seconds / TURN_S))
+
+    @property
+    def turn_s(self) -> float:
+        return self.seconds / self.turns
+
+    @property
+    def count(self) -> int:
+        """The messages of one sender in a turn."""
+        return max(1, round(self.rate / self.senders * self.turn_s))
+
+
+@dataclass(frozen=True, slots=True)
+class AgeSpread:
+    """The ages of one turn's messages, in milliseconds."""
+
+    p50: float
+    p99: float
+
+    @classmethod
+    def of(cls, ages_ns: list[int]) -> AgeSpread:
+        return cls(percentile(ages_ns, 0.5) / 1e6, percentile(ages_ns, 0.99) / 1e6)
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyTurn:
+    """One turn of the group, and the echo's before it."""
+
+    slowest: AgeSpread
+    echo: AgeSpread | None
+    cores: dict[str, float]  # of each process: processor time as a share of a core
+    switches: dict[str, float]  # of each member's threads, per message
+    lost: int
+    wrong: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyResult:
+    """All turns; `ok` if every delivery was right."""
+
+    setup: LatencySetup
+    turns: tuple[LatencyTurn, ...]
+
+    @property
+    def wrong(self) -> list[str]:
+        return [what for turn in self.turns for what in turn.wrong]
+
+    @property
+    def ratio(self) -> float | None:
+        """Return our p50 ÷ the echo's; None without a baseline."""
+        echoes = [turn.echo.p50 for turn in self.turns if turn.echo]
+        return median(turn.slowest.p50 for turn in self.turns) / median(echoes) if echoes else None
+
+    def cores(self, name: str) -> float:
+        return median(turn.cores[name] for turn in self.turns)
+
+    def row(self) -> dict[str, object]:
+        """Return the result as one object of plain values."""
+        setup, turns = self.setup, self.turns
+        row: dict[str, object] = {
+            **setup.row("latency"),
+            "senders": setup.senders,
+            "rate": setup.rate,
+            "size": setup.size,
+            "seconds": setup.seconds,
+            "ok": not self.wrong,
+            "wrong": self.wrong,
+            "lost": sum(turn.lost for turn in turns),
+            "latency_ms": _row([turn.slowest for turn in turns]),
+            "cores": {name: round(self.cores(name), 3) for name in turns[0].cores},
+            "switches_per_message": {
+                name: round(median(turn.switches[name] for turn in turns), 1) for name in turns[0].switches
+            },
+        }
+        if self.ratio is not None:
+            row["baseline"] = {
+                "kind": setup.baseline,
+                "latency_ms": _row([turn.echo for turn in turns if turn.echo]),
+            }
+            row["ratio"] = round(self.ratio, 2)
+        return row
+
+
+def _row(spreads: list[AgeSpread]) -> dict[str, object]:
+    turns_p50 = [round(spread.p50, 3) for spread in spreads]
+    p50, p99 = median(spread.p50 for spread in spreads), median(spread.p99 for spread in spreads)
+    return {"p50": round(p50, 3), "p99": round(p99, 3), "turns_p50": turns_p50}
+
+
+def measure(setup: LatencySetup, told: Told = lambda _text: None) -> LatencyResult:
+    """Run every turn; `told` is called after each. Raises Unavailable or GComTimeout when a process fails."""
+    turns: list[LatencyTurn] = []
+    with Children() as children:
+        _start(children, setup)
+        _take_turn(children, setup)  # not counted: connections are made, code is warm
+        for number in range(1, setup.turns + 1):
+            turns.append(turn := _take_turn(children, setup))
+            told(f"turn {number} of {setup.turns}: p50 {turn.slowest.p50:.3f} ms")
+    return LatencyResult(setup, tuple(turns))
+
+
+def _start(children: Children, setup: LatencySetup) -> None:
+    pace = str(setup.rate / setup.senders), str(setup.size)
+    if setup.baseline:
+        children.start(_ECHO, "gcom.bench.latency.echo")
+        address = children.gather("ready", [_ECHO], START_S)[_ECHO]["address"]
+        children.start(_CALLER, "gcom.bench.latency.echo", address, str(setup.rate), str(setup.size))
+        children.gather("ready", [_CALLER], START_S)
+    registry = children.start_registry()
+    for name in setup.names:
+        group = *setup.words(registry), str(setup.members)
+        children.start(name, "gcom.bench.latency.member", name, *pace, *group)
+    children.gather("ready", setup.names, START_S)
+
+
+def _take_turn(children: Children, setup: LatencySetup) -> LatencyTurn:
+    echo = _echo(children, setup) if setup.baseline else None
+    children.tell_all(setup.names, "begin")
+    children.gather("begun", setup.names, START_S)
+    began, registry_s = monotonic(), usage.cpu_s_of(children.process_id(_REGISTRY))
+    for place, name in enumerate(setup.names):
+        sends = place < setup.senders
+        children.tell(name, "go", sends=sends, seconds=setup.turn_s, count=setup.count * setup.senders)
+    taken = children.gather("taken", setup.names, setup.turn_s + STALL_S + _END_S)
+    used = usage.cpu_s_of(children.process_id(_REGISTRY)) - registry_s
+    return _turn(setup, taken, used, monotonic() - began, echo)
+
+
+def _echo(children: Children, setup: LatencySetup) -> AgeSpread:
+    children.tell(_CALLER, "go", seconds=setup.turn_s)
+    return AgeSpread.of(children.gather("taken", [_CALLER], setup.turn_s + _END_S)[_CALLER]["ages_ns"])
+
+
+def _turn(
+    setup: LatencySetup, taken: dict[str, Report], registry_s: float, seconds: float, echo: AgeSpread | None
+) -> LatencyTurn:
+    spreads = [AgeSpread.of(report["ages_ns"]) for report in taken.values()]
+    slowest = max(spreads, key=lambda spread: spread.p50)
+    wrong = [f"{name}: {what}" for name, report in taken.items() for what in report["wrong"]]
+    lost = sum(report["lost"] for report in taken.values())
+    if lost and setup.definition.multicast is Multicast.RELIABLE:
+        wrong.append(f"{lost} messages were lost")
+    cores = {name: taken[name]["cpu_s"] / seconds for name in setup.names}
+    switches = {name: taken[name]["switches"] / (setup.count * setup.senders) for name in setup.names}
+    return LatencyTurn(slowest, echo, {**cores, _REGISTRY: registry_s / seconds}, switches, lost, tuple(wrong))

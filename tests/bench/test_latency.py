@@ -1,0 +1,53 @@
+"""The latency benchmark with real processes, briefly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gcom.bench.latency.pacing import age, pace, stamped
+from gcom.bench.latency.turns import AgeSpread, LatencyResult, LatencySetup, LatencyTurn, measure
+from gcom.errors import BadValue
+from gcom.values.definition import Definition, Ordering
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ordering", [Ordering.FIFO, Ordering.TOTAL])
+def test_every_message_of_every_turn_is_measured(ordering: Ordering) -> None:
+    told: list[str] = []
+    outcome = measure(LatencySetup(Definition("bench", ordering), 2, 1, 50, 64, 2.0, "pyro"), told.append)
+    assert outcome.wrong == []
+    assert len(outcome.turns) == len(told) == 2
+    row = outcome.row()
+    assert (row["ok"], row["lost"]) == (True, 0)
+    assert set(row["cores"]) == {"m0", "m1", "registry"}  # type: ignore[call-overload]
+    assert row["ratio"] == pytest.approx(outcome.ratio, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [({"senders": 4}, "senders 4"), ({"rate": 0}, "rate 0"), ({"size": 15}, "size 15"), ({"baseline": "udp"}, "'udp'")],
+)
+def test_what_cannot_be_measured_is_refused(fields: dict[str, Any], named: str) -> None:
+    valid = {"members": 3, "senders": 1, "rate": 1000, "size": 100, "seconds": 1.0}
+    with pytest.raises(BadValue, match=named):
+        LatencySetup(Definition("bench"), **{**valid, **fields})
+
+
+def test_the_ratio_is_of_medians_over_turns() -> None:
+    turns = tuple(LatencyTurn(AgeSpread(p50, 9.0), AgeSpread(0.5, 1.0), {}, {}, 0, ()) for p50 in (1.0, 2.0, 90.0))
+    assert LatencyResult(LatencySetup(Definition("bench"), 3, 1, 10, 16, 3.0, "pyro"), turns).ratio == 4.0
+
+
+def test_a_payload_tells_its_number_and_age() -> None:
+    payload = stamped(7, 40)
+    number, age_ns = age(payload)
+    assert (len(payload), number) == (40, 7)
+    assert age_ns >= 0
+
+
+def test_each_number_is_sent_once_in_order() -> None:
+    sent: list[int] = []
+    pace(1000, 0.02, sent.append)
+    assert sent == list(range(1, 21))
