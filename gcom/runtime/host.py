@@ -1,9 +1,10 @@
 """The machine room of one process: its server, its one lock, its clock, its threads, and the sessions they serve.
 
-Threads: one accepts connections and one per connection serves them (pyro), one per peer address sends (connection.py),
-one is the timer, one asks the registry, one asks its sequencer, one flushes the delivery logs if there are any; of a
-group, those that serve calls (request_handlers.py) and a listener (api). The lock is never held across a call or a
-callback, and across a wait for a disk only when a log's buffer is full.
+Threads: one accepts connections and one per connection serves them (pyro), one reads what peers answer (links), and one
+per peer address dials, for as long as that takes; one is the timer, one asks the registry, one asks its sequencer, one
+flushes the delivery logs if there are any; of a group, those that serve calls (request_handlers.py) and a listener
+(api). The lock is never held across a call or a callback, and across a wait for a disk only when a log's buffer is
+full.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Condition, Event, Lock, Thread
+from threading import Event, Thread
 from time import monotonic
 
 from loguru import logger
@@ -28,16 +29,18 @@ from gcom.core.messages.registry import Answer, Lookup, Request
 from gcom.core.messages.sequencer import SequencerRequest
 from gcom.errors import GComError, GComTimeout, LocalError, NotAMember, PeerError, VersionMismatch
 from gcom.runtime import pyro
-from gcom.runtime.connection import Link
 from gcom.runtime.fault_injection import REGISTRY, FaultInjector, wanted
 from gcom.runtime.faults import Faults, refuse_off_loopback
 from gcom.runtime.life import Life
+from gcom.runtime.links.link import Link
+from gcom.runtime.links.reader import Reader
 from gcom.runtime.logs import DeliveryLogs
 from gcom.runtime.membership import Membership, Uses
 from gcom.runtime.registry.directory_client import DirectoryClient, registry_address
 from gcom.runtime.registry.sequencer_client import SequencerClient
 from gcom.runtime.session import Session
 from gcom.runtime.session_table import SessionTable
+from gcom.runtime.step_lock import StepLock
 from gcom.values import limits, names
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
@@ -57,16 +60,16 @@ class Host:
         self._faults = FaultInjector(self.name, wanted_faults) if wanted_faults else None
         self.directory = DirectoryClient(registry_address(registry), put=self._put_registry)
         self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
-        self.lock = Lock()
+        self.lock = StepLock()
         self.logs = DeliveryLogs(log_dir)
         self.sessions = SessionTable()
         self._entered: set[str] = set()
         self._process = self._new_process()
         self.links: dict[Address, Link] = {}
-        self.waiting_links = 0
+        self.reader = Reader(self, self.links)
         self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
         self._sequencer = SequencerClient(self.directory.address, self._put_registry)
-        self._ticking = Condition(self.lock)
+        self._ticking = self.lock.condition()
         self._leaving = False  # closed for joins; the threads go on until every group is left
         self._next_tick_ms = 0
         self._closing = Event()
@@ -77,6 +80,7 @@ class Host:
         self._life = Life()
         self.address: Address = self._server.address + (f"@{self._life.name}" if self._life.name else "")
         self._threads = [Thread(target=self._guarded, args=(work,), daemon=True) for work in self._works()]
+        self.reader.start()
         for thread in self._threads:
             thread.start()
 
@@ -145,6 +149,11 @@ class Host:
         """The faults that calls have now."""
         return Faults() if self._faults is None else self._faults.faults
 
+    @property
+    def has_faults(self) -> bool:
+        """Tell whether calls have faults on purpose, or once had."""
+        return self._faults is not None
+
     def inject(self, faults: str | Faults) -> None:
         """Have faults in the calls from now on (`Node.inject`)."""
         refuse_off_loopback(self.directory.address, self.address)
@@ -191,11 +200,6 @@ class Host:
         self.sessions.add(session)
         return session
 
-    @property
-    def idle(self) -> bool:
-        """Tell whether some link waits for work, or there is none."""
-        return self.waiting_links > 0 or not self.links
-
     def serve(self, session: Session, peer: Process) -> None:
         """Have the link to a peer, if it is one still, take turns for the session; it is made when first needed."""
         address = session.machine.address_of(peer)
@@ -204,10 +208,11 @@ class Host:
         link = self.links.get(address)
         if link is None:
             link = self.links[address] = Link(self, address)
+            self.reader.look()
         link.serve(session, peer)
 
     def forget(self, link: Link) -> None:
-        """Let go of a link that has no peer left; its thread ends."""
+        """Let go of a link that has no peer left."""
         self.links.pop(link.address, None)
 
     def ask_registry(self, session: Session, request: Request) -> None:
@@ -364,6 +369,7 @@ class Host:
             links = list(self.links.values())
             for link in links:
                 link.close()
+            self.reader.close()
             self._ticking.notify_all()
         self._requests.put(None)
         self._sequencer.close()
@@ -371,6 +377,7 @@ class Host:
         self._life.end()
         for thread in self._threads:
             thread.join(1.0)
+        self.reader.join(1.0)
         for link in links:
             link.join(1.0)
         self.logs.close()

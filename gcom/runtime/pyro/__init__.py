@@ -1,4 +1,4 @@
-"""All that touches Pyro5: settings, the hardened daemon, and one call to a peer.
+"""All that touches Pyro5: settings, the hardened daemon, and calls to a peer.
 
 Stock Pyro5 trusts its peers further than GCom may: the peer picks the serializer (marshal among them), the handshake
 is deserialised before anybody looks at it, compressed data grows without bound, a client that says nothing can hold
@@ -28,6 +28,7 @@ finally:
     os.environ.update(_hidden)
 
 from gcom.runtime.pyro.caller import Caller, ConnectionLost, ConnectionRefused, TimedOut  # noqa: E402 - after Pyro5
+from gcom.runtime.pyro.pipeline import Pipeline  # noqa: E402
 from gcom.runtime.pyro.server import Endpoint, Server, loopback, settings  # noqa: E402
 from gcom.runtime.pyro.wire import CALL_BYTES_MAX  # noqa: E402
 
@@ -44,6 +45,7 @@ __all__ = [
     "ConnectionLost",
     "ConnectionRefused",
     "Endpoint",
+    "Pipeline",
     "Server",
     "TimedOut",
     "loopback",
