@@ -1,7 +1,7 @@
 """The machine room of one process: its server, its one lock, its clock, its threads, and the sessions they serve.
 
 Threads: one accepts connections and one per connection serves them (pyro), one reads what peers answer (links), and one
-per peer address dials, for as long as that takes; one is the timer, one asks the registry, one asks its sequencer, one
+per peer address dials, for as long as that takes; one is the timer, one asks the registry, one dials its sequencer, one
 flushes the delivery logs if there are any; of a group, those that serve calls (request_handlers.py) and a listener
 (api). The lock is never held across a call or a callback, and across a wait for a disk only when a log's buffer is
 full.
@@ -58,7 +58,7 @@ class Host:
         self.name = names.member_name(name)
         wanted_faults = wanted(faults)
         self._faults = FaultInjector(self.name, wanted_faults) if wanted_faults else None
-        self.directory = DirectoryClient(registry_address(registry), put=self._put_registry)
+        self.directory = DirectoryClient(registry_address(registry), put=self.call_registry)
         self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
         self.lock = StepLock()
         self.logs = DeliveryLogs(log_dir)
@@ -66,9 +66,9 @@ class Host:
         self._entered: set[str] = set()
         self._process = self._new_process()
         self.links: dict[Address, Link] = {}
-        self.reader = Reader(self, self.links)
+        self.reader = Reader(self, lambda: [*self.links.values(), self._sequencer])
         self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
-        self._sequencer = SequencerClient(self.directory.address, self._put_registry)
+        self._sequencer = SequencerClient(self, self.directory.address)
         self._ticking = self.lock.condition()
         self._leaving = False  # closed for joins; the threads go on until every group is left
         self._next_tick_ms = 0
@@ -168,7 +168,8 @@ class Host:
             return caller.call(data, timeout_s)
         return self._faults.call(caller, peer, data, timeout_s)
 
-    def _put_registry(self, caller: pyro.Caller, data: bytes, timeout_s: float) -> bytes:
+    def call_registry(self, caller: pyro.Caller, data: bytes, timeout_s: float) -> bytes:
+        """Make one call to the registry, through the faults that were asked for."""
         return self.call(caller, REGISTRY, data, timeout_s)
 
     def count_misbehaviour(self, peer: Process, error: PeerError) -> None:
@@ -220,7 +221,7 @@ class Host:
         self._requests.put((session, request))
 
     def ask_sequencer(self, session: Session, request: SequencerRequest) -> None:
-        """Have the sequencer's thread put a request; the answer comes back to the session."""
+        """Have a request put after this step; the answer comes back to the session."""
         self._sequencer.ask(request, session.handle)
 
     def hurry(self, session: Session) -> None:

@@ -53,7 +53,7 @@ class StepLock:
             return
         self._lock.release()
         try:
-            for writer in writers:
+            for writer in reversed(writers):  # what a frame's step asks of the sequencer goes before: it takes longest
                 writer.write()
         finally:
             if self._changed:
